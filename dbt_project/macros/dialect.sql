@@ -1,0 +1,61 @@
+{#- The six constructs that DuckDB and Spark write differently. Every other line of SQL runs on both; a lint in the
+    tests holds that. Positions count from 0. -#}
+
+{#- Select-list items: one row an element of `list`, the element as `element`, its position as `position`.
+    With keep_empty a list without elements gives one row whose element is null. -#}
+{% macro explode_indexed(list, element, position, keep_empty=false) -%}
+    {{ return(adapter.dispatch('explode_indexed')(list, element, position, keep_empty)) }}
+{%- endmacro %}
+
+{% macro default__explode_indexed(list, element, position, keep_empty) -%}
+    {%- set kept = 'case when len(' ~ list ~ ') = 0 then [null] else ' ~ list ~ ' end' if keep_empty else list -%}
+    unnest({{ kept }}) as {{ element }},
+        cast(generate_subscripts({{ kept }}, 1) - 1 as integer) as {{ position }}
+{%- endmacro %}
+
+{#- Select-list items: one row an entry of `map`, its key, its value and its position. -#}
+{% macro explode_map(map, key, value, position) -%}
+    {{ return(adapter.dispatch('explode_map')(map, key, value, position)) }}
+{%- endmacro %}
+
+{% macro default__explode_map(map, key, value, position) -%}
+    unnest(map_keys({{ map }})) as {{ key }},
+        unnest(map_values({{ map }})) as {{ value }},
+        cast(generate_subscripts(map_keys({{ map }}), 1) - 1 as integer) as {{ position }}
+{%- endmacro %}
+
+{#- The element of `list` at `position`, null outside. -#}
+{% macro list_at(list, position) -%}
+    {{ return(adapter.dispatch('list_at')(list, position)) }}
+{%- endmacro %}
+
+{% macro default__list_at(list, position) -%}
+    list_extract({{ list }}, {{ position }} + 1)
+{%- endmacro %}
+
+{#- `list` with each element, named `variable`, replaced by `expression`. -#}
+{% macro list_map(list, variable, expression) -%}
+    {{ return(adapter.dispatch('list_map')(list, variable, expression)) }}
+{%- endmacro %}
+
+{% macro default__list_map(list, variable, expression) -%}
+    list_transform({{ list }}, lambda {{ variable }}: {{ expression }})
+{%- endmacro %}
+
+{#- The text elements of `list` with `separator` between them. -#}
+{% macro list_join(list, separator) -%}
+    {{ return(adapter.dispatch('list_join')(list, separator)) }}
+{%- endmacro %}
+
+{% macro default__list_join(list, separator) -%}
+    array_to_string({{ list }}, {{ separator }})
+{%- endmacro %}
+
+{#- Aggregate: the list of `expression` ordered by `order_by`. -#}
+{% macro list_agg_ordered(expression, order_by) -%}
+    {{ return(adapter.dispatch('list_agg_ordered')(expression, order_by)) }}
+{%- endmacro %}
+
+{% macro default__list_agg_ordered(expression, order_by) -%}
+    array_agg({{ expression }} order by {{ order_by }})
+{%- endmacro %}

@@ -1,0 +1,73 @@
+{%- set conversations = source('raw_abcd', 'abcd__conversations') -%}
+{%- set ontology = source('raw_abcd', 'abcd__ontology') -%}
+{%- set guidelines = source('raw_abcd', 'abcd__guidelines') -%}
+{%- set turns = ref('stg_abcd__delexed_turns') -%}
+{%- set buttons = ['kb_query', 'interaction', 'faq_policy'] -%}
+{%- set scalars = {
+    'personal': ['customer_name', 'member_level', 'phone', 'email', 'username', 'account_id'],
+    'order': [
+        'street_address', 'full_address', 'city', 'state', 'zip_code', 'num_products', 'order_id', 'packaging',
+        'payment_method', 'products', 'purchase_date', 'shipping_status'
+    ],
+} -%}
+{%- set scenario_values -%}
+    cardinality(scenario.product.names) + cardinality(scenario.product.amounts)
+    {%- for section, fields in scalars.items() %}{% for field in fields %}
+    + case when scenario.{{ section }}.{{ field }} is null then 0 else 1 end
+    {%- endfor %}{% endfor %}
+{%- endset -%}
+
+{{ account('abcd', 'dialogues', '1', conversations, ref('stg_abcd__conversations'), ref('int_abcd__dialogues'),
+           record_entity='conversations') }}
+union all
+{{ account('abcd', 'turns', 'cardinality(original)', conversations, ref('stg_abcd__original_turns'),
+           ref('int_abcd__turns')) }}
+union all
+{{ account('abcd', 'delexed_turns', 'cardinality(delexed)', conversations, turns, ref('int_abcd__turns')) }}
+union all
+{{ account('abcd', 'actions',
+           'list_sum(' ~ list_map('delexed', 'turn', 'case when turn.targets.action is null then 0 else 1 end') ~ ')',
+           conversations, turns, ref('int_abcd__actions'), staged_where='act is not null') }}
+union all
+{{ account('abcd', 'action_values',
+           'cardinality(flatten(' ~ list_map('delexed', 'turn', 'turn.targets.values') ~ '))', conversations,
+           ref('stg_abcd__action_values'), ref('int_abcd__slots')) }}
+union all
+{{ account('abcd', 'candidates',
+           'list_sum(' ~ list_map('delexed', 'turn', "case turn.targets.nextstep when 'retrieve_utterance' then 1 else 0 end") ~ ')',
+           conversations, turns, ref('int_abcd__candidates'), staged_where="next_step = 'retrieve_utterance'") }}
+union all
+{{ account('abcd', 'scenario_values', scenario_values, conversations, ref('stg_abcd__scenario_values'),
+           ref('int_abcd__scenario_values')) }}
+union all
+{{ account('abcd', 'candidate_utterances', '1', source('raw_abcd', 'abcd__utterances'),
+           ref('stg_abcd__candidate_utterances'), ref('int_abcd__candidate_utterances'), record_entity='utterances') }}
+union all
+{{ account('abcd', 'intents', 'cardinality(flatten(map_values(intents.subflows)))', ontology, ref('stg_abcd__subflows'),
+           ref('int_abcd__intents')) }}
+union all
+{{ account('abcd', 'acts',
+           'cardinality(map_keys(actions.kb_query)) + cardinality(map_keys(actions.interaction)) + cardinality(map_keys(actions.faq_policy))',
+           ontology, ref('stg_abcd__actions'), ref('int_abcd__acts'), conformed_where='act_group is not null') }}
+union all
+{{ account('abcd', 'act_slots',
+           'cardinality(flatten(map_values(actions.kb_query))) + cardinality(flatten(map_values(actions.interaction))) + cardinality(flatten(map_values(actions.faq_policy)))',
+           ontology, ref('stg_abcd__action_slots'), ref('int_abcd__act_slots')) }}
+union all
+{{ account('abcd', 'slot_definitions',
+           'cardinality(map_keys("values".enumerable)) + cardinality(flatten(map_values("values".non_enumerable)))',
+           ontology, ref('stg_abcd__slots'), ref('int_abcd__slot_definitions')) }}
+union all
+{{ account('abcd', 'vocabulary',
+           'cardinality(vocabulary.tokens) + cardinality(vocabulary.special) + cardinality(next_steps)', ontology,
+           ref('stg_abcd__vocabulary'), ref('int_abcd__vocabulary')) }}
+union all
+{{ account('abcd', 'intent_acts', 'cardinality(value)', source('raw_abcd', 'abcd__kb'), ref('stg_abcd__kb'),
+           ref('int_abcd__intent_acts')) }}
+union all
+{{ account('abcd', 'guidelines', 'cardinality(map_keys(subflows))', guidelines, ref('stg_abcd__guidelines'),
+           ref('int_abcd__guidelines')) }}
+union all
+{{ account('abcd', 'guideline_steps',
+           'cardinality(flatten(' ~ list_map('map_values(subflows)', 'guideline', 'guideline.actions') ~ '))', guidelines,
+           ref('stg_abcd__guideline_steps'), ref('int_abcd__guideline_steps')) }}

@@ -1,0 +1,19 @@
+{#- The buttons of the ontology, and any button pressed that it does not list. -#}
+with
+
+seen as (
+    select distinct act
+    from {{ ref('stg_abcd__delexed_turns') }}
+    where act is not null
+)
+
+select
+    'abcd' as corpus_id,
+    coalesce(actions.act, seen.act) as act,
+    actions.act_group,
+    'button' as action_type,
+    actions.position,
+    cast(null as string) as description
+from {{ ref('stg_abcd__actions') }} as actions
+full outer join seen
+    on actions.act = seen.act

@@ -1,0 +1,36 @@
+{{ config(materialized='table') }}
+
+{#- FAQ scenarios store the number of the question behind the subflow (timing_4, boots_how_1); the ontology does not. -#}
+with
+
+counted as (
+    select
+        *,
+        cast({{ id_occurrence('source_part', 'dialogue_id') }} as integer) as id_occurrence
+    from {{ ref('stg_abcd__conversations') }}
+)
+
+select
+    {{ dialogue_key('abcd', 'source_part', 'dialogue_id', 'id_occurrence') }} as dialogue_key,
+    'abcd' as corpus_id,
+    {{ shared_split('source_part') }} as split,
+    source_part as source_split,
+    source_part,
+    dialogue_id,
+    id_occurrence,
+
+    source_file_id,
+    record_index,
+    record_pointer,
+
+    case
+        when flow in ('storewide_query', 'single_item_query')
+            then regexp_extract(subflow, '^(.*?)((_how|_other)?_[0-9]+)?$', 1)
+        else subflow
+    end as task,
+    subflow as source_task,
+    'written' as channel,
+    'expert_live_chat' as collection_method,
+    cast(null as integer) as outcome_reward,
+    flow
+from counted

@@ -1,0 +1,18 @@
+{#- Titles differ from the ontology's names; flows match by name, subflows by position inside the flow. -#}
+select
+    'abcd/guideline/' || {{ key_segment('guidelines.flow_title') }} || '/'
+        || {{ key_segment('guidelines.subflow_title') }} as guideline_key,
+    'abcd' as corpus_id,
+
+    guidelines.position,
+    guidelines.flow_title,
+    guidelines.flow_position,
+    guidelines.flow_description,
+    guidelines.subflow_title,
+    subflows.subflow as intent,
+    guidelines.instructions
+from {{ ref('stg_abcd__guidelines') }} as guidelines
+left join {{ ref('stg_abcd__subflows') }} as subflows
+    on
+        replace(replace(lower(guidelines.flow_title), ' ', '_'), '-', '_') = subflows.flow
+        and guidelines.position = subflows.position

@@ -1,0 +1,16 @@
+select
+    'abcd/ontology/intent/' || {{ key_segment('subflows.flow') }} || '/' || {{ key_segment('subflows.subflow') }}
+        as intent_key,
+    'abcd' as corpus_id,
+    cast(null as string) as split,
+
+    cast(null as string) as service,
+    subflows.subflow as intent,
+    subflows.position,
+    cast(null as string) as description,
+    cast(null as boolean) as is_transactional,
+    subflows.flow as parent_intent,
+    flows.position as parent_position
+from {{ ref('stg_abcd__subflows') }} as subflows
+left join {{ ref('stg_abcd__flows') }} as flows
+    on subflows.flow = flows.flow

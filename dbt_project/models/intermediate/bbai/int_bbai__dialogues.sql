@@ -1,0 +1,22 @@
+{{ config(materialized='table') }}
+
+{#- A question has no id: its position in the file is its id in the key, and the question itself is dialogue_id. -#}
+select
+    'bbai/' || {{ key_segment('source_part') }} || '/' || lpad(cast(record_index as string), 5, '0') as dialogue_key,
+    'bbai' as corpus_id,
+    {{ shared_split('source_part') }} as split,
+    source_part as source_split,
+    source_part,
+    utterance as dialogue_id,
+    1 as id_occurrence,
+
+    source_file_id,
+    record_index,
+    record_pointer,
+
+    intent as task,
+    cast(null as string) as source_task,
+    'written' as channel,
+    'agents_answer_crowd_votes' as collection_method,
+    cast(null as integer) as outcome_reward
+from {{ ref('stg_bbai__questions') }}

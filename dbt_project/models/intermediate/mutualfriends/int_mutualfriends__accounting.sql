@@ -1,0 +1,27 @@
+{%- set dialogues = source('raw_mutualfriends', 'mutualfriends__dialogues') -%}
+{%- set items = 'flatten(scenario.kbs)' -%}
+{%- set events = ref('stg_mutualfriends__events') -%}
+
+{{ account('mutualfriends', 'dialogues', '1', dialogues, ref('stg_mutualfriends__dialogues'),
+           ref('int_mutualfriends__dialogues'), record_entity='dialogues') }}
+union all
+{{ account('mutualfriends', 'participants', 'cardinality(map_keys(agents))', dialogues,
+           ref('stg_mutualfriends__participants'), ref('int_mutualfriends__participants')) }}
+union all
+{{ account('mutualfriends', 'turns', 'cardinality(events)', dialogues, events, ref('int_mutualfriends__turns')) }}
+union all
+{{ account('mutualfriends', 'actions',
+           'list_sum(' ~ list_map('events', 'event', 'case when event.data.entries is null then 0 else 1 end') ~ ')',
+           dialogues, events, ref('int_mutualfriends__actions'), staged_where='selected_item is not null') }}
+union all
+{{ account('mutualfriends', 'selected_values',
+           'cardinality(flatten(' ~ list_map('events', 'event', 'map_keys(event.data.entries)') ~ '))', dialogues,
+           ref('stg_mutualfriends__selected_values'), ref('int_mutualfriends__slots')) }}
+union all
+{{ account('mutualfriends', 'knowledge_items',
+           'cardinality(flatten(' ~ list_map(items, 'item', 'map_keys(item)') ~ '))', dialogues,
+           ref('stg_mutualfriends__item_values'), ref('int_mutualfriends__knowledge_items')) }}
+union all
+{{ account('mutualfriends', 'scenario_attributes',
+           'greatest(cardinality(scenario.attributes), cardinality(scenario.alphas))', dialogues,
+           ref('stg_mutualfriends__attributes'), ref('int_mutualfriends__scenario_attributes')) }}

@@ -1,0 +1,59 @@
+{#- A selection names no item but repeats it: item_index is the first item of the selector's own list that is equal. -#}
+with
+
+selections as (
+    select
+        source_file_id,
+        record_index,
+        turn_index,
+        agent,
+        {{ list_join(list_agg_ordered("attribute || '=' || value", 'attribute'), 'chr(10)') }} as item_text
+    from {{ ref('stg_mutualfriends__selected_values') }}
+    group by source_file_id, record_index, turn_index, agent
+),
+
+found as (
+    select
+        selections.source_file_id,
+        selections.record_index,
+        selections.turn_index,
+        min(items.item_index) as item_index
+    from selections
+    inner join {{ ref('int_mutualfriends__items') }} as items
+        on
+            selections.source_file_id = items.source_file_id
+            and selections.record_index = items.record_index
+            and selections.agent = items.agent
+            and selections.item_text = items.item_text
+    group by selections.source_file_id, selections.record_index, selections.turn_index
+)
+
+select
+    dialogues.dialogue_key || '/' || cast(events.turn_index as string) || '/action/0' as action_key,
+    dialogues.dialogue_key || '/' || cast(events.turn_index as string) as turn_key,
+    dialogues.dialogue_key,
+    dialogues.corpus_id,
+    dialogues.split,
+    events.turn_index,
+    cast(null as integer) as frame_index,
+
+    {{ role_of('events.agent', {'0': 'peer', '1': 'peer'}) }} as role,
+    0 as action_index,
+    'selection' as action_type,
+    cast(null as string) as service,
+    events.event_action as act,
+    cast(null as string) as slot_name,
+    null as action_values,
+    null as canonical_values,
+    found.item_index
+from {{ ref('stg_mutualfriends__events') }} as events
+inner join {{ ref('int_mutualfriends__dialogues') }} as dialogues
+    on
+        events.source_file_id = dialogues.source_file_id
+        and events.record_index = dialogues.record_index
+left join found
+    on
+        events.source_file_id = found.source_file_id
+        and events.record_index = found.record_index
+        and events.turn_index = found.turn_index
+where events.selected_item is not null

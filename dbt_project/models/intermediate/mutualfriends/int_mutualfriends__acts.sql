@@ -1,0 +1,26 @@
+{#- The release has one action, select; any other event that carries an item is listed as it is named. -#}
+with
+
+documented as (
+    select
+        'select' as act,
+        0 as position,
+        'Choose an item of one''s own list as the shared friend.' as description
+),
+
+seen as (
+    select distinct event_action as act
+    from {{ ref('stg_mutualfriends__events') }}
+    where selected_item is not null
+)
+
+select
+    'mutualfriends' as corpus_id,
+    coalesce(documented.act, seen.act) as act,
+    cast(null as string) as act_group,
+    'selection' as action_type,
+    documented.position,
+    documented.description
+from documented
+full outer join seen
+    on documented.act = seen.act

@@ -1,0 +1,31 @@
+{{ config(materialized='table') }}
+
+with
+
+counted as (
+    select
+        *,
+        cast({{ id_occurrence('source_part', 'dialogue_id') }} as integer) as id_occurrence
+    from {{ ref('stg_mutualfriends__dialogues') }}
+)
+
+select
+    {{ dialogue_key('mutualfriends', 'source_part', 'dialogue_id', 'id_occurrence') }} as dialogue_key,
+    'mutualfriends' as corpus_id,
+    {{ shared_split('source_part') }} as split,
+    source_part as source_split,
+    source_part,
+    dialogue_id,
+    id_occurrence,
+
+    source_file_id,
+    record_index,
+    record_pointer,
+
+    cast(null as string) as task,
+    cast(null as string) as source_task,
+    'written' as channel,
+    'human_human_chat' as collection_method,
+    outcome_reward,
+    scenario_id
+from counted

@@ -1,0 +1,9 @@
+{#- Each item of each knowledge base as one comparable text: its attributes in order of their names. -#}
+select
+    source_file_id,
+    record_index,
+    agent,
+    item_index,
+    {{ list_join(list_agg_ordered("attribute || '=' || value", 'attribute'), 'chr(10)') }} as item_text
+from {{ ref('stg_mutualfriends__item_values') }}
+group by source_file_id, record_index, agent, item_index

@@ -1,0 +1,56 @@
+{%- set dialogues = source('raw_sgd', 'sgd__dialogues') -%}
+{%- set services = source('raw_sgd', 'sgd__services') -%}
+{%- set frames = 'flatten(' ~ list_map('turns', 'turn', 'turn.frames') ~ ')' -%}
+{%- set intents = 'cardinality(flatten(' ~ list_map('intents', 'intent', 'intent.required_slots') ~ '))'
+    ~ ' + cardinality(flatten(' ~ list_map('intents', 'intent', 'map_keys(intent.optional_slots)') ~ '))'
+    ~ ' + cardinality(flatten(' ~ list_map('intents', 'intent', 'intent.result_slots') ~ '))' -%}
+{%- set slots = ref('int_sgd__slots') -%}
+{%- set action_values = list_map(
+    'flatten(' ~ list_map(frames, 'frame', 'frame.actions') ~ ')', 'action',
+    'greatest(cardinality(action.values), cardinality(action.canonical_values))'
+) -%}
+
+{{ account('sgd', 'dialogues', '1', dialogues, ref('stg_sgd__dialogues'), ref('int_sgd__dialogues'),
+           record_entity='dialogues') }}
+union all
+{{ account('sgd', 'dialogue_services', 'cardinality(services)', dialogues, ref('stg_sgd__dialogue_services'),
+           ref('int_sgd__dialogue_services')) }}
+union all
+{{ account('sgd', 'turns', 'cardinality(turns)', dialogues, ref('stg_sgd__turns'), ref('int_sgd__turns')) }}
+union all
+{{ account('sgd', 'frames', 'cardinality(' ~ frames ~ ')', dialogues, ref('stg_sgd__frames'), ref('int_sgd__frames')) }}
+union all
+{{ account('sgd', 'actions', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.actions') ~ '))', dialogues,
+           ref('stg_sgd__actions'), ref('int_sgd__actions')) }}
+union all
+{{ account('sgd', 'spans', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.slots') ~ '))', dialogues,
+           ref('stg_sgd__spans'), slots, conformed_where="annotation_type = 'span'") }}
+union all
+{{ account('sgd', 'state_values',
+           'cardinality(flatten(flatten(' ~ list_map(frames, 'frame', 'map_values(frame.state.slot_values)') ~ ')))',
+           dialogues, ref('stg_sgd__state_values'), slots, staged_where='variant_index is not null',
+           conformed_where="annotation_type = 'state' and value_index is not null") }}
+union all
+{{ account('sgd', 'action_values', 'list_sum(' ~ action_values ~ ')', dialogues, ref('stg_sgd__action_values'), slots,
+           conformed_where="annotation_type = 'action_value'") }}
+union all
+{{ account('sgd', 'call_parameters',
+           'cardinality(flatten(' ~ list_map(frames, 'frame', 'map_keys(frame.service_call.parameters)') ~ '))',
+           dialogues, ref('stg_sgd__call_parameters'), slots, conformed_where="annotation_type = 'call_parameter'") }}
+union all
+{{ account('sgd', 'service_calls',
+           'list_sum(' ~ list_map(frames, 'frame', 'case when frame.service_call is null then 0 else 1 end') ~ ')',
+           dialogues, ref('stg_sgd__service_calls'), ref('int_sgd__service_calls')) }}
+union all
+{{ account('sgd', 'service_results', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.service_results') ~ '))',
+           dialogues, ref('stg_sgd__service_results'), ref('int_sgd__service_results')) }}
+union all
+{{ account('sgd', 'services', '1', services, ref('stg_sgd__services'), ref('int_sgd__services'),
+           record_entity='services') }}
+union all
+{{ account('sgd', 'slot_definitions', 'cardinality(slots)', services, ref('stg_sgd__slots'),
+           ref('int_sgd__slot_definitions')) }}
+union all
+{{ account('sgd', 'intents', 'cardinality(intents)', services, ref('stg_sgd__intents'), ref('int_sgd__intents')) }}
+union all
+{{ account('sgd', 'intent_slots', intents, services, ref('stg_sgd__intent_slots'), ref('int_sgd__intent_slots')) }}

@@ -1,0 +1,43 @@
+{#- The 18 documented acts in the class order of the Hugging Face card, and any act seen that it does not know. -#}
+with
+
+documented as (
+    {% for act, description in {
+        'AFFIRM': 'Agree to the system\'s proposition, or confirm its values.',
+        'AFFIRM_INTENT': 'Agree to the intent that the system offered.',
+        'CONFIRM': 'Confirm the value of a slot before a transaction is made.',
+        'GOODBYE': 'End the dialogue.',
+        'INFORM': 'Give the value of a slot.',
+        'INFORM_COUNT': 'Say how many results satisfy the request.',
+        'INFORM_INTENT': 'Express the desire to do something.',
+        'NEGATE': 'Deny the system\'s proposition.',
+        'NEGATE_INTENT': 'Decline the intent that the system offered.',
+        'NOTIFY_FAILURE': 'Say that the request failed.',
+        'NOTIFY_SUCCESS': 'Say that the request succeeded.',
+        'OFFER': 'Offer the value of a slot.',
+        'OFFER_INTENT': 'Offer a new intent to the user.',
+        'REQUEST': 'Ask for the value of a slot.',
+        'REQUEST_ALTS': 'Ask for more results than the ones offered.',
+        'REQ_MORE': 'Ask whether the user needs anything else.',
+        'SELECT': 'Choose a result that the system offered.',
+        'THANK_YOU': 'Thank the system.',
+    }.items() -%}
+    select '{{ act }}' as act, {{ loop.index0 }} as position, '{{ description | replace("'", "''") }}' as description
+    {% if not loop.last %}union all {% endif %}
+    {%- endfor %}
+),
+
+seen as (
+    select distinct act from {{ ref('stg_sgd__actions') }}
+)
+
+select
+    'sgd' as corpus_id,
+    coalesce(documented.act, seen.act) as act,
+    cast(null as string) as act_group,
+    'dialogue_act' as action_type,
+    documented.position,
+    documented.description
+from documented
+full outer join seen
+    on documented.act = seen.act

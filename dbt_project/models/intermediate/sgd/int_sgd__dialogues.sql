@@ -1,0 +1,34 @@
+{{ config(materialized='table') }}
+
+with
+
+dialogues as (
+    select * from {{ ref('stg_sgd__dialogues') }}
+),
+
+counted as (
+    select
+        *,
+        cast({{ id_occurrence('source_part', 'dialogue_id') }} as integer) as id_occurrence
+    from dialogues
+)
+
+select
+    {{ dialogue_key('sgd', 'source_part', 'dialogue_id', 'id_occurrence') }} as dialogue_key,
+    'sgd' as corpus_id,
+    {{ shared_split('source_part') }} as split,
+    source_part as source_split,
+    source_part,
+    dialogue_id,
+    id_occurrence,
+
+    source_file_id,
+    record_index,
+    record_pointer,
+
+    cast(null as string) as task,
+    cast(null as string) as source_task,
+    'written' as channel,
+    'simulated_outline_paraphrased' as collection_method,
+    cast(null as integer) as outcome_reward
+from counted

@@ -1,0 +1,11 @@
+select
+    'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} || '/intent/'
+        || {{ key_segment('intent') }} as intent_key,
+    'sgd' as corpus_id,
+    {{ shared_split('source_part') }} as split,
+
+    slot,
+    requirement,
+    position,
+    default_value
+from {{ ref('stg_sgd__intent_slots') }}

@@ -1,0 +1,14 @@
+select
+    'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} || '/intent/'
+        || {{ key_segment('intent') }} as intent_key,
+    'sgd' as corpus_id,
+    {{ shared_split('source_part') }} as split,
+
+    service,
+    intent,
+    position,
+    description,
+    is_transactional,
+    cast(null as string) as parent_intent,
+    cast(null as integer) as parent_position
+from {{ ref('stg_sgd__intents') }}

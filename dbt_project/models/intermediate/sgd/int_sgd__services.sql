@@ -1,0 +1,12 @@
+select
+    'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} as service_definition_key,
+    'sgd' as corpus_id,
+    {{ shared_split('source_part') }} as split,
+
+    service,
+    regexp_extract(service, '^(.*?)(_[0-9]+)?$', 1) as domain,
+    cast(null as string) as source_name,
+    cast(null as string) as vertical,
+    description,
+    record_index as position
+from {{ ref('stg_sgd__services') }}

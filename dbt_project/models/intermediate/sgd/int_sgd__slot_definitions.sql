@@ -1,0 +1,15 @@
+select
+    'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} || '/slot/'
+        || {{ key_segment('slot') }} as slot_definition_key,
+    'sgd' as corpus_id,
+    {{ shared_split('source_part') }} as split,
+
+    service,
+    slot,
+    cast(null as string) as slot_group,
+    position,
+    description,
+    is_categorical,
+    possible_values,
+    cast(null as string) as requirement
+from {{ ref('stg_sgd__slots') }}

@@ -1,0 +1,44 @@
+{{ config(materialized='table') }}
+
+{#- The split comes from the CSVs; an id that several of them list keeps the first in alphabetical order here, and
+    all its lines in dim_split_members. -#}
+with
+
+counted as (
+    select
+        *,
+        regexp_extract(instruction_id, '^([a-z]+)', 1) as instruction_prefix,
+        cast({{ id_occurrence('source_part', 'dialogue_id') }} as integer) as id_occurrence
+    from {{ ref('stg_taskmaster1__dialogs') }}
+),
+
+splits as (
+    select
+        dialogue_id,
+        min(source_part) as source_split
+    from {{ ref('stg_taskmaster1__split_members') }}
+    group by dialogue_id
+)
+
+select
+    {{ dialogue_key('taskmaster1', 'counted.source_part', 'counted.dialogue_id', 'counted.id_occurrence') }}
+        as dialogue_key,
+    'taskmaster1' as corpus_id,
+    {{ shared_split('splits.source_split') }} as split,
+    splits.source_split,
+    counted.source_part,
+    counted.dialogue_id,
+    counted.id_occurrence,
+
+    counted.source_file_id,
+    counted.record_index,
+    counted.record_pointer,
+
+    nullif(counted.instruction_prefix, '') as task,
+    counted.instruction_id as source_task,
+    case counted.source_part when 'woz' then 'spoken' else 'written' end as channel,
+    case counted.source_part when 'woz' then 'wizard_of_oz' else 'self_dialogue' end as collection_method,
+    cast(null as integer) as outcome_reward
+from counted
+left join splits
+    on counted.dialogue_id = splits.dialogue_id

@@ -1,0 +1,6 @@
+{{ union_corpora('act_slots', [
+    'corpus_id',
+    'act',
+    'position',
+    'slot'
+]) }}

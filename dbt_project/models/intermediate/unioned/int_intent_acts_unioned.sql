@@ -1,0 +1,6 @@
+{{ union_corpora('intent_acts', [
+    'corpus_id',
+    'intent',
+    'position',
+    'act'
+]) }}

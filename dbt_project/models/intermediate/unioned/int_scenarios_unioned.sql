@@ -1,0 +1,8 @@
+{{ union_corpora('scenarios', [
+    'scenario_key',
+    'corpus_id',
+    'split',
+    'scenario_id',
+    'flow',
+    'subflow'
+]) }}

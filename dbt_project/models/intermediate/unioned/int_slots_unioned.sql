@@ -1,0 +1,23 @@
+{{ union_corpora('slots', [
+    'slot_key',
+    'turn_key',
+    'dialogue_key',
+    'corpus_id',
+    'split',
+    'turn_index',
+    'frame_index',
+    'role',
+    'annotation_type',
+    'service',
+    'slot_name',
+    'source_label',
+    'action_index',
+    'span_index',
+    'annotation_index',
+    'value_index',
+    'value',
+    'canonical_value',
+    'start_char',
+    'end_char',
+    'status'
+]) }}

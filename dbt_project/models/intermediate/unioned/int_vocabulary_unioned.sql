@@ -1,0 +1,6 @@
+{{ union_corpora('vocabulary', [
+    'corpus_id',
+    'kind',
+    'position',
+    'term'
+]) }}

@@ -1,0 +1,8 @@
+select
+    scenario_key,
+    corpus_id,
+    split,
+    scenario_id,
+    flow,
+    subflow
+from {{ ref('int_scenarios_unioned') }}

@@ -1,0 +1,6 @@
+select
+    corpus_id,
+    kind,
+    position,
+    term
+from {{ ref('int_vocabulary_unioned') }}

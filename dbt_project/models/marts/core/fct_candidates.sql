@@ -1,0 +1,10 @@
+select
+    candidates_key,
+    turn_key,
+    dialogue_key,
+    corpus_id,
+    split,
+    turn_index,
+    candidate_ids,
+    target_position
+from {{ ref('int_candidates_unioned') }}

@@ -1,0 +1,12 @@
+select
+    result_key,
+    turn_key,
+    dialogue_key,
+    corpus_id,
+    split,
+    turn_index,
+    frame_index,
+    service,
+    result_index,
+    entity
+from {{ ref('int_service_results_unioned') }}

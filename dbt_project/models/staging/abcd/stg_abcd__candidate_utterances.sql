@@ -1,0 +1,5 @@
+select
+    source_file_id,
+    record_index as candidate_id,
+    value as utterance
+from {{ source('raw_abcd', 'abcd__utterances') }}

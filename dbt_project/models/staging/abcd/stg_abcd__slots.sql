@@ -1,0 +1,34 @@
+with
+
+enumerable as (
+    select {{ explode_map('values.enumerable', 'slot', 'possible_values', 'position') }}
+    from {{ source('raw_abcd', 'abcd__ontology') }}
+),
+
+groups as (
+    select {{ explode_map('values.non_enumerable', 'slot_group', 'slots', 'group_position') }}
+    from {{ source('raw_abcd', 'abcd__ontology') }}
+),
+
+non_enumerable as (
+    select
+        slot_group,
+        {{ explode_indexed('slots', 'slot', 'position') }}
+    from groups
+)
+
+select
+    'enumerable' as slot_group,
+    slot,
+    position,
+    possible_values
+from enumerable
+
+union all
+
+select
+    slot_group,
+    slot,
+    position,
+    null as possible_values
+from non_enumerable

@@ -1,0 +1,12 @@
+select
+    source_file_id,
+    corpus_id,
+    path,
+    entity,
+    source_part,
+    parts,
+    bytes,
+    sha256,
+    verification,
+    record_count
+from {{ source('raw_landing', 'source_files') }}

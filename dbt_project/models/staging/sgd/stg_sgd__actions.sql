@@ -1,0 +1,30 @@
+{{ config(materialized='table') }}
+
+with
+
+actions as (
+    select
+        source_file_id,
+        record_index,
+        turn_index,
+        frame_index,
+        speaker,
+        frame.service as service,
+        {{ explode_indexed('frame.actions', 'action', 'action_index') }}
+    from {{ ref('stg_sgd__nested_frames') }}
+)
+
+select
+    source_file_id,
+    record_index,
+    turn_index,
+    frame_index,
+    action_index,
+
+    speaker,
+    service,
+    action.act as act,
+    action.slot as slot,
+    action.values as action_values,
+    action.canonical_values as canonical_values
+from actions

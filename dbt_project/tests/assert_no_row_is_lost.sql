@@ -1,0 +1,11 @@
+-- Fails if an entity has another number of rows in one layer than in the next, from the raw Parquet to core.
+-- This is NOT about defective rows: they are counted like all others and flagged in quality.violations.
+select
+    corpus_id,
+    entity,
+    published,
+    staged,
+    conformed,
+    core
+from {{ ref('row_accounting') }}
+where published <> staged or staged <> conformed or conformed <> core

@@ -1,0 +1,75 @@
+"""The audit asset: Great Expectations over the built database, one asset check a suite.
+
+The suites are `expectations/`; they run in a child process, because importing the library takes longer than using it.
+For the concept see https://docs.dagster.io/guides/test/asset-checks
+"""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from expectations.suites import load_suites
+from pipelines import publishing
+from pipelines.paths import WarehousePaths
+
+RESOURCES = {"settings", "reporter", "audit"}
+RESULTS = dg.AssetKey(["audit", "expectation_results"])
+BUILDS = dg.AssetKey(["audit", "builds"])
+
+
+def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
+    """The audit's Parquet, which dbt loads afterwards; `audited` are the models it looks at."""
+    specs = [
+        dg.AssetSpec(RESULTS, deps=audited, group_name="audit", description="One row per expectation, with its result."),
+        dg.AssetSpec(BUILDS, deps=audited, group_name="audit", description="The row of this build."),
+    ]
+    checks = [
+        dg.AssetCheckSpec(suite.name, asset=RESULTS, description=f"{len(suite.expectations)} expectations")
+        for suite in load_suites()
+    ]
+
+    @dg.multi_asset(name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES)
+    def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        settings, reporter = context.resources.settings, context.resources.reporter
+        paths = WarehousePaths(settings.warehouse)
+        build = publishing.current(paths)
+        with reporter.stage("audit", "warehouse") as stage:
+            publishing.prepare_audit(build, paths)
+            summary = context.resources.audit.run(
+                {
+                    "database": str(paths.scratch_database),
+                    "suites": "all",
+                    "corpora": list(build.corpora),
+                    "output": str(paths.scratch_audit),
+                    "build_id": build.build_id,
+                    "run_at": build.started_at.isoformat(),
+                }
+            )
+            evaluated = sum(suite["evaluated"] for suite in summary.values())
+            stage.detail = f"{len(summary)} suites, {evaluated} expectations"
+        yield dg.MaterializeResult(asset_key=RESULTS, metadata={"dagster/row_count": evaluated})
+        yield dg.MaterializeResult(asset_key=BUILDS, metadata={"dagster/row_count": 1})
+        for name, suite in summary.items():
+            is_blocked = bool(suite["failed"])
+            yield dg.AssetCheckResult(
+                passed=not (suite["failed"] or suite["warned"]),
+                check_name=name,
+                asset_key=RESULTS,
+                severity=dg.AssetCheckSeverity.ERROR if is_blocked else dg.AssetCheckSeverity.WARN,
+                metadata={key: suite[key] for key in ("evaluated", "passed", "warned", "failed")},
+            )
+        refuse_failures(summary, build.strict)
+
+    return audit
+
+
+def refuse_failures(summary: dict[str, dict], strict: bool) -> None:
+    """Raise BuildError with a line for each critical expectation that failed; under `strict` for each warning too."""
+    lines = [
+        f"{name}: {failure['expectation']} ({failure['severity']}): {failure['description']}; {failure['observed']}"
+        for name, suite in summary.items()
+        for failure in suite["failures"]
+        if strict or failure["severity"] == "critical"
+    ]
+    if lines:
+        raise publishing.BuildError("\n".join(lines))

@@ -1,0 +1,119 @@
+"""Raw assets: each corpus's release as landed Parquet, and the catalog of what was landed.
+
+One multi-asset a corpus, made from its room; no corpus is named here.
+For the concept see https://docs.dagster.io/guides/build/assets/defining-assets
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import dagster as dg
+
+from pipelines import landing, publishing, releases
+from pipelines.corpus import Corpus
+from pipelines.paths import WarehousePaths
+
+RESOURCES = {"settings", "reporter"}
+
+
+def release_spec(corpus: Corpus) -> dg.AssetSpec:
+    """The publisher's files, which nobody here makes."""
+    return dg.AssetSpec(
+        ["landing", corpus.corpus_id],
+        group_name="landing",
+        description=f"The files of {corpus.title} as published.",
+        metadata={"homepage": corpus.homepage, "license": corpus.license, "listed_files": len(corpus.files)},
+    )
+
+
+def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
+    """The landed Parquet of a corpus, one asset an entity; zero rows for what is absent or not asked for."""
+    keys = {entity.name: dg.AssetKey(["raw", releases.table_name(corpus, entity)]) for entity in corpus.entities}
+    specs = [
+        dg.AssetSpec(
+            keys[entity.name],
+            deps=[release_spec(corpus).key],
+            group_name="raw",
+            description=f"One row per record of the release's {entity.name}, every published field kept.",
+            kinds={"parquet"},
+        )
+        for entity in corpus.entities
+    ]
+
+    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=RESOURCES)
+    def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
+        settings, reporter = context.resources.settings, context.resources.reporter
+        paths = WarehousePaths(settings.warehouse)
+        build = publishing.begin(settings, context.run_id)
+        landed: list[landing.Landed] = []
+        if corpus.corpus_id in build.corpora:
+            release = releases.find_release(corpus, settings.source or paths.sample)
+            with reporter.stage("land", corpus.corpus_id) as stage:
+                landed = releases.land_release(release, paths.raw, settings.processes, settings.strict)
+                records = sum(file.record_count for file in landed)
+                stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
+            _notice(reporter, release, landed)
+        publishing.add_landed(build, paths, landed, releases.link_raw(corpus, landed, paths))
+        for entity in corpus.entities:
+            files = [file for file in landed if file.entity == entity.name]
+            yield dg.MaterializeResult(
+                asset_key=keys[entity.name],
+                metadata={
+                    "dagster/row_count": sum(file.record_count - len(file.quarantine) for file in files),
+                    "files": len(files),
+                    "bytes": sum(file.bytes for file in files),
+                    "quarantined": sum(len(file.quarantine) for file in files),
+                },
+            )
+
+    return land
+
+
+def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
+    """The raw tables about the build itself: its corpora, files, extra keys and refused records."""
+    landed = [dg.AssetKey(["raw", table]) for table in releases.raw_tables(corpora)]
+    specs = [
+        dg.AssetSpec(
+            ["raw", name],
+            deps=landed,
+            group_name="raw",
+            description=f"What landing recorded: {name.replace('_', ' ')}.",
+            kinds={"parquet"},
+        )
+        for name in releases.CATALOG_TABLES
+    ]
+
+    @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES)
+    def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
+        paths = WarehousePaths(context.resources.settings.warehouse)
+        build = publishing.current(paths)
+        built = [corpus for corpus in corpora if corpus.corpus_id in build.corpora]
+        counts = releases.write_catalog(built, build.landed, paths)
+        replace(build, fingerprint=publishing.fingerprint(build)).save(paths)
+        for name, count in counts.items():
+            yield dg.MaterializeResult(asset_key=dg.AssetKey(["raw", name]), metadata={"dagster/row_count": count})
+
+    return catalog
+
+
+def _notice(reporter, release: releases.Release, landed: list[landing.Landed]) -> None:  # noqa: ANN001
+    """Say what of a release is missing, and what of it was set aside."""
+    corpus_id = release.corpus.corpus_id
+    if release.missing:
+        first = release.missing[0]
+        reporter.notice(
+            f"{corpus_id}: {len(release.missing)} of {len(release.missing) + len(release.files)} files are not there, "
+            f"such as {release.folder / first.path}"
+        )
+    for file in landed:
+        if file.extras:
+            first = file.extras[0]["json_pointer"]
+            reporter.notice(
+                f"{file.source_file_id}: {len(file.extras)} keys the schema does not know, kept in "
+                f"core.source_extras, the first at {first}"
+            )
+        if file.quarantine:
+            reporter.notice(
+                f"{file.source_file_id}: {len(file.quarantine)} records refused, kept in core.source_quarantine, "
+                f"the first: {file.quarantine[0]['error']}"
+            )

@@ -1,0 +1,141 @@
+"""The command `build`: checks what the user gave, runs the asset graph in this process, and sums up.
+
+The same graph that `dagster dev` shows, with Dagster's in-process executor on a persistent instance. The audit's child
+process imports Great Expectations while landing and models run.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from expectations.client import AuditError, AuditProcess
+from pipelines import publishing, registry, releases, simulating
+from pipelines.errors import InputError
+from pipelines.landing import GLOB_CHARACTERS
+from pipelines.paths import WarehousePaths
+from pipelines.publishing import BuildError
+from pipelines.reporting import Reporter
+from pipelines.settings import Settings, silence_telemetry
+
+DAGSTER_YAML = "telemetry:\n  enabled: false\n"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a build came to."""
+
+    build_id: str
+    database: Path
+    bytes: int
+    corpora: list[dict[str, Any]]
+    """A row of analytics.corpus_overview each, with `passed`, `warned` and `failed` checks."""
+    marts: dict[str, Any]
+    """The suite about the shared tables: evaluated, passed, warned, failed."""
+    warnings: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+
+def build(settings: Settings, reporter: Reporter) -> Summary:
+    """Build the warehouse of the settings' source and publish it.
+
+    Raises InputError for what the user gave (no release there, a file that is refused), BuildError for a check that
+    failed or a build that could not be made. In both cases what was published before stays as it is.
+    """
+    silence_telemetry()
+    paths = WarehousePaths(settings.warehouse)
+    _check_input(settings, paths)
+    with publishing.exclusive(paths), AuditProcess() as audit:
+        if settings.source is None:
+            _make_sample(paths, reporter)
+        try:
+            _run_graph(settings, paths, reporter, audit)
+        except AuditError as error:
+            raise BuildError(str(error)) from error
+    return _summarize(paths, reporter)
+
+
+def _check_input(settings: Settings, paths: WarehousePaths) -> None:
+    """Raise InputError before anything is done."""
+    if GLOB_CHARACTERS & set(str(paths.root)):
+        raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
+    corpora = registry.load_corpora(settings.corpora)
+    if settings.source is None:
+        return
+    if not settings.source.is_dir():
+        raise InputError(f"{settings.source}: no such folder")
+    if not any(releases.find_release(corpus, settings.source).files for corpus in corpora):
+        places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
+        raise InputError(
+            f"{settings.source}: no data file of {places.replace('/', '')}; expected below {places} "
+            "(`dialogue-warehouse status` lists the files and where to get them)"
+        )
+
+
+def _make_sample(paths: WarehousePaths, reporter: Reporter) -> None:
+    """Generate the embedded sample, afresh: it is the default source and always fits the code."""
+    with reporter.stage("simulate", "sample") as stage:
+        written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
+        stage.detail = f"{len(written):,} files of all five releases, generated"
+
+
+def _run_graph(settings: Settings, paths: WarehousePaths, reporter: Reporter, audit: AuditProcess) -> None:
+    """Run the job `build` with our own resources; what a step raises comes through."""
+    with reporter.stage("load", "framework") as stage:
+        paths.dagster_home.mkdir(exist_ok=True)
+        (paths.dagster_home / "dagster.yaml").write_text(DAGSTER_YAML, encoding="utf-8")
+        os.environ["DAGSTER_HOME"] = str(paths.dagster_home)
+        audit.start()
+        import dagster as dg
+
+        from pipelines.definitions import assemble
+        from pipelines.jobs import BUILD
+
+        job = assemble(settings).resolve_job_def(BUILD)
+        stage.detail = "Dagster and dbt"
+    resources = {"settings": settings, "audit": audit, "reporter": reporter}
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    with dg.DagsterInstance.get() as instance:
+        job.execute_in_process(run_config=quiet, instance=instance, resources=resources)
+
+
+def _summarize(paths: WarehousePaths, reporter: Reporter) -> Summary:
+    """Read the summary from what was published."""
+    build_id = paths.published_build()
+    assert build_id is not None
+    database = paths.build_database(build_id)
+    with duckdb.connect(str(database), read_only=True) as con:
+        overview = con.sql("select * from analytics.corpus_overview order by corpus_id").to_arrow_table().to_pylist()
+        tallies = con.execute(
+            """
+            select
+                suite,
+                count(*) filter (where success) as passed,
+                count(*) filter (where not success and severity <> 'critical') as warned,
+                count(*) filter (where not success and severity = 'critical') as failed
+            from quality.expectation_results
+            where build_id = ?
+            group by suite
+            """,
+            [build_id],
+        ).fetchall()
+        warnings = con.execute(
+            "select suite, expectation, description, observed from quality.expectation_results "
+            "where build_id = ? and not success order by suite, expectation",
+            [build_id],
+        ).fetchall()
+    checks = {suite: {"passed": passed, "warned": warned, "failed": failed} for suite, passed, warned, failed in tallies}
+    nothing = {"passed": 0, "warned": 0, "failed": 0}
+    return Summary(
+        build_id=build_id,
+        database=paths.published,
+        bytes=database.stat().st_size,
+        corpora=[row | checks.get(row["corpus_id"], nothing) for row in overview],
+        marts=checks.get("marts", nothing),
+        warnings=[f"{suite}: {name}: {what}; {observed}" for suite, name, what, observed in warnings],
+        notices=reporter.notices,
+    )

@@ -1,0 +1,175 @@
+"""The command `dialogue-warehouse`: reads options, calls the module that does the work, prints what it returns.
+
+Exit status 0, 1 (a check failed) or 2 (bad input); an error is one line on standard error, never a traceback. Imports
+stay inside the commands, because some of the libraries take seconds.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines.errors import CheckError, InputError
+from pipelines.settings import Settings, silence_telemetry
+
+CHECK_FAILED, BAD_INPUT = 1, 2
+
+Folder = click.Path(file_okay=False, path_type=Path)
+
+
+def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that every command has."""
+    return click.option(
+        "--warehouse", type=Folder, help="Folder of the warehouse.  [default: warehouse/ of the clone]"
+    )(command)
+
+
+def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that narrows a command to some corpora."""
+    return click.option("--corpora", metavar="A,B", callback=_names, help="Only these corpora.")(command)
+
+
+def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if value else None
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(importlib.metadata.version("dialogue-warehouse"), prog_name="dialogue-warehouse")
+def cli() -> None:
+    """Five public dialogue corpora in one SQL warehouse.
+
+    Start with `build` (it makes its own sample when it is given no data), then `tables` and `sql`.
+    """
+
+
+@cli.command()
+@click.option("--source", type=Folder, help="Folder with the releases, SOURCE/<corpus_id>/…  [default: a sample]")
+@click.option("--strict", is_flag=True, default=None, help="Refuse what the schemas do not know; block on warnings.")
+@click.option("--quiet", is_flag=True, help="No progress; errors only.")
+@corpora_option
+@warehouse_option
+def build(quiet: bool, **options: Any) -> None:
+    """Land, model, audit and publish the warehouse.
+
+    Without --source the embedded sample is built: all five releases, generated, in their true shapes.
+    """
+    from pipelines import building, reporting
+
+    summary = building.build(Settings.from_environment(**options), reporting.Reporter(quiet))
+    if not quiet:
+        reporting.print_summary(summary)
+
+
+@cli.command()
+@click.option("--to", "to", type=Folder, required=True, help="Folder to write the releases into.")
+@click.option("--scale", type=click.FloatRange(0, 1000, min_open=True), default=0.01, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed gives other texts.")
+@corpora_option
+@warehouse_option
+def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
+    """Write all five releases, generated; scale 1 has the true counts."""
+    from pipelines import registry, simulating
+    from pipelines.reporting import Reporter
+
+    settings = Settings.from_environment(**options)
+    corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.corpora))
+    with Reporter(quiet=False).stage("simulate", f"scale {scale:g}") as stage:
+        written = simulating.simulate(to, scale, seed, corpora, settings.processes)
+        stage.detail = f"{len(written):,} files"
+    click.echo(f"next: dialogue-warehouse build --source {to}")
+
+
+@cli.command()
+@click.argument("query", required=False)
+@click.option("--raw", is_flag=True, help="Add the landed Parquet of the published build as schema raw.")
+@click.option("--json", "form", flag_value="json", help="A JSON array of objects.")
+@click.option("--csv", "form", flag_value="csv", help="CSV with a header.")
+@click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
+@warehouse_option
+def sql(query: str | None, raw: bool, form: str | None, parquet: Path | None, **options: Any) -> None:
+    """Run one SELECT or EXPLAIN on the published warehouse, read-only; QUERY or standard input.
+
+    Example: dialogue-warehouse sql "select corpus_id, count(*) from core.fct_turns group by all"
+    """
+    from pipelines import querying
+
+    text = query if query not in (None, "-") else sys.stdin.read()
+    with querying.open_published(_paths(options), raw=raw) as con:
+        querying.print_result(querying.run_query(con, text), form, parquet)
+
+
+@cli.command()
+@warehouse_option
+def tables(**options: Any) -> None:
+    """List the tables of the published warehouse."""
+    from pipelines import querying
+
+    with querying.open_published(_paths(options)) as con:
+        querying.print_tables(querying.list_tables(con))
+
+
+@cli.command()
+@click.argument("table")
+@warehouse_option
+def describe(table: str, **options: Any) -> None:
+    """Show the grain and the columns of a TABLE, such as fct_turns."""
+    from pipelines import querying
+
+    with querying.open_published(_paths(options)) as con:
+        querying.print_description(querying.describe_table(con, table))
+
+
+@cli.command()
+@click.option("--source", type=Folder, help="Folder with the releases, to see what of them is there.")
+@warehouse_option
+def status(**options: Any) -> None:
+    """Show what is published, which builds are kept, and which files of the releases are missing."""
+    from pipelines import querying
+
+    settings = Settings.from_environment(**options)
+    querying.print_status(querying.status(_paths(options), settings))
+
+
+def _paths(options: dict[str, Any]) -> Any:
+    from pipelines.paths import WarehousePaths
+
+    return WarehousePaths(Settings.from_environment(warehouse=options.get("warehouse")).warehouse)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; the exit status."""
+    silence_telemetry()
+    try:
+        return cli.main(arguments, standalone_mode=False) or 0
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return BAD_INPUT
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except InputError as error:
+        click.echo(f"error: {error}", err=True)
+        return BAD_INPUT
+    except CheckError as error:
+        click.echo(f"error: {error}", err=True)
+        return CHECK_FAILED
+    except Exception as error:
+        if os.environ.get("DIALOGUE_DEBUG"):
+            raise
+        click.echo(f"internal error: {type(error).__name__}: {error} (DIALOGUE_DEBUG=1 shows where)", err=True)
+        return CHECK_FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

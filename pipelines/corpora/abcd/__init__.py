@@ -1,0 +1,1 @@
+"""The room of ABCD, Action-Based Conversations Dataset."""

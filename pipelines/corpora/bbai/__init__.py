@@ -1,0 +1,1 @@
+"""The room of BBAI, One Agent To Rule Them All."""

@@ -1,0 +1,14 @@
+"""The two kinds of error that a user sees: what was given is wrong, or a check failed. The message says it all.
+
+Every error that this project raises for a user derives from one of them; anything else is a defect of the project.
+"""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """What the user gave cannot be used; exit status 2. The message names corpus, file and position in one line."""
+
+
+class CheckError(RuntimeError):
+    """A check failed, or something could not be done; exit status 1. One line a failure."""

@@ -1,0 +1,581 @@
+"""Landing: the publisher's bytes become checked, typed, nested Parquet. One file in, one Parquet out.
+
+Each record is decoded strictly with the room's msgspec type, then DuckDB reads the file with the column types derived
+from that same type and writes Parquet. What the type does not know is kept, never dropped: an extra key's value goes
+to `extras`, a record that the type refuses goes to `quarantine`, whole. A file that is no JSON is always refused.
+
+`land_file` is a pure function of the bytes, the path and the schema: it can run in any process. Nothing here knows a
+corpus by name, and nothing here writes to the warehouse database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import msgspec
+from msgspec import inspect
+
+from pipelines.corpus import Container, Corpus, Entity
+from pipelines.errors import InputError
+
+MEMBER_KEY = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
+OBJECT_END = re.compile(rb"\s*\}\s*\Z")
+GLOB_CHARACTERS = frozenset("*?[]{}")
+OBJECT_SIZE = 16 * 2**20
+"""Bytes of one JSON value that DuckDB's reader accepts unless told otherwise."""
+UNPACKED_LIMIT = 16 * 2**30
+"""Bytes that a gzipped file may unpack to; no release comes near, a malicious archive would."""
+
+
+class LandingError(InputError):
+    """A file cannot be landed; the message names corpus, file and position in one line."""
+
+
+class _Repeated(ValueError):
+    """A JSON object has the same key twice."""
+
+
+class Record(NamedTuple):
+    """One published record, still as JSON text."""
+
+    index: int
+    key: str | None
+    pointer: str
+    text: bytes
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What landing one file came to: the manifest row of its Parquet."""
+
+    corpus_id: str
+    entity: str
+    path: str
+    source_part: str | None
+    parts: list[str] | None
+    bytes: int
+    sha256: str
+    verification: str
+    record_count: int
+    parquet: str
+    extras: list[dict[str, Any]] = field(default_factory=list)
+    quarantine: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def source_file_id(self) -> str:
+        """`<corpus_id>/<path>`."""
+        return f"{self.corpus_id}/{self.path}"
+
+
+def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: Path, strict: bool = False) -> Landed:
+    """Land `source/path` below `target` and return its manifest row; a file landed before is not landed again.
+
+    Parameters
+    ----------
+    source: folder of the corpus's release; `path` is relative to it, with `/`.
+    target: folder of the raw layer; the Parquet is `target/<corpus_id>/<entity>/<path>-<content>-<schema>.parquet`.
+    strict: refuse extra keys and quarantined records instead of setting them aside.
+
+    Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
+    """
+    where = f"{corpus.corpus_id}/{path}"
+    try:
+        data = (source / path).read_bytes()
+    except OSError as error:
+        raise LandingError(f"{where}: {error.strerror}") from error
+    sha256 = hashlib.sha256(data).hexdigest()
+    verification = _verification(corpus, source, path, data, sha256)
+    stem = f"{path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus)}"
+    parquet = target / corpus.corpus_id / entity.name / f"{stem}.parquet"
+    manifest = parquet.with_suffix(".json")
+    try:
+        landed = msgspec.json.decode(manifest.read_bytes(), type=Landed)
+        landed = replace(landed, verification=verification)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        landed = Landed(
+            corpus_id=corpus.corpus_id,
+            entity=entity.name,
+            path=path,
+            source_part=entity.source_part(path),
+            parts=None,
+            bytes=len(data),
+            sha256=sha256,
+            verification=verification,
+            record_count=0,
+            parquet=parquet.relative_to(target).as_posix(),
+        )
+        parquet.parent.mkdir(parents=True, exist_ok=True)
+        landed = _land(entity, landed, source / path, data, parquet)
+        write_atomically(manifest, json.dumps(asdict(landed)).encode())
+    if strict:
+        refuse_what_is_unknown(landed)
+    return landed
+
+
+def refuse_what_is_unknown(landed: Landed) -> None:
+    """Raise LandingError when something of the file was set aside."""
+    for extra in landed.extras:
+        raise LandingError(f"{landed.source_file_id}: the schema does not know the key at {extra['json_pointer']}")
+    for record in landed.quarantine:
+        raise LandingError(f"{landed.source_file_id}: {record['error']}")
+
+
+def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
+    """Write the zero-row typed Parquet that stands for an absent entity; its path relative to `target`."""
+    parquet = target / corpus.corpus_id / entity.name / f"empty-{schema_hash(corpus)}.parquet"
+    if not parquet.exists():
+        parquet.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=parquet.parent) as folder:
+            nothing = Path(folder) / "nothing.ndjson"
+            nothing.write_bytes(b"")
+            _copy(entity, _select_split(entity, nothing), None, parquet)
+    return parquet.relative_to(target).as_posix()
+
+
+@functools.cache
+def schema_hash(corpus: Corpus) -> str:
+    """Identifies what the Parquet of a corpus depends on besides the bytes: its schema and this code."""
+    digest = hashlib.sha256()
+    for source in (corpus.folder / "schema.py", Path(__file__), Path(__file__).with_name("corpus.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees all of it or nothing."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(content)
+    temporary.replace(path)
+
+
+# --- one file -----------------------------------------------------------------------------------------------------
+
+
+def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: str) -> str:
+    """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml."""
+    if (source / "SIMULATED.json").exists():
+        return "simulated"
+    listed = corpus.listed(path)
+    if listed is None or not (listed.sha256 or listed.git_blob_sha1):
+        return "unlisted"
+    if listed.sha256:
+        return "verified" if listed.sha256 == sha256 else "mismatch"
+    blob = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
+    blob.update(data)
+    return "verified" if blob.hexdigest() == listed.git_blob_sha1 else "mismatch"
+
+
+def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path) -> Landed:
+    """Check every record, let DuckDB write the Parquet, and complete the manifest row."""
+    text = _unpack(landed, data)
+    with tempfile.TemporaryDirectory(dir=parquet.parent) as folder:
+        split = Path(folder) / "records.ndjson"
+        is_direct = entity.container is Container.ARRAY and text is data and not GLOB_CHARACTERS & set(str(file))
+        check = _Check(entity, landed)
+        check.run(text, None if is_direct else split)
+        if is_direct and check.has_refused:
+            is_direct = False
+            check.run(text, split)
+        try:
+            _copy(entity, _select_array(entity, file) if is_direct else _select_split(entity, split), landed, parquet)
+        except duckdb.Error:
+            # What msgspec accepts and DuckDB does not: a key that stands twice in an object of a record.
+            check.refuses_repeats = True
+            check.run(text, split)
+            try:
+                _copy(entity, _select_split(entity, split), landed, parquet)
+            except duckdb.Error as error:
+                raise LandingError(f"{landed.source_file_id}: {_first_line(error)}") from error
+    return replace(
+        landed, parts=check.parts, record_count=check.count, extras=check.extras, quarantine=check.quarantine
+    )
+
+
+class _Check:
+    """The strict check of a file's records; `run` may be repeated and starts afresh."""
+
+    def __init__(self, entity: Entity, landed: Landed) -> None:
+        self.entity, self.landed = entity, landed
+        self.decoder = msgspec.json.Decoder(entity.record)
+        self.refuses_repeats = False
+        self.parts: list[str] | None = None
+        self.count = 0
+        self.extras: list[dict[str, Any]] = []
+        self.quarantine: list[dict[str, Any]] = []
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether anything was set aside."""
+        return bool(self.extras or self.quarantine)
+
+    def run(self, text: bytes, split: Path | None) -> None:
+        """Check every record; write those that pass, one a line, to `split` where one is given."""
+        self.count, self.extras, self.quarantine = 0, [], []
+        self.parts, records = _split(self.entity, self.landed, text)
+        with split.open("wb") if split else contextlib.nullcontext() as lines:
+            for record in records:
+                self.count += 1
+                accepted = self._check(record)
+                if lines and accepted is not None:
+                    head = json.dumps({"i": record.index, "k": record.key, "p": record.pointer})
+                    lines.write(b'%s,"r":%s}\n' % (head[:-1].encode(), accepted.replace(b"\n", b" ")))
+
+    def _check(self, record: Record) -> bytes | None:
+        """The record's text as it is to be landed, None for one in quarantine."""
+        try:
+            self.decoder.decode(record.text)
+            if self.refuses_repeats:
+                json.loads(record.text, object_pairs_hook=_pairs_without_repeats)
+            return record.text
+        except msgspec.DecodeError as error:
+            value = json.loads(record.text)
+            extras = list(_take_extras(inspect.type_info(self.entity.record), value, record.pointer))
+            if extras:
+                cleaned = json.dumps(value, separators=(",", ":")).encode()
+                try:
+                    self.decoder.decode(cleaned)
+                except msgspec.DecodeError:
+                    pass
+                else:
+                    self.extras += [{"json_pointer": pointer, "value": json.dumps(extra)} for pointer, extra in extras]
+                    return cleaned
+            self._set_aside(record, str(error))
+        except _Repeated as error:
+            self._set_aside(record, str(error))
+        return None
+
+    def _set_aside(self, record: Record, reason: str) -> None:
+        """Put a record into quarantine, with the path of what is wrong."""
+        reason, _, inner = reason.partition(" - at `$")
+        key = "" if record.key is None else f".{record.key}"
+        place = key if self.entity.container is Container.ENTRIES else f"{key}[{record.index}]"
+        self.quarantine.append(
+            {
+                "record_index": record.index,
+                "record_pointer": record.pointer,
+                "error": f"{reason} - at `${place}{inner.rstrip('`')}`",
+                "value": record.text.decode(),
+            }
+        )
+
+
+def _take_extras(kind: inspect.Type, value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
+    """Remove from `value` the keys that its type does not know, and yield their JSON pointers and values."""
+    match kind, value:
+        case inspect.Metadata(), _:
+            yield from _take_extras(kind.type, value, pointer)
+        case inspect.UnionType(), _:
+            for option in kind.types:
+                yield from _take_extras(option, value, pointer)
+        case inspect.ListType(), list():
+            for index, item in enumerate(value):
+                yield from _take_extras(kind.item_type, item, f"{pointer}/{index}")
+        case inspect.DictType(), dict():
+            for key, item in value.items():
+                yield from _take_extras(kind.value_type, item, f"{pointer}/{_escape(key)}")
+        case inspect.StructType(array_like=True), list():
+            for index, (struct_field, item) in enumerate(zip(kind.fields, value, strict=False)):
+                yield from _take_extras(struct_field.type, item, f"{pointer}/{index}")
+        case inspect.StructType(array_like=False), dict():
+            known = {struct_field.encode_name: struct_field.type for struct_field in kind.fields}
+            for key in [key for key in value if key not in known]:
+                yield f"{pointer}/{_escape(key)}", value.pop(key)
+            for key, item in value.items():
+                yield from _take_extras(known[key], item, f"{pointer}/{_escape(key)}")
+
+
+def _unpack(landed: Landed, data: bytes) -> bytes:
+    """The text of the file, unzipped; UTF-8 or refused."""
+    if landed.path.endswith(".gz"):
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as archive:
+                data = archive.read(UNPACKED_LIMIT + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise LandingError(f"{landed.source_file_id}: broken gzip, {_first_line(error)}") from error
+        if len(data) > UNPACKED_LIMIT:
+            raise LandingError(f"{landed.source_file_id}: unpacks to more than {UNPACKED_LIMIT} bytes")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise LandingError(f"{landed.source_file_id}: not UTF-8 at byte {error.start}") from error
+    return data
+
+
+def _split(entity: Entity, landed: Landed, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
+    """The parts of the file and its records as JSON text. Raises LandingError for a file that is no JSON."""
+    if entity.container is Container.LINES:
+        return None, _split_lines(landed, text)
+    try:
+        whole: Any
+        match entity.container:
+            case Container.ARRAY:
+                whole = msgspec.json.decode(text, type=list[msgspec.Raw])
+            case Container.ENTRIES:
+                whole = _members(landed, text)
+            case Container.SPLITS:
+                parts = _members(landed, text)
+                whole = {key: msgspec.json.decode(part, type=list[msgspec.Raw]) for key, part in parts.items()}
+            case _:
+                whole = msgspec.json.decode(text, type=msgspec.Raw)
+    except msgspec.ValidationError as error:
+        raise LandingError(f"{landed.source_file_id}: {error}") from error
+    except msgspec.DecodeError as error:
+        whole = _decode_leniently(entity, landed, text, error)
+    match entity.container:
+        case Container.ARRAY:
+            return None, (Record(i, None, f"/{i}", bytes(raw)) for i, raw in enumerate(whole))
+        case Container.ENTRIES:
+            members = enumerate(whole.items())
+            return None, (Record(i, key, f"/{_escape(key)}", bytes(raw)) for i, (key, raw) in members)
+        case Container.SPLITS:
+            return list(whole), _split_parts(whole)
+        case _:
+            return None, iter([Record(0, None, "", bytes(whole))])
+
+
+def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
+    """The records of an object of arrays; `index` counts within each array."""
+    for part, raws in whole.items():
+        for index, raw in enumerate(raws):
+            yield Record(index, part, f"/{_escape(part)}/{index}", bytes(raw))
+
+
+def _split_lines(landed: Landed, text: bytes) -> Iterator[Record]:
+    """Lines `<value>,`. A line of another shape becomes a record that no schema accepts."""
+    if text and not text.endswith(b"\n"):
+        raise LandingError(f"{landed.source_file_id}: cut off, the last line has no end")
+    for index, line in enumerate(text.decode().split("\n")[:-1]):
+        value = line[:-1]
+        is_regular = line.endswith(",") and not set(value) & {",", '"', "\r"}
+        yield Record(index, None, f"/{index}", json.dumps({"value": value} if is_regular else line).encode())
+
+
+def _decode_leniently(entity: Entity, landed: Landed, text: bytes, error: msgspec.DecodeError) -> Any:
+    """Split a file whose text msgspec cannot scan but which is JSON all the same (a lone surrogate escape)."""
+    try:
+        whole = json.loads(text, object_pairs_hook=_pairs_without_repeats, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise LandingError(f"{landed.source_file_id}: not JSON, {_first_line(error)}") from error
+
+    def raw(value: Any) -> bytes:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+    match entity.container, whole:
+        case Container.ARRAY, list():
+            return [raw(value) for value in whole]
+        case Container.ENTRIES, dict():
+            return {key: raw(value) for key, value in whole.items()}
+        case Container.SPLITS, dict() if all(isinstance(part, list) for part in whole.values()):
+            return {key: [raw(value) for value in part] for key, part in whole.items()}
+        case Container.DOCUMENT, _:
+            return raw(whole)
+    raise LandingError(f"{landed.source_file_id}: not the shape of {entity.container.value}") from error
+
+
+def _members(landed: Landed, text: bytes) -> dict[str, msgspec.Raw]:
+    """The members of an object. Refuses one whose own keys repeat: msgspec keeps the last and drops the others."""
+    members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    position = text.index(b"{") + 1 if not members else 0
+    for key, raw in members.items():
+        match = MEMBER_KEY.match(text, position)
+        if match is None or json.loads(match[1]) != key:
+            raise LandingError(f"{landed.source_file_id}: the key '{key}' stands twice")
+        position = match.end() + memoryview(raw).nbytes
+    if not OBJECT_END.match(text, position):
+        repeated = MEMBER_KEY.match(text, position)
+        key = json.loads(repeated[1]) if repeated else "?"
+        raise LandingError(f"{landed.source_file_id}: the key '{key}' stands twice")
+    return members
+
+
+def _escape(key: str) -> str:
+    """One reference token of a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _pairs_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _Repeated(f"the key '{key}' stands twice in an object")
+            seen.add(key)
+    return members
+
+
+# --- DuckDB's side ------------------------------------------------------------------------------------------------
+
+
+def _select_array(entity: Entity, file: Path) -> str:
+    """Read a JSON array of records as it stands."""
+    kind = inspect.type_info(entity.record)
+    if isinstance(kind, inspect.StructType) and not kind.array_like:
+        columns = ", ".join(f"{_quoted(name)}: {_literal(duckdb_type(of))}" for name, of in _fields(kind))
+        reader = f"read_json({_literal(file)}, format='array', columns={{{columns}}})"
+        record = ", ".join(f"{_projected(_quoted(name), of)} as {_quoted(name)}" for name, of in _fields(kind))
+    else:
+        columns = f"json: {_literal(duckdb_type(kind))}"
+        reader = f"read_json({_literal(file)}, format='array', records=false, columns={{{columns}}})"
+        record = _record_columns("json", kind)
+    position = "row_number() over () - 1"
+    return f"select cast({position} as integer) as record_index, '/' || ({position}) as record_pointer, {record} from {reader}"
+
+
+def _select_split(entity: Entity, split: Path) -> str:
+    """Read the lines that `_Check.run` wrote."""
+    kind = inspect.type_info(entity.record)
+    size = max(OBJECT_SIZE, split.stat().st_size if entity.container is Container.DOCUMENT else _longest_line(split))
+    columns = f"i: 'INTEGER', k: 'VARCHAR', p: 'VARCHAR', r: {_literal(duckdb_type(kind))}"
+    reader = (
+        f"read_json({_literal(split)}, format='newline_delimited', columns={{{columns}}}, maximum_object_size={size})"
+    )
+    key = "k as record_key, " if entity.container in (Container.ENTRIES, Container.SPLITS) else ""
+    return f"select i as record_index, p as record_pointer, {key}{_record_columns('r', kind)} from {reader}"
+
+
+def _longest_line(split: Path) -> int:
+    with split.open("rb") as lines:
+        return max((len(line) for line in lines), default=0) + 1
+
+
+def _record_columns(expression: str, kind: inspect.Type) -> str:
+    """A record's columns: the fields of a struct, else the one column `value`."""
+    if not isinstance(kind, inspect.StructType):
+        return f"{_projected(expression, kind)} as value"
+    if kind.array_like:
+        items = _array_items(expression, kind)
+        return ", ".join(f"{item} as {_quoted(name)}" for name, item in items)
+    return ", ".join(f"{_projected(f'{expression}.{_quoted(name)}', of)} as {_quoted(name)}" for name, of in _fields(kind))
+
+
+def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> None:
+    """Write the query's rows, each with its file and part, to `parquet`; a reader sees all of it or nothing."""
+    source_file_id = _literal(landed.source_file_id if landed else "")
+    part = "record_key" if entity.container is Container.SPLITS else f"cast({_literal(landed.source_part) if landed and landed.source_part else 'null'} as varchar)"
+    temporary = parquet.with_name(f"{parquet.name}.{os.getpid()}.tmp")
+    query = f"select {source_file_id} as source_file_id, {part} as source_part, * from ({select})"
+    try:
+        _connection().execute(f"copy ({query}) to {_literal(temporary)} (format parquet, compression zstd)")
+        temporary.replace(parquet)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@functools.cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    """This process's DuckDB: in memory, one thread, because files are landed side by side in processes."""
+    return duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False})
+
+
+def duckdb_type(kind: inspect.Type) -> str:
+    """The DuckDB type to read a msgspec type with; JSON where the type's shape has no SQL counterpart."""
+    match kind:
+        case inspect.Metadata():
+            return duckdb_type(kind.type)
+        case inspect.StrType() | inspect.NoneType():
+            return "VARCHAR"
+        case inspect.LiteralType():
+            return "VARCHAR" if isinstance(kind.values[0], str) else "INTEGER"
+        case inspect.IntType():
+            return "INTEGER"
+        case inspect.FloatType():
+            return "DOUBLE"
+        case inspect.BoolType():
+            return "BOOLEAN"
+        case inspect.ListType():
+            return f"{duckdb_type(kind.item_type)}[]"
+        case inspect.DictType():
+            return f"MAP(VARCHAR, {duckdb_type(kind.value_type)})"
+        case inspect.StructType(array_like=True):
+            return "JSON"
+        case inspect.StructType():
+            return f"STRUCT({', '.join(f'{_quoted(name)} {duckdb_type(of)}' for name, of in _fields(kind))})"
+        case inspect.UnionType():
+            options = _options(kind)
+            if len(options) == 1:
+                return duckdb_type(options[0])
+            types = {duckdb_type(option) for option in options}
+            return "DOUBLE" if types == {"INTEGER", "DOUBLE"} else "JSON"
+    raise TypeError(f"no DuckDB type for {kind}")
+
+
+def _projected(expression: str, kind: inspect.Type) -> str:
+    """Turn what was read as JSON into typed columns; everything else passes as it is."""
+    if "JSON" not in duckdb_type(kind):
+        return expression
+    match kind:
+        case inspect.Metadata():
+            return _projected(expression, kind.type)
+        case inspect.ListType():
+            item = f"{expression.rpartition('.')[2].strip(chr(34))}_item"
+            return f"list_transform({expression}, lambda {item}: {_projected(item, kind.item_type)})"
+        case inspect.StructType(array_like=True):
+            members = ", ".join(f"{_quoted(name)} := {item}" for name, item in _array_items(expression, kind))
+            return f"struct_pack({members})"
+        case inspect.StructType():
+            members = ", ".join(
+                f"{_quoted(name)} := {_projected(f'{expression}.{_quoted(name)}', of)}" for name, of in _fields(kind)
+            )
+            return f"case when {expression} is not null then struct_pack({members}) end"
+        case inspect.UnionType() if len(_options(kind)) == 1:
+            return _projected(expression, _options(kind)[0])
+        case inspect.UnionType() if {type(option) for option in _options(kind)} == {inspect.StrType, inspect.DictType}:
+            entries = next(option for option in _options(kind) if isinstance(option, inspect.DictType))
+            return (
+                f"struct_pack(text := case when json_type({expression}) = 'VARCHAR' then {expression} ->> '$' end, "
+                f"entries := case when json_type({expression}) = 'OBJECT' "
+                f"then cast({expression} as {duckdb_type(entries)}) end)"
+            )
+    raise TypeError(f"no projection for {kind}")
+
+
+def _array_items(expression: str, kind: inspect.StructType) -> Iterator[tuple[str, str]]:
+    """The members of a struct that the release writes as an array: name and expression."""
+    for index, struct_field in enumerate(kind.fields):
+        of = duckdb_type(struct_field.type)
+        if "JSON" in of:
+            raise TypeError(f"{struct_field.name}: an array inside an array-like struct must be plain")
+        item = f"({expression} ->> {index})" if of == "VARCHAR" else f"cast({expression} -> {index} as {of})"
+        yield struct_field.name, item
+
+
+def _fields(kind: inspect.StructType) -> Iterator[tuple[str, inspect.Type]]:
+    return ((struct_field.encode_name, struct_field.type) for struct_field in kind.fields)
+
+
+def _options(kind: inspect.UnionType) -> list[inspect.Type]:
+    """The alternatives of a union that carry a value: neither null nor absent."""
+    plain = [option.type if isinstance(option, inspect.Metadata) else option for option in kind.types]
+    return [option for option in plain if not isinstance(option, inspect.NoneType)]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'"

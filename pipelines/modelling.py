@@ -1,0 +1,135 @@
+"""dbt in this process: parsing, running a selection, and letting go of the database afterwards.
+
+The only module that talks to dbt. The models themselves, and everything they say, are in `dbt_project/`.
+For the programmatic interface see https://docs.getdbt.com/reference/programmatic-invocations.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipelines.errors import CheckError
+from pipelines.paths import DBT_PROJECT, WarehousePaths
+from pipelines.settings import Settings, silence_telemetry
+
+if TYPE_CHECKING:
+    from dbt.contracts.graph.manifest import Manifest
+
+AUDIT_TAG = "tag:audit"
+"""The models that load what the audit wrote; they run last."""
+
+
+class ModelError(CheckError):
+    """A model or a test of dbt failed; one line each."""
+
+
+@dataclass(frozen=True)
+class NodeResult:
+    """What became of one model or test."""
+
+    unique_id: str
+    name: str
+    is_test: bool
+    is_passed: bool
+    seconds: float
+    failures: int
+    message: str
+    description: str
+
+
+def prepare_environment(settings: Settings) -> WarehousePaths:
+    """Set what profiles.yml and the sources read, and make the folders they point at."""
+    silence_telemetry()
+    paths = WarehousePaths(settings.warehouse)
+    paths.scratch.mkdir(parents=True, exist_ok=True)
+    os.environ["DIALOGUE_SCRATCH"] = str(paths.scratch)
+    os.environ["DIALOGUE_MEMORY_LIMIT"] = settings.memory_limit
+    os.environ["DIALOGUE_THREADS"] = str(settings.threads)
+    return paths
+
+
+def manifest_path(paths: WarehousePaths) -> Path:
+    """Where dbt writes its manifest."""
+    return paths.dbt_target / "manifest.json"
+
+
+def parse(paths: WarehousePaths) -> Manifest:
+    """Parse the project, partially where nothing changed, and write the manifest. Raises ModelError."""
+    from dbt.cli.main import dbtRunner
+
+    result = dbtRunner().invoke(_arguments("parse", paths))
+    if not result.success:
+        raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
+    return result.result  # ty: ignore[invalid-return-type]
+
+
+def build(
+    manifest: Manifest,
+    paths: WarehousePaths,
+    select: str | None = None,
+    exclude: str | None = None,
+    report: Callable[[str], None] | None = None,
+) -> list[NodeResult]:
+    """Run the selected models and their tests, then release the database. Raises ModelError only when dbt cannot run.
+
+    `report` is called with the name of each node that has finished.
+    """
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    def on_event(event: Any) -> None:
+        if report and event.info.name == "NodeFinished":
+            report(event.data.node_info.node_name)
+
+    arguments = _arguments("build", paths, "--no-write-json", "--indirect-selection", "buildable")
+    arguments += ["--select", select] if select else []
+    arguments += ["--exclude", exclude] if exclude else []
+    try:
+        result = dbtRunner(manifest=manifest, callbacks=[on_event]).invoke(arguments)
+    finally:
+        DuckDBConnectionManager.close_all_connections()
+    if result.result is None:
+        raise ModelError(f"dbt cannot run: {_one_line(result.exception)}")
+    return [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
+
+
+def refuse_failures(results: list[NodeResult]) -> None:
+    """Raise ModelError with one line for each model or test that failed."""
+    failed = [result for result in results if not result.is_passed]
+    if failed:
+        causes = [result for result in failed if result.message != "skipped"] or failed
+        raise ModelError("\n".join(f"{'test' if cause.is_test else 'model'} {_told(cause)}" for cause in causes))
+
+
+def _told(result: NodeResult) -> str:
+    count = f"{result.failures:,} rows fail; " if result.failures else ""
+    return f"{result.name}: {count}{result.description or result.message}"
+
+
+def _node_result(node: Any) -> NodeResult:
+    status = str(node.status)
+    return NodeResult(
+        unique_id=node.node.unique_id,
+        name=node.node.name,
+        is_test=str(node.node.resource_type) == "test",
+        is_passed=status in ("success", "pass", "warn"),
+        seconds=float(node.execution_time or 0),
+        failures=int(node.failures or 0),
+        message="skipped" if status == "skipped" else _one_line(node.message),
+        description=node.node.description or "",
+    )
+
+
+def _one_line(message: object) -> str:
+    lines = [line.strip() for line in str(message or "").splitlines()]
+    return " ".join(line for line in lines if line and not line.startswith("compiled code at"))
+
+
+def _arguments(command: str, paths: WarehousePaths, *more: str) -> list[str]:
+    project = str(DBT_PROJECT)
+    places = ["--project-dir", project, "--profiles-dir", project, "--target-path", str(paths.dbt_target)]
+    return ["--quiet", "--log-level-file", "none", command, *places, *more]

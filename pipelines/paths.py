@@ -1,0 +1,112 @@
+"""Where things lie on disk: the only module that knows. No path is built by hand anywhere else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+CLONE = Path(__file__).resolve().parent.parent
+"""The clone this package runs from (editable install)."""
+DBT_PROJECT = CLONE / "dbt_project"
+
+
+@dataclass(frozen=True)
+class WarehousePaths:
+    """The layout of a warehouse folder.
+
+    What a reader may open: `published` and the build that `pointer` names. Everything in `scratch` belongs to the
+    build that runs, or to the last one that failed.
+    """
+
+    root: Path
+
+    @property
+    def published(self) -> Path:
+        """The published database, a hard link to the build that `pointer` names."""
+        return self.root / "dialogues.duckdb"
+
+    @property
+    def pointer(self) -> Path:
+        """JSON `{"build_id": ...}`: which build is published."""
+        return self.root / "published.json"
+
+    @property
+    def builds(self) -> Path:
+        """The kept builds, `<build_id>.duckdb` and `<build_id>.json`."""
+        return self.root / "builds"
+
+    def build_database(self, build_id: str) -> Path:
+        """The database of one build."""
+        return self.builds / f"{build_id}.duckdb"
+
+    def build_manifest(self, build_id: str) -> Path:
+        """JSON beside a build: source, summary, and the raw Parquet files of each raw table."""
+        return self.builds / f"{build_id}.json"
+
+    @property
+    def raw(self) -> Path:
+        """The landed Parquet files, `<corpus_id>/<entity>/<file>-<content>-<schema>.parquet`."""
+        return self.root / "raw"
+
+    @property
+    def sample(self) -> Path:
+        """The embedded sample's releases, generated on the spot."""
+        return self.root / "sample"
+
+    @property
+    def dagster_home(self) -> Path:
+        """Dagster's persistent instance."""
+        return self.root / ".dagster"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the build that runs."""
+        return self.root / ".lock"
+
+    @property
+    def scratch(self) -> Path:
+        """What a build works in; a constant place, so that dbt's partial parse holds."""
+        return self.root / ".scratch"
+
+    @property
+    def scratch_database(self) -> Path:
+        """The database that dbt writes; renamed to a build when it has passed."""
+        return self.scratch / "dialogues.duckdb"
+
+    @property
+    def scratch_staging(self) -> Path:
+        """The database that holds the staging layer; thrown away."""
+        return self.scratch / "staging.duckdb"
+
+    @property
+    def scratch_raw(self) -> Path:
+        """Links to the raw Parquet files of this build, `<table>/<n>.parquet`: what dbt's sources read."""
+        return self.scratch / "raw"
+
+    @property
+    def scratch_audit(self) -> Path:
+        """Parquet written by the audit, `<table>/<n>.parquet`: what dbt's audit sources read."""
+        return self.scratch / "audit"
+
+    @property
+    def scratch_state(self) -> Path:
+        """JSON: what the steps of the running build tell each other."""
+        return self.scratch / "build.json"
+
+    @property
+    def dbt_target(self) -> Path:
+        """dbt's target folder: manifest and partial parse."""
+        return self.scratch / "dbt_target"
+
+    def published_build(self) -> str | None:
+        """The id of the published build, None when nothing is published."""
+        try:
+            return json.loads(self.pointer.read_text(encoding="utf-8"))["build_id"]
+        except FileNotFoundError:
+            return None
+
+    def published_database(self) -> Path | None:
+        """The published build's own file, which readers open: a replaced `published` path may be stale in a process."""
+        build_id = self.published_build()
+        return self.build_database(build_id) if build_id else None

@@ -1,0 +1,183 @@
+"""Releases on disk: which files of each corpus are there, landing them side by side, and the raw layer dbt reads.
+
+Landing itself is `pipelines.landing`; this module finds the files, spreads them over processes, and lays out one
+folder a raw table with links to exactly the Parquet files of this build.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import multiprocessing
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines import landing
+from pipelines.corpus import Corpus, Entity, SourceFile
+from pipelines.landing import Landed
+from pipelines.paths import WarehousePaths
+
+WORTH_PROCESSES = 24 * 2**20
+"""Bytes of a release from which starting processes costs less than it saves."""
+
+CATALOG_TABLES = {
+    "corpora": pa.schema(
+        [(name, pa.string()) for name in ("corpus_id", "title", "homepage", "license", "citation", "release")]
+    ),
+    "source_files": pa.schema(
+        [
+            ("source_file_id", pa.string()),
+            ("corpus_id", pa.string()),
+            ("path", pa.string()),
+            ("entity", pa.string()),
+            ("source_part", pa.string()),
+            ("parts", pa.list_(pa.string())),
+            ("bytes", pa.int64()),
+            ("sha256", pa.string()),
+            ("verification", pa.string()),
+            ("record_count", pa.int32()),
+        ]
+    ),
+    "source_extras": pa.schema(
+        [(name, pa.string()) for name in ("source_file_id", "corpus_id", "json_pointer", "value")]
+    ),
+    "source_quarantine": pa.schema(
+        [
+            ("source_file_id", pa.string()),
+            ("corpus_id", pa.string()),
+            ("record_index", pa.int32()),
+            ("record_pointer", pa.string()),
+            ("error", pa.string()),
+            ("value", pa.string()),
+        ]
+    ),
+}
+"""The raw tables about the build itself: one row a corpus, a file read, an extra key, a refused record."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What of a corpus is at the source: data files, listed files that are missing, files that are none of ours."""
+
+    corpus: Corpus
+    folder: Path
+    files: tuple[tuple[Entity, str], ...]
+    missing: tuple[SourceFile, ...]
+    ignored: tuple[str, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Size of the data files."""
+        return sum((self.folder / path).stat().st_size for _, path in self.files)
+
+
+def find_release(corpus: Corpus, source: Path) -> Release:
+    """Look for a corpus below `source/<corpus_id>`; a folder that is not there is an empty release."""
+    folder = source / corpus.corpus_id
+    present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    documentation = {file.path for file in corpus.files if file.is_documentation}
+    files, ignored = [], []
+    for path in present:
+        entity = corpus.entity_of(path)
+        if entity is None or path in documentation:
+            ignored.append(path)
+        else:
+            files.append((entity, path))
+    missing = tuple(file for file in corpus.files if file.path not in present and not file.is_documentation)
+    return Release(corpus, folder, tuple(files), missing, tuple(ignored))
+
+
+def land_release(release: Release, target: Path, processes: int = 1, strict: bool = False) -> list[Landed]:
+    """Land every file of a release, in the order of their paths. Raises `landing.LandingError` for the first refused.
+
+    Files are spread over processes when there is enough to do; each is landed by `landing.land_file`.
+    """
+    tasks = [(release.corpus, entity, release.folder, path, target, strict) for entity, path in release.files]
+    if processes == 1 or len(tasks) == 1 or release.bytes < WORTH_PROCESSES:
+        return [landing.land_file(*task) for task in tasks]
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(processes, mp_context=context) as pool:
+        largest_first = sorted(tasks, key=lambda task: -(task[2] / task[3]).stat().st_size)
+        futures = {task[3]: pool.submit(landing.land_file, *task) for task in largest_first}
+        try:
+            return [futures[path].result() for _, path in release.files]
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def raw_tables(corpora: Iterable[Corpus]) -> list[str]:
+    """The names of all raw tables of these corpora."""
+    return [table_name(corpus, entity) for corpus in corpora for entity in corpus.entities]
+
+
+def table_name(corpus: Corpus, entity: Entity) -> str:
+    """The raw table of an entity."""
+    return f"{corpus.corpus_id}__{entity.name}"
+
+
+def link_raw(corpus: Corpus, landed: Sequence[Landed], paths: WarehousePaths) -> dict[str, list[str]]:
+    """Lay out a corpus's raw tables for dbt; the Parquet files of each, relative to the warehouse folder.
+
+    Each table has a zero-row typed file first, so that it has its columns whatever is absent.
+    """
+    tables: dict[str, list[str]] = {}
+    for entity in corpus.entities:
+        parquet = [landing.write_empty(corpus, entity, paths.raw)]
+        parquet += [row.parquet for row in landed if row.entity == entity.name]
+        tables[table_name(corpus, entity)] = [(paths.raw / file).relative_to(paths.root).as_posix() for file in parquet]
+        folder = _fresh_folder(paths.scratch_raw / table_name(corpus, entity))
+        for index, file in enumerate(parquet):
+            _link(paths.raw / file, folder / f"{index:05}.parquet")
+    return tables
+
+
+def write_catalog(corpora: Iterable[Corpus], landed: Iterable[Landed], paths: WarehousePaths) -> dict[str, int]:
+    """Write the raw tables about the build itself; their row counts."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in CATALOG_TABLES}
+    for corpus in corpora:
+        rows["corpora"].append({name: getattr(corpus, name) for name in CATALOG_TABLES["corpora"].names})
+    for file in landed:
+        identity = {"source_file_id": file.source_file_id, "corpus_id": file.corpus_id}
+        facts = {name: getattr(file, name) for name in CATALOG_TABLES["source_files"].names}
+        rows["source_files"].append(facts | identity)
+        rows["source_extras"] += [identity | extra for extra in file.extras]
+        rows["source_quarantine"] += [identity | record for record in file.quarantine]
+    for name, schema in CATALOG_TABLES.items():
+        write_table(rows[name], schema, _fresh_folder(paths.scratch_raw / name) / "00000.parquet")
+    return {name: len(table) for name, table in rows.items()}
+
+
+def write_table(rows: list[dict[str, Any]], schema: pa.Schema, parquet: Path) -> None:
+    """Write rows as Parquet, all of it or nothing."""
+    temporary = parquet.with_suffix(".tmp")
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), temporary)
+    temporary.replace(parquet)
+
+
+def is_simulated(source: Path) -> dict[str, Any] | None:
+    """What `SIMULATED.json` of a corpus folder says (scale, seed), None for a real release."""
+    try:
+        return json.loads((source / "SIMULATED.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+
+
+def _fresh_folder(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _link(target: Path, link: Path) -> None:
+    """A hard link, or a copy where the file system has none."""
+    try:
+        os.link(target, link)
+    except OSError:
+        shutil.copyfile(target, link)
