@@ -19,8 +19,9 @@ from pipelines.errors import InputError
 from pipelines.landing import GLOB_CHARACTERS
 from pipelines.paths import WarehousePaths
 from pipelines.publishing import BuildError
-from pipelines.reporting import Reporter
+from pipelines.reporting import VERDICTS, Reporter
 from pipelines.settings import Settings, silence_telemetry
+from pipelines.status import places
 
 DAGSTER_YAML = "telemetry:\n  enabled: false\n"
 
@@ -38,6 +39,8 @@ class Summary:
     """The suite about the shared tables: evaluated, passed, warned, failed."""
     warnings: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    """Where the real releases come from and where to put them; empty when real data was built."""
 
 
 def build(settings: Settings, reporter: Reporter) -> Summary:
@@ -56,7 +59,7 @@ def build(settings: Settings, reporter: Reporter) -> Summary:
             _run_graph(settings, paths, reporter, audit)
         except AuditError as error:
             raise BuildError(str(error)) from error
-    return _summarize(paths, reporter)
+    return _summarize(settings, paths, reporter)
 
 
 def _check_input(settings: Settings, paths: WarehousePaths) -> None:
@@ -103,7 +106,7 @@ def _run_graph(settings: Settings, paths: WarehousePaths, reporter: Reporter, au
         job.execute_in_process(run_config=quiet, instance=instance, resources=resources)
 
 
-def _summarize(paths: WarehousePaths, reporter: Reporter) -> Summary:
+def _summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> Summary:
     """Read the summary from what was published."""
     build_id = paths.published_build()
     assert build_id is not None
@@ -128,8 +131,8 @@ def _summarize(paths: WarehousePaths, reporter: Reporter) -> Summary:
             "where build_id = ? and not success order by suite, expectation",
             [build_id],
         ).fetchall()
-    checks = {suite: {"passed": passed, "warned": warned, "failed": failed} for suite, passed, warned, failed in tallies}
-    nothing = {"passed": 0, "warned": 0, "failed": 0}
+    checks = {suite: dict(zip(VERDICTS, counts, strict=True)) for suite, *counts in tallies}
+    nothing = dict.fromkeys(VERDICTS, 0)
     return Summary(
         build_id=build_id,
         database=paths.published,
@@ -138,4 +141,5 @@ def _summarize(paths: WarehousePaths, reporter: Reporter) -> Summary:
         marts=checks.get("marts", nothing),
         warnings=[f"{suite}: {name}: {what}; {observed}" for suite, name, what, observed in warnings],
         notices=reporter.notices,
+        places=[] if settings.source else places(registry.load_corpora(settings.corpora)),
     )

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from pipelines.errors import CheckError, InputError
+from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings, silence_telemetry
 
 CHECK_FAILED, BAD_INPUT = 1, 2
@@ -97,21 +98,22 @@ def sql(query: str | None, raw: bool, form: str | None, parquet: Path | None, **
 
     Example: dialogue-warehouse sql "select corpus_id, count(*) from core.fct_turns group by all"
     """
-    from pipelines import querying
+    from pipelines import printing, querying
 
     text = query if query not in (None, "-") else sys.stdin.read()
-    with querying.open_published(_paths(options), raw=raw) as con:
-        querying.print_result(querying.run_query(con, text), form, parquet)
+    settings = Settings.from_environment(**options)
+    with querying.open_published(_paths(settings), raw, settings) as con:
+        printing.print_result(querying.run_query(con, text), form, parquet)
 
 
 @cli.command()
 @warehouse_option
 def tables(**options: Any) -> None:
     """List the tables of the published warehouse."""
-    from pipelines import querying
+    from pipelines import catalog, querying
 
-    with querying.open_published(_paths(options)) as con:
-        querying.print_tables(querying.list_tables(con))
+    with querying.open_published(_paths(Settings.from_environment(**options))) as con:
+        catalog.print_tables(catalog.list_tables(con))
 
 
 @cli.command()
@@ -119,10 +121,10 @@ def tables(**options: Any) -> None:
 @warehouse_option
 def describe(table: str, **options: Any) -> None:
     """Show the grain and the columns of a TABLE, such as fct_turns."""
-    from pipelines import querying
+    from pipelines import catalog, querying
 
-    with querying.open_published(_paths(options)) as con:
-        querying.print_description(querying.describe_table(con, table))
+    with querying.open_published(_paths(Settings.from_environment(**options))) as con:
+        catalog.print_description(catalog.describe_table(con, table))
 
 
 @cli.command()
@@ -130,16 +132,14 @@ def describe(table: str, **options: Any) -> None:
 @warehouse_option
 def status(**options: Any) -> None:
     """Show what is published, which builds are kept, and which files of the releases are missing."""
-    from pipelines import querying
+    from pipelines import status as state
 
     settings = Settings.from_environment(**options)
-    querying.print_status(querying.status(_paths(options), settings))
+    state.print_status(state.status(_paths(settings), settings))
 
 
-def _paths(options: dict[str, Any]) -> Any:
-    from pipelines.paths import WarehousePaths
-
-    return WarehousePaths(Settings.from_environment(warehouse=options.get("warehouse")).warehouse)
+def _paths(settings: Settings) -> WarehousePaths:
+    return WarehousePaths(settings.warehouse)
 
 
 def main(arguments: list[str] | None = None) -> int:

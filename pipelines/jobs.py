@@ -1,4 +1,7 @@
-"""Jobs: the selections of the graph that are run as one. For the concept see https://docs.dagster.io/guides/build/jobs"""
+"""Jobs: the selections of the graph that are run as one.
+
+For the concept see https://docs.dagster.io/guides/build/jobs
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ import json
 import os
 import re
 import tempfile
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -30,14 +29,14 @@ import duckdb
 import msgspec
 from msgspec import inspect
 
+from pipelines import corpus as corpus_module
+from pipelines import rawtypes
 from pipelines.corpus import Container, Corpus, Entity
 from pipelines.errors import InputError
 
 MEMBER_KEY = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
 OBJECT_END = re.compile(rb"\s*\}\s*\Z")
 GLOB_CHARACTERS = frozenset("*?[]{}")
-OBJECT_SIZE = 16 * 2**20
-"""Bytes of one JSON value that DuckDB's reader accepts unless told otherwise."""
 UNPACKED_LIMIT = 16 * 2**30
 """Bytes that a gzipped file may unpack to; no release comes near, a malicious archive would."""
 
@@ -46,7 +45,7 @@ class LandingError(InputError):
     """A file cannot be landed; the message names corpus, file and position in one line."""
 
 
-class _Repeated(ValueError):
+class _RepeatedKeyError(ValueError):
     """A JSON object has the same key twice."""
 
 
@@ -103,10 +102,8 @@ def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: P
     stem = f"{path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus)}"
     parquet = target / corpus.corpus_id / entity.name / f"{stem}.parquet"
     manifest = parquet.with_suffix(".json")
-    try:
-        landed = msgspec.json.decode(manifest.read_bytes(), type=Landed)
-        landed = replace(landed, verification=verification)
-    except (FileNotFoundError, msgspec.MsgspecError):
+    landed = _landed_before(manifest, parquet)
+    if landed is None:
         landed = Landed(
             corpus_id=corpus.corpus_id,
             entity=entity.name,
@@ -124,7 +121,15 @@ def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: P
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
     if strict:
         refuse_what_is_unknown(landed)
-    return landed
+    return replace(landed, verification=verification)
+
+
+def _landed_before(manifest: Path, parquet: Path) -> Landed | None:
+    """The manifest row of an earlier landing of the same bytes and schema, where its Parquet still stands."""
+    with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
+        landed = msgspec.json.decode(manifest.read_bytes(), type=Landed)
+        return landed if parquet.exists() else None
+    return None
 
 
 def refuse_what_is_unknown(landed: Landed) -> None:
@@ -143,7 +148,7 @@ def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
         with tempfile.TemporaryDirectory(dir=parquet.parent) as folder:
             nothing = Path(folder) / "nothing.ndjson"
             nothing.write_bytes(b"")
-            _copy(entity, _select_split(entity, nothing), None, parquet)
+            _copy(entity, rawtypes.select_split(entity, nothing), None, parquet)
     return parquet.relative_to(target).as_posix()
 
 
@@ -151,7 +156,7 @@ def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
 def schema_hash(corpus: Corpus) -> str:
     """Identifies what the Parquet of a corpus depends on besides the bytes: its schema and this code."""
     digest = hashlib.sha256()
-    for source in (corpus.folder / "schema.py", Path(__file__), Path(__file__).with_name("corpus.py")):
+    for source in (corpus.folder / "schema.py", Path(__file__), Path(rawtypes.__file__), Path(corpus_module.__file__)):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -192,13 +197,18 @@ def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path
             is_direct = False
             check.run(text, split)
         try:
-            _copy(entity, _select_array(entity, file) if is_direct else _select_split(entity, split), landed, parquet)
+            _copy(
+                entity,
+                rawtypes.select_array(entity, file) if is_direct else rawtypes.select_split(entity, split),
+                landed,
+                parquet,
+            )
         except duckdb.Error:
             # What msgspec accepts and DuckDB does not: a key that stands twice in an object of a record.
             check.refuses_repeats = True
             check.run(text, split)
             try:
-                _copy(entity, _select_split(entity, split), landed, parquet)
+                _copy(entity, rawtypes.select_split(entity, split), landed, parquet)
             except duckdb.Error as error:
                 raise LandingError(f"{landed.source_file_id}: {_first_line(error)}") from error
     return replace(
@@ -255,7 +265,7 @@ class _Check:
                     self.extras += [{"json_pointer": pointer, "value": json.dumps(extra)} for pointer, extra in extras]
                     return cleaned
             self._set_aside(record, str(error))
-        except _Repeated as error:
+        except _RepeatedKeyError as error:
             self._set_aside(record, str(error))
         return None
 
@@ -321,17 +331,7 @@ def _split(entity: Entity, landed: Landed, text: bytes) -> tuple[list[str] | Non
     if entity.container is Container.LINES:
         return None, _split_lines(landed, text)
     try:
-        whole: Any
-        match entity.container:
-            case Container.ARRAY:
-                whole = msgspec.json.decode(text, type=list[msgspec.Raw])
-            case Container.ENTRIES:
-                whole = _members(landed, text)
-            case Container.SPLITS:
-                parts = _members(landed, text)
-                whole = {key: msgspec.json.decode(part, type=list[msgspec.Raw]) for key, part in parts.items()}
-            case _:
-                whole = msgspec.json.decode(text, type=msgspec.Raw)
+        whole = _decode_members(entity, landed, text)
     except msgspec.ValidationError as error:
         raise LandingError(f"{landed.source_file_id}: {error}") from error
     except msgspec.DecodeError as error:
@@ -346,6 +346,20 @@ def _split(entity: Entity, landed: Landed, text: bytes) -> tuple[list[str] | Non
             return list(whole), _split_parts(whole)
         case _:
             return None, iter([Record(0, None, "", bytes(whole))])
+
+
+def _decode_members(entity: Entity, landed: Landed, text: bytes) -> Any:
+    """The records as raw JSON, in the container's own shape; the rest of msgspec's errors come through."""
+    match entity.container:
+        case Container.ARRAY:
+            return msgspec.json.decode(text, type=list[msgspec.Raw])
+        case Container.ENTRIES:
+            return _members(landed, text)
+        case Container.SPLITS:
+            parts = _members(landed, text)
+            return {key: msgspec.json.decode(part, type=list[msgspec.Raw]) for key, part in parts.items()}
+        case _:
+            return msgspec.json.decode(text, type=msgspec.Raw)
 
 
 def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
@@ -398,7 +412,7 @@ def _members(landed: Landed, text: bytes) -> dict[str, msgspec.Raw]:
         position = match.end() + memoryview(raw).nbytes
     if not OBJECT_END.match(text, position):
         repeated = MEMBER_KEY.match(text, position)
-        key = json.loads(repeated[1]) if repeated else "?"
+        key = json.loads(repeated[1]) if repeated else next(reversed(members), "")
         raise LandingError(f"{landed.source_file_id}: the key '{key}' stands twice")
     return members
 
@@ -422,64 +436,20 @@ def _pairs_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Repeated(f"the key '{key}' stands twice in an object")
+                raise _RepeatedKeyError(f"the key '{key}' stands twice in an object")
             seen.add(key)
     return members
 
 
-# --- DuckDB's side ------------------------------------------------------------------------------------------------
-
-
-def _select_array(entity: Entity, file: Path) -> str:
-    """Read a JSON array of records as it stands."""
-    kind = inspect.type_info(entity.record)
-    if isinstance(kind, inspect.StructType) and not kind.array_like:
-        columns = ", ".join(f"{_quoted(name)}: {_literal(duckdb_type(of))}" for name, of in _fields(kind))
-        reader = f"read_json({_literal(file)}, format='array', columns={{{columns}}})"
-        record = ", ".join(f"{_projected(_quoted(name), of)} as {_quoted(name)}" for name, of in _fields(kind))
-    else:
-        columns = f"json: {_literal(duckdb_type(kind))}"
-        reader = f"read_json({_literal(file)}, format='array', records=false, columns={{{columns}}})"
-        record = _record_columns("json", kind)
-    position = "row_number() over () - 1"
-    return f"select cast({position} as integer) as record_index, '/' || ({position}) as record_pointer, {record} from {reader}"
-
-
-def _select_split(entity: Entity, split: Path) -> str:
-    """Read the lines that `_Check.run` wrote."""
-    kind = inspect.type_info(entity.record)
-    size = max(OBJECT_SIZE, split.stat().st_size if entity.container is Container.DOCUMENT else _longest_line(split))
-    columns = f"i: 'INTEGER', k: 'VARCHAR', p: 'VARCHAR', r: {_literal(duckdb_type(kind))}"
-    reader = (
-        f"read_json({_literal(split)}, format='newline_delimited', columns={{{columns}}}, maximum_object_size={size})"
-    )
-    key = "k as record_key, " if entity.container in (Container.ENTRIES, Container.SPLITS) else ""
-    return f"select i as record_index, p as record_pointer, {key}{_record_columns('r', kind)} from {reader}"
-
-
-def _longest_line(split: Path) -> int:
-    with split.open("rb") as lines:
-        return max((len(line) for line in lines), default=0) + 1
-
-
-def _record_columns(expression: str, kind: inspect.Type) -> str:
-    """A record's columns: the fields of a struct, else the one column `value`."""
-    if not isinstance(kind, inspect.StructType):
-        return f"{_projected(expression, kind)} as value"
-    if kind.array_like:
-        items = _array_items(expression, kind)
-        return ", ".join(f"{item} as {_quoted(name)}" for name, item in items)
-    return ", ".join(f"{_projected(f'{expression}.{_quoted(name)}', of)} as {_quoted(name)}" for name, of in _fields(kind))
-
-
 def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> None:
     """Write the query's rows, each with its file and part, to `parquet`; a reader sees all of it or nothing."""
-    source_file_id = _literal(landed.source_file_id if landed else "")
-    part = "record_key" if entity.container is Container.SPLITS else f"cast({_literal(landed.source_part) if landed and landed.source_part else 'null'} as varchar)"
+    source_file_id = rawtypes.literal(landed.source_file_id if landed else "")
+    known_part = rawtypes.literal(landed.source_part) if landed and landed.source_part else "null"
+    part = "record_key" if entity.container is Container.SPLITS else f"cast({known_part} as varchar)"
     temporary = parquet.with_name(f"{parquet.name}.{os.getpid()}.tmp")
     query = f"select {source_file_id} as source_file_id, {part} as source_part, * from ({select})"
     try:
-        _connection().execute(f"copy ({query}) to {_literal(temporary)} (format parquet, compression zstd)")
+        _connection().execute(f"copy ({query}) to {rawtypes.literal(temporary)} (format parquet, compression zstd)")
         temporary.replace(parquet)
     finally:
         temporary.unlink(missing_ok=True)
@@ -487,95 +457,5 @@ def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> 
 
 @functools.cache
 def _connection() -> duckdb.DuckDBPyConnection:
-    """This process's DuckDB: in memory, one thread, because files are landed side by side in processes."""
+    """DuckDB for this process: in memory, one thread, because files are landed side by side in processes."""
     return duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False})
-
-
-def duckdb_type(kind: inspect.Type) -> str:
-    """The DuckDB type to read a msgspec type with; JSON where the type's shape has no SQL counterpart."""
-    match kind:
-        case inspect.Metadata():
-            return duckdb_type(kind.type)
-        case inspect.StrType() | inspect.NoneType():
-            return "VARCHAR"
-        case inspect.LiteralType():
-            return "VARCHAR" if isinstance(kind.values[0], str) else "INTEGER"
-        case inspect.IntType():
-            return "INTEGER"
-        case inspect.FloatType():
-            return "DOUBLE"
-        case inspect.BoolType():
-            return "BOOLEAN"
-        case inspect.ListType():
-            return f"{duckdb_type(kind.item_type)}[]"
-        case inspect.DictType():
-            return f"MAP(VARCHAR, {duckdb_type(kind.value_type)})"
-        case inspect.StructType(array_like=True):
-            return "JSON"
-        case inspect.StructType():
-            return f"STRUCT({', '.join(f'{_quoted(name)} {duckdb_type(of)}' for name, of in _fields(kind))})"
-        case inspect.UnionType():
-            options = _options(kind)
-            if len(options) == 1:
-                return duckdb_type(options[0])
-            types = {duckdb_type(option) for option in options}
-            return "DOUBLE" if types == {"INTEGER", "DOUBLE"} else "JSON"
-    raise TypeError(f"no DuckDB type for {kind}")
-
-
-def _projected(expression: str, kind: inspect.Type) -> str:
-    """Turn what was read as JSON into typed columns; everything else passes as it is."""
-    if "JSON" not in duckdb_type(kind):
-        return expression
-    match kind:
-        case inspect.Metadata():
-            return _projected(expression, kind.type)
-        case inspect.ListType():
-            item = f"{expression.rpartition('.')[2].strip(chr(34))}_item"
-            return f"list_transform({expression}, lambda {item}: {_projected(item, kind.item_type)})"
-        case inspect.StructType(array_like=True):
-            members = ", ".join(f"{_quoted(name)} := {item}" for name, item in _array_items(expression, kind))
-            return f"struct_pack({members})"
-        case inspect.StructType():
-            members = ", ".join(
-                f"{_quoted(name)} := {_projected(f'{expression}.{_quoted(name)}', of)}" for name, of in _fields(kind)
-            )
-            return f"case when {expression} is not null then struct_pack({members}) end"
-        case inspect.UnionType() if len(_options(kind)) == 1:
-            return _projected(expression, _options(kind)[0])
-        case inspect.UnionType() if {type(option) for option in _options(kind)} == {inspect.StrType, inspect.DictType}:
-            entries = next(option for option in _options(kind) if isinstance(option, inspect.DictType))
-            return (
-                f"struct_pack(text := case when json_type({expression}) = 'VARCHAR' then {expression} ->> '$' end, "
-                f"entries := case when json_type({expression}) = 'OBJECT' "
-                f"then cast({expression} as {duckdb_type(entries)}) end)"
-            )
-    raise TypeError(f"no projection for {kind}")
-
-
-def _array_items(expression: str, kind: inspect.StructType) -> Iterator[tuple[str, str]]:
-    """The members of a struct that the release writes as an array: name and expression."""
-    for index, struct_field in enumerate(kind.fields):
-        of = duckdb_type(struct_field.type)
-        if "JSON" in of:
-            raise TypeError(f"{struct_field.name}: an array inside an array-like struct must be plain")
-        item = f"({expression} ->> {index})" if of == "VARCHAR" else f"cast({expression} -> {index} as {of})"
-        yield struct_field.name, item
-
-
-def _fields(kind: inspect.StructType) -> Iterator[tuple[str, inspect.Type]]:
-    return ((struct_field.encode_name, struct_field.type) for struct_field in kind.fields)
-
-
-def _options(kind: inspect.UnionType) -> list[inspect.Type]:
-    """The alternatives of a union that carry a value: neither null nor absent."""
-    plain = [option.type if isinstance(option, inspect.Metadata) else option for option in kind.types]
-    return [option for option in plain if not isinstance(option, inspect.NoneType)]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(value: object) -> str:
-    return "'" + str(value).replace("'", "''") + "'"

@@ -6,11 +6,14 @@ For the programmatic interface see https://docs.getdbt.com/reference/programmati
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import duckdb
 
 from pipelines.errors import CheckError
 from pipelines.paths import DBT_PROJECT, WarehousePaths
@@ -38,7 +41,8 @@ class NodeResult:
     seconds: float
     failures: int
     message: str
-    description: str
+    query: str
+    """The SQL of a test, which selects the rows that fail."""
 
 
 def prepare_environment(settings: Settings) -> WarehousePaths:
@@ -64,7 +68,7 @@ def parse(paths: WarehousePaths) -> Manifest:
     result = dbtRunner().invoke(_arguments("parse", paths))
     if not result.success:
         raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
-    return result.result  # ty: ignore[invalid-return-type]
+    return result.result  # ty: ignore[invalid-explicit-return]
 
 
 def build(
@@ -97,17 +101,25 @@ def build(
     return [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
 
 
-def refuse_failures(results: list[NodeResult]) -> None:
-    """Raise ModelError with one line for each model or test that failed."""
+def refuse_failures(results: list[NodeResult], paths: WarehousePaths) -> None:
+    """Raise ModelError with one line for each model or test that failed, and a failing row of each test."""
     failed = [result for result in results if not result.is_passed]
     if failed:
         causes = [result for result in failed if result.message != "skipped"] or failed
-        raise ModelError("\n".join(f"{'test' if cause.is_test else 'model'} {_told(cause)}" for cause in causes))
+        raise ModelError("\n".join(_told(cause, paths) for cause in causes))
 
 
-def _told(result: NodeResult) -> str:
-    count = f"{result.failures:,} rows fail; " if result.failures else ""
-    return f"{result.name}: {count}{result.description or result.message}"
+def _told(result: NodeResult, paths: WarehousePaths) -> str:
+    if not (result.is_test and result.failures):
+        return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}"
+    first = ""
+    with contextlib.suppress(duckdb.Error), duckdb.connect(str(paths.scratch_database), read_only=True) as con:
+        con.execute(f"attach '{paths.scratch_staging}' as staging (read_only)")
+        rows = con.execute(result.query)
+        names = [column[0] for column in rows.description]
+        values = zip(names, rows.fetchone() or (), strict=False)
+        first = ", the first: " + ", ".join(f"{name}={value}" for name, value in values)
+    return f"test {result.name}: {result.failures:,} rows fail{first}"
 
 
 def _node_result(node: Any) -> NodeResult:
@@ -120,7 +132,7 @@ def _node_result(node: Any) -> NodeResult:
         seconds=float(node.execution_time or 0),
         failures=int(node.failures or 0),
         message="skipped" if status == "skipped" else _one_line(node.message),
-        description=node.node.description or "",
+        query=(getattr(node.node, "compiled_code", None) or "") if str(node.node.resource_type) == "test" else "",
     )
 
 
@@ -132,4 +144,4 @@ def _one_line(message: object) -> str:
 def _arguments(command: str, paths: WarehousePaths, *more: str) -> list[str]:
     project = str(DBT_PROJECT)
     places = ["--project-dir", project, "--profiles-dir", project, "--target-path", str(paths.dbt_target)]
-    return ["--quiet", "--log-level-file", "none", command, *places, *more]
+    return ["--quiet", "--log-level", "none", "--log-level-file", "none", command, *places, *more]

@@ -96,7 +96,7 @@ class WarehousePaths:
 
     @property
     def dbt_target(self) -> Path:
-        """dbt's target folder: manifest and partial parse."""
+        """The target folder of dbt: manifest and partial parse."""
         return self.scratch / "dbt_target"
 
     def published_build(self) -> str | None:

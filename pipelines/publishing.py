@@ -14,7 +14,7 @@ import importlib.metadata
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,7 +106,7 @@ def add_landed(build: Build, paths: WarehousePaths, landed: list[Landed], raw: d
 
 
 @contextlib.contextmanager
-def exclusive(paths: WarehousePaths) -> Iterator[None]:
+def exclusive(paths: WarehousePaths) -> Generator[None]:
     """Hold the warehouse's lock. Raises BuildError when another build holds it."""
     paths.root.mkdir(parents=True, exist_ok=True)
     with paths.lock.open("w") as lock:
@@ -144,7 +144,7 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> None:
     counted |= {"action_count": "core.fct_actions", "slot_count": "core.fct_slots"}
     counted |= {"violation_count": "quality.violations"}
     with duckdb.connect(str(paths.scratch_database), read_only=True) as con:
-        counts = {name: con.execute(f"select count(*) from {table}").fetchone()[0] for name, table in counted.items()}
+        counts = {name: con.sql(f"from {table}").count("*").fetchall()[0][0] for name, table in counted.items()}
     row = {
         "build_id": build.build_id,
         "started_at": build.started_at.replace(tzinfo=None),
@@ -164,12 +164,17 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> None:
 
 
 def publish(build: Build, paths: WarehousePaths, builds_kept: int) -> Path:
-    """Make the scratch database a build and let every reader see it. Raises BuildError when it is not fit to be seen."""
+    """Make the scratch database a build that every reader sees. Raises BuildError when it is not fit to be seen."""
     _refuse_unfit(paths.scratch_database)
     paths.builds.mkdir(exist_ok=True)
     with paths.scratch_database.open("rb") as database:
         os.fsync(database.fileno())
-    manifest = {"build_id": build.build_id, "source": build.source, "corpora": build.corpora, "raw": build.raw}
+    manifest: dict[str, Any] = {
+        "build_id": build.build_id,
+        "source": build.source,
+        "corpora": build.corpora,
+        "raw": build.raw,
+    }
     manifest |= {"started_at": build.started_at.isoformat(), "fingerprint": build.fingerprint}
     manifest |= {"files": [asdict(file) | {"extras": [], "quarantine": []} for file in build.landed]}
     landing.write_atomically(paths.build_manifest(build.build_id), json.dumps(manifest, indent=1).encode())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ class Reporter:
         self.seconds: dict[str, float] = {}
 
     @contextlib.contextmanager
-    def stage(self, kind: str, name: str) -> Iterator[Stage]:
+    def stage(self, kind: str, name: str) -> Generator[Stage]:
         """Show a stage while it runs and what it did when it is over; nothing when it fails."""
         started = time.perf_counter()
         stage = Stage()
@@ -103,3 +103,9 @@ def print_summary(summary: Summary) -> None:
     console.print(f"published {summary.database} ({megabytes:,.1f} MiB, build {summary.build_id})", soft_wrap=True)
     console.print("next: dialogue-warehouse tables", markup=False)
     console.print(f'      dialogue-warehouse sql "{EXAMPLE}"', markup=False, soft_wrap=True)
+    if summary.places:
+        console.print(
+            "this was a generated sample; for the real releases, dialogue-warehouse build --source FOLDER with"
+        )
+        for place in summary.places:
+            console.print(f"      {place}", markup=False, soft_wrap=True)

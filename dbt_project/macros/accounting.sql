@@ -11,3 +11,9 @@ select
     (select count(*) from {{ staged }} where {{ staged_where }}) as staged,
     (select count(*) from {{ conformed }} where {{ conformed_where }}) as conformed
 {%- endmacro %}
+
+{#- How many elements of `list`, each named `variable`, satisfy `condition`: the length of a text with one letter each. -#}
+{% macro count_where(list, variable, condition) -%}
+    {%- set letter = "case when " ~ condition ~ " then 'x' else '' end" -%}
+    length({{ list_join(list_map(list, variable, letter), "''") }})
+{%- endmacro %}

@@ -20,7 +20,7 @@ BUILDS = dg.AssetKey(["audit", "builds"])
 def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     """The audit's Parquet, which dbt loads afterwards; `audited` are the models it looks at."""
     specs = [
-        dg.AssetSpec(RESULTS, deps=audited, group_name="audit", description="One row per expectation, with its result."),
+        dg.AssetSpec(RESULTS, deps=audited, group_name="audit", description="One row per expectation: its result."),
         dg.AssetSpec(BUILDS, deps=audited, group_name="audit", description="The row of this build."),
     ]
     checks = [

@@ -57,4 +57,4 @@ def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **se
                 )
         elif result.is_passed and result.unique_id in assets:
             yield dg.MaterializeResult(asset_key=assets[result.unique_id], metadata=metadata)
-    modelling.refuse_failures(results)
+    modelling.refuse_failures(results, paths)

@@ -99,7 +99,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
 def _notice(reporter, release: releases.Release, landed: list[landing.Landed]) -> None:  # noqa: ANN001
     """Say what of a release is missing, and what of it was set aside."""
     corpus_id = release.corpus.corpus_id
-    if release.missing:
+    if release.missing and releases.is_simulated(release.folder) is None:
         first = release.missing[0]
         reporter.notice(
             f"{corpus_id}: {len(release.missing)} of {len(release.missing) + len(release.files)} files are not there, "

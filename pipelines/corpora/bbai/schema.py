@@ -58,7 +58,7 @@ class _Labels(Struct, forbid_unknown_fields=True):
 
 Question = defstruct(
     "Question",
-    [("human_vote", Annotated[HumanVote, note("votes per option")])]
+    [("human_vote", Annotated[HumanVote, note("votes per option")])]  # ty: ignore[invalid-type-form]
     + [(agent, Annotated[str, note(f"response of {agent}; may be empty")]) for agent in AGENTS],
     bases=(_Labels,),
     forbid_unknown_fields=True,

@@ -53,7 +53,9 @@ class Frame(Struct, forbid_unknown_fields=True):
     actions: Annotated[list[Action], note("dialogue acts")]
     state: Annotated[State, note("user frames only; absent in system frames")] | UnsetType = UNSET
     service_call: Annotated[ServiceCall, note("system frames that called the service")] | UnsetType = UNSET
-    service_results: Annotated[list[dict[str, str]], note("entities returned; absent without a call")] | UnsetType = UNSET
+    service_results: Annotated[list[dict[str, str]], note("entities returned; absent without a call")] | UnsetType = (
+        UNSET
+    )
 
     def __post_init__(self) -> None:
         if (self.service_call is UNSET) != (self.service_results is UNSET):

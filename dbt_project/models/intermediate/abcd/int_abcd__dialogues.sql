@@ -1,6 +1,6 @@
 {{ config(materialized='table') }}
 
-{#- FAQ scenarios store the number of the question behind the subflow (timing_4, boots_how_1); the ontology does not. -#}
+{#- FAQ scenarios store the number of the question behind the subflow (timing_4, boots_how_1), the ontology none. -#}
 with
 
 counted as (

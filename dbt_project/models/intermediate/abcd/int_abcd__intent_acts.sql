@@ -4,3 +4,4 @@ select
     position,
     act
 from {{ ref('stg_abcd__kb') }}
+where act is not null

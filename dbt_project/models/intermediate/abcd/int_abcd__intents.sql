@@ -14,3 +14,4 @@ select
 from {{ ref('stg_abcd__subflows') }} as subflows
 left join {{ ref('stg_abcd__flows') }} as flows
     on subflows.flow = flows.flow
+where subflows.subflow is not null

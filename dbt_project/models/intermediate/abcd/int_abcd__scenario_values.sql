@@ -1,3 +1,4 @@
+{#- A scenario field that the release leaves out has no row. -#}
 select
     dialogues.dialogue_key as scenario_key,
     dialogues.corpus_id,
@@ -13,3 +14,4 @@ inner join {{ ref('int_abcd__dialogues') }} as dialogues
         scenario_values.source_file_id = dialogues.source_file_id
         and scenario_values.source_part = dialogues.source_part
         and scenario_values.record_index = dialogues.record_index
+where scenario_values.value is not null

@@ -13,3 +13,4 @@ select
     possible_values,
     cast(null as string) as requirement
 from {{ ref('stg_abcd__slots') }}
+where slot is not null

@@ -10,9 +10,8 @@ union all
 union all
 {{ account('mutualfriends', 'turns', 'cardinality(events)', dialogues, events, ref('int_mutualfriends__turns')) }}
 union all
-{{ account('mutualfriends', 'actions',
-           'list_sum(' ~ list_map('events', 'event', 'case when event.data.entries is null then 0 else 1 end') ~ ')',
-           dialogues, events, ref('int_mutualfriends__actions'), staged_where='selected_item is not null') }}
+{{ account('mutualfriends', 'actions', count_where('events', 'event', 'event.data.entries is not null'), dialogues, events,
+           ref('int_mutualfriends__actions'), staged_where='selected_item is not null') }}
 union all
 {{ account('mutualfriends', 'selected_values',
            'cardinality(flatten(' ~ list_map('events', 'event', 'map_keys(event.data.entries)') ~ '))', dialogues,
@@ -22,6 +21,10 @@ union all
            'cardinality(flatten(' ~ list_map(items, 'item', 'map_keys(item)') ~ '))', dialogues,
            ref('stg_mutualfriends__item_values'), ref('int_mutualfriends__knowledge_items')) }}
 union all
-{{ account('mutualfriends', 'scenario_attributes',
-           'greatest(cardinality(scenario.attributes), cardinality(scenario.alphas))', dialogues,
-           ref('stg_mutualfriends__attributes'), ref('int_mutualfriends__scenario_attributes')) }}
+{{ account('mutualfriends', 'scenario_attributes', 'cardinality(scenario.attributes)', dialogues,
+           ref('stg_mutualfriends__attributes'), ref('int_mutualfriends__scenario_attributes'),
+           conformed_where='attribute is not null') }}
+union all
+{{ account('mutualfriends', 'scenario_alphas', 'cardinality(scenario.alphas)', dialogues,
+           ref('stg_mutualfriends__alphas'), ref('int_mutualfriends__scenario_attributes'),
+           conformed_where='alpha is not null') }}

@@ -7,7 +7,8 @@
 {%- set slots = ref('int_sgd__slots') -%}
 {%- set action_values = list_map(
     'flatten(' ~ list_map(frames, 'frame', 'frame.actions') ~ ')', 'action',
-    'greatest(cardinality(action.values), cardinality(action.canonical_values))'
+    'case when cardinality(action.canonical_values) > cardinality(action.values) then action.canonical_values '
+        ~ 'else action.values end'
 ) -%}
 
 {{ account('sgd', 'dialogues', '1', dialogues, ref('stg_sgd__dialogues'), ref('int_sgd__dialogues'),
@@ -31,16 +32,15 @@ union all
            dialogues, ref('stg_sgd__state_values'), slots, staged_where='variant_index is not null',
            conformed_where="annotation_type = 'state' and value_index is not null") }}
 union all
-{{ account('sgd', 'action_values', 'list_sum(' ~ action_values ~ ')', dialogues, ref('stg_sgd__action_values'), slots,
-           conformed_where="annotation_type = 'action_value'") }}
+{{ account('sgd', 'action_values', 'cardinality(flatten(' ~ action_values ~ '))', dialogues,
+           ref('stg_sgd__action_values'), slots, conformed_where="annotation_type = 'action_value'") }}
 union all
 {{ account('sgd', 'call_parameters',
            'cardinality(flatten(' ~ list_map(frames, 'frame', 'map_keys(frame.service_call.parameters)') ~ '))',
            dialogues, ref('stg_sgd__call_parameters'), slots, conformed_where="annotation_type = 'call_parameter'") }}
 union all
-{{ account('sgd', 'service_calls',
-           'list_sum(' ~ list_map(frames, 'frame', 'case when frame.service_call is null then 0 else 1 end') ~ ')',
-           dialogues, ref('stg_sgd__service_calls'), ref('int_sgd__service_calls')) }}
+{{ account('sgd', 'service_calls', count_where(frames, 'frame', 'frame.service_call is not null'), dialogues,
+           ref('stg_sgd__frames'), ref('int_sgd__service_calls'), staged_where='method is not null') }}
 union all
 {{ account('sgd', 'service_results', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.service_results') ~ '))',
            dialogues, ref('stg_sgd__service_results'), ref('int_sgd__service_results')) }}

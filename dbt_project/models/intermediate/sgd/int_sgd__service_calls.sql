@@ -1,18 +1,19 @@
 select
-    dialogues.dialogue_key || '/' || cast(calls.turn_index as string) || '/frame/'
-        || cast(calls.frame_index as string) || '/call' as call_key,
-    dialogues.dialogue_key || '/' || cast(calls.turn_index as string) as turn_key,
+    dialogues.dialogue_key || '/' || cast(frames.turn_index as string) || '/frame/'
+        || cast(frames.frame_index as string) || '/call' as call_key,
+    dialogues.dialogue_key || '/' || cast(frames.turn_index as string) as turn_key,
     dialogues.dialogue_key,
     dialogues.corpus_id,
     dialogues.split,
-    calls.turn_index,
-    calls.frame_index,
+    frames.turn_index,
+    frames.frame_index,
 
-    calls.service,
-    calls.method,
-    calls.result_count
-from {{ ref('stg_sgd__service_calls') }} as calls
+    frames.service,
+    frames.method,
+    frames.result_count
+from {{ ref('stg_sgd__frames') }} as frames
 inner join {{ ref('int_sgd__dialogues') }} as dialogues
     on
-        calls.source_file_id = dialogues.source_file_id
-        and calls.record_index = dialogues.record_index
+        frames.source_file_id = dialogues.source_file_id
+        and frames.record_index = dialogues.record_index
+where frames.method is not null

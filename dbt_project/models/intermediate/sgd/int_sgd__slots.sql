@@ -90,13 +90,30 @@ call_parameters as (
 ),
 
 slots as (
-    select * from spans
+    {% for kind in ['spans', 'state_values', 'action_values', 'call_parameters'] -%}
+    select
+        source_file_id,
+        record_index,
+        turn_index,
+        frame_index,
+        key_tail,
+        speaker,
+        annotation_type,
+        service,
+        slot_name,
+        action_index,
+        span_index,
+        annotation_index,
+        value_index,
+        value,
+        canonical_value,
+        start_char,
+        end_char
+    from {{ kind }}
+    {% if not loop.last %}
     union all
-    select * from state_values
-    union all
-    select * from action_values
-    union all
-    select * from call_parameters
+    {% endif %}
+    {%- endfor %}
 )
 
 select

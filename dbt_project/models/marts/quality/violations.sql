@@ -1,4 +1,4 @@
-{#- What landing set aside, and labels that the documents do not know. Rules about the words of a corpus come beside. -#}
+{#- What landing set aside, and ids and labels that the documents do not know. -#}
 with
 
 repeated_ids as (
@@ -47,6 +47,35 @@ unknown_events as (
     where turns.event_type = 'other'
 ),
 
+vocabularies as (
+    select
+        corpus_id,
+        act,
+        position is not null as is_documented,
+        max(case when position is not null then 1 else 0 end) over (partition by corpus_id) as has_vocabulary
+    from {{ ref('dim_acts') }}
+),
+
+unknown_acts as (
+    select
+        'unknown_act' as rule_id,
+        actions.corpus_id,
+        dialogues.source_file_id,
+        dialogues.record_index,
+        actions.dialogue_key,
+        actions.turn_index,
+        'act ' || actions.act as detail,
+        cast(null as string) as upstream_reference
+    from {{ ref('fct_actions') }} as actions
+    inner join vocabularies
+        on
+            actions.corpus_id = vocabularies.corpus_id
+            and actions.act = vocabularies.act
+    inner join {{ ref('dim_dialogues') }} as dialogues
+        on actions.dialogue_key = dialogues.dialogue_key
+    where not vocabularies.is_documented and vocabularies.has_vocabulary = 1
+),
+
 extra_keys as (
     select
         'unknown_key' as rule_id,
@@ -71,23 +100,13 @@ quarantined_records as (
         error as detail,
         cast(null as string) as upstream_reference
     from {{ ref('source_quarantine') }}
-),
-
-changed_files as (
-    select
-        'checksum_mismatch' as rule_id,
-        corpus_id,
-        source_file_id,
-        cast(null as integer) as record_index,
-        cast(null as string) as dialogue_key,
-        cast(null as integer) as turn_index,
-        'sha256 ' || sha256 || ' is not the published one: a part of the release, or changed' as detail,
-        cast(null as string) as upstream_reference
-    from {{ ref('dim_source_files') }}
-    where verification = 'mismatch'
 )
 
-{% for rule in ['repeated_ids', 'unknown_speakers', 'unknown_events', 'extra_keys', 'quarantined_records', 'changed_files'] -%}
+{%- set rules = [
+    'repeated_ids', 'unknown_speakers', 'unknown_events', 'unknown_acts', 'extra_keys', 'quarantined_records'
+] %}
+
+{% for rule in rules -%}
 select
     rule_id,
     corpus_id,

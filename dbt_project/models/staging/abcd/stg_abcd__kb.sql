@@ -1,5 +1,6 @@
 select
+    source_file_id,
+    record_pointer,
     record_key as subflow,
-    record_index,
-    {{ explode_indexed('value', 'act', 'position') }}
+    {{ explode_indexed('value', 'act', 'position', keep_empty=true) }}
 from {{ source('raw_abcd', 'abcd__kb') }}

@@ -1,4 +1,5 @@
-{#- The scalar fields of the scenario; a field that is absent gives no row. A test holds the list against the schema. -#}
+{#- The scalar fields of the scenario, NULL where absent, and the two product lists; a test holds these names against
+    the schema. -#}
 {%- set sections = {
     'personal': ['customer_name', 'member_level', 'phone', 'email', 'username', 'account_id'],
     'order': [
@@ -19,7 +20,6 @@ select
     cast(null as integer) as value_index,
     scenario.{{ section }}.{{ field }} as value
 from {{ source('raw_abcd', 'abcd__conversations') }}
-where scenario.{{ section }}.{{ field }} is not null
 
 union all
 

@@ -1,23 +1,29 @@
 with
 
 enumerable as (
-    select {{ explode_map('values.enumerable', 'slot', 'possible_values', 'position') }}
+    select
+        source_file_id,
+        {{ explode_map('values.enumerable', 'slot', 'possible_values', 'position') }}
     from {{ source('raw_abcd', 'abcd__ontology') }}
 ),
 
 groups as (
-    select {{ explode_map('values.non_enumerable', 'slot_group', 'slots', 'group_position') }}
+    select
+        source_file_id,
+        {{ explode_map('values.non_enumerable', 'slot_group', 'slots', 'group_position') }}
     from {{ source('raw_abcd', 'abcd__ontology') }}
 ),
 
 non_enumerable as (
     select
+        source_file_id,
         slot_group,
-        {{ explode_indexed('slots', 'slot', 'position') }}
+        {{ explode_indexed('slots', 'slot', 'position', keep_empty=true) }}
     from groups
 )
 
 select
+    source_file_id,
     'enumerable' as slot_group,
     slot,
     position,
@@ -27,6 +33,7 @@ from enumerable
 union all
 
 select
+    source_file_id,
     slot_group,
     slot,
     position,

@@ -1,4 +1,8 @@
-{% for kind, list in [('token', 'vocabulary.tokens'), ('special_token', 'vocabulary.special'), ('next_step', 'next_steps')] -%}
+{%- set lists = {
+    'token': 'vocabulary.tokens', 'special_token': 'vocabulary.special', 'next_step': 'next_steps'
+} %}
+
+{% for kind, list in lists.items() -%}
 select
     '{{ kind }}' as kind,
     {{ explode_indexed(list, 'term', 'position') }}

@@ -13,8 +13,10 @@ longest as (
         slot,
         action_values,
         canonical_values,
-        case when cardinality(canonical_values) > cardinality(action_values) then canonical_values else action_values end
-            as longer_list
+        case
+            when cardinality(canonical_values) > cardinality(action_values) then canonical_values
+            else action_values
+        end as longer_list
     from {{ ref('stg_sgd__actions') }}
 ),
 

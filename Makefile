@@ -1,0 +1,54 @@
+# Two commands do everything on a fresh Linux machine with Python 3.11 to 3.13: `make warehouse` and `make test`.
+
+PYTHON ?= $(shell for v in 3.13 3.12 3.11 3; do command -v python$$v && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WAREHOUSE ?= warehouse
+
+.DEFAULT_GOAL := help
+.PHONY: help warehouse test lint format dagster lock clean
+
+help: ## Show this list.
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
+
+# The environment: exactly what requirements.lock pins, checked by hash, and this clone itself.
+$(READY): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "error: no Python found; install Python 3.11, 3.12 or 3.13" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' \
+		|| { echo "error: $(PYTHON) is not Python 3.11 to 3.13; name one with make PYTHON=..." >&2; exit 2; }
+	@$(PYTHON) -m venv --clear $(VENV) \
+		|| { echo "error: $(PYTHON) has no working venv module (Debian: apt-get install python3-venv)" >&2; exit 2; }
+	@echo "installing the locked environment into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+warehouse: $(READY) ## Build the warehouse from the embedded sample and say where it is.
+	@$(BIN)/dialogue-warehouse build --warehouse $(WAREHOUSE)
+
+test: $(READY) ## Run all tests.
+	@$(BIN)/python -m pytest
+
+lint: $(READY) ## Check style and types.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ty check --quiet
+	@$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models dbt_project/tests
+
+format: $(READY) ## Put the Python code into its form.
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format --quiet .
+
+dagster: $(READY) ## Show the asset graph in a browser.
+	@mkdir -p $(WAREHOUSE)/.dagster
+	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
+		$(BIN)/dagster dev -m pipelines.definitions
+
+lock: ## Pin the newest allowed versions (needs uv).
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--no-header --all-extras pyproject.toml -o requirements.lock
+
+clean: ## Remove the environment and everything built.
+	rm -rf $(VENV) *.egg-info warehouse/.scratch warehouse/.dagster warehouse/raw warehouse/builds warehouse/sample \
+		warehouse/dialogues.duckdb warehouse/published.json warehouse/.lock

@@ -1,0 +1,19 @@
+with
+
+knowledge_bases as (
+    select
+        source_file_id,
+        record_index,
+        record_pointer,
+        {{ explode_indexed('scenario.kbs', 'items', 'agent') }}
+    from {{ source('raw_mutualfriends', 'mutualfriends__dialogues') }}
+)
+
+select
+    source_file_id,
+    record_index,
+    record_pointer,
+    agent,
+    cast(cardinality(items) as integer) as item_count,
+    items
+from knowledge_bases

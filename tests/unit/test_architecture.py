@@ -1,0 +1,302 @@
+"""The laws of the house, as tests: who may know what, what a layer may do, and that documents tell the truth."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from msgspec import inspect
+
+from pipelines import rawtypes, registry
+from pipelines.corpora.abcd import schema as abcd
+from pipelines.corpora.bbai import schema as bbai
+from pipelines.paths import CLONE, DBT_PROJECT
+
+CORPORA = registry.corpus_ids()
+MODELS = DBT_PROJECT / "models"
+PLUMBING = sorted(
+    path
+    for folder in ("pipelines", "expectations")
+    for path in (CLONE / folder).rglob("*.py")
+    if "corpora" not in path.relative_to(CLONE).parts
+)
+SQL = sorted(MODELS.rglob("*.sql"))
+MACROS_OF_THE_DIALECT = {"explode_indexed", "explode_map", "list_at", "list_map", "list_join", "list_agg_ordered"}
+
+DIFFERENT_ON_SPARK = {
+    "unnest": r"\bunnest\s*\(",
+    "generate_subscripts": r"\bgenerate_subscripts\b",
+    "lambda": r"\blambda\b|->",
+    "list_* functions": r"\blist_(?!at\b|map\b|join\b|agg_ordered\b)\w+\s*\(",
+    "array_agg, array_to_string, string_agg, listagg": r"\b(array_agg|array_to_string|string_agg|listagg)\s*\(",
+    "split (a regular expression on Spark)": r"\bsplit\s*\(",
+    "regexp_replace (first match on DuckDB, all on Spark)": r"\bregexp_replace\s*\(",
+    "indexing a list (from 1 on DuckDB, from 0 on Spark)": r"\w\[",
+    "a list literal": r"(?<![\w{%])\[(?=[^\]]*\])",
+    "a quoted identifier (a string on Spark)": r'"',
+    "exclude": r"\bexclude\b",
+    "union by name": r"\bby\s+name\b",
+    "try_cast": r"\btry_cast\b",
+    "varchar without length": r"\bvarchar\b",
+    "json arrows and functions": r"\bjson_\w+\s*\(",
+}
+
+
+def plain_sql(text: str) -> str:
+    """The SQL of a model without its Jinja: comments, statements and calls are blanked."""
+    text = re.sub(r"{#.*?#}", "", text, flags=re.S)
+    text = re.sub(r"{%.*?%}", "", text, flags=re.S)
+    text = re.sub(r"{{.*?}}", "x", text, flags=re.S)
+    text = re.sub(r"'(?:[^']|'')*'", "''", text)
+    return re.sub(r"--.*", "", text)
+
+
+def offences(text: str) -> list[str]:
+    """What in this SQL means another thing on the other engine."""
+    return [name for name, pattern in DIFFERENT_ON_SPARK.items() if re.search(pattern, plain_sql(text))]
+
+
+@pytest.mark.parametrize("path", SQL, ids=lambda path: path.stem)
+def test_model_has_no_sql_that_means_another_thing_on_spark(path: Path) -> None:
+    assert offences(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select unnest(turns) from x",
+        "select list_transform(a, x -> x)",
+        "select split(name, '.')",
+        "select regexp_replace(a, 'b', 'c')",
+        "select names[1] from x",
+        "select [1, 2] as list",
+        'select "values" from x',
+        "select string_agg(a, ',') from x",
+        "select try_cast(a as integer)",
+        "select a from x union all by name select b from y",
+        "select cast(a as varchar)",
+    ],
+)
+def test_dialect_lint_finds_what_it_is_for(sql: str) -> None:
+    assert offences(sql)
+
+
+def test_dialect_macros_are_the_six_and_no_more() -> None:
+    text = (DBT_PROJECT / "macros" / "dialect.sql").read_text(encoding="utf-8")
+    assert set(re.findall(r"{% macro (?!default__)(\w+)", text)) == MACROS_OF_THE_DIALECT
+    assert set(re.findall(r"{% macro default__(\w+)", text)) == MACROS_OF_THE_DIALECT
+
+
+@pytest.mark.parametrize("path", PLUMBING, ids=lambda path: path.relative_to(CLONE).as_posix())
+def test_plumbing_names_no_corpus(path: Path) -> None:
+    text = path.read_text(encoding="utf-8").lower()
+    assert [corpus for corpus in CORPORA if re.search(rf"\b{corpus}(?![a-z])", text)] == []
+
+
+@pytest.mark.parametrize("path", sorted((DBT_PROJECT / "macros").glob("*.sql")), ids=lambda path: path.name)
+def test_macros_name_no_corpus(path: Path) -> None:
+    text = re.sub(r"{#.*?#}", "", path.read_text(encoding="utf-8"), flags=re.S).lower()
+    assert [corpus for corpus in CORPORA if re.search(rf"\b{corpus}", text)] == []
+
+
+@pytest.mark.parametrize("path", sorted((MODELS / "staging").rglob("*.sql")), ids=lambda path: path.stem)
+def test_staging_only_renames_casts_and_unnests(path: Path) -> None:
+    text = plain_sql(path.read_text(encoding="utf-8"))
+    assert re.findall(r"\b(where|join|distinct|group by|having|qualify|limit|intersect|except)\b", text) == []
+
+
+@pytest.mark.parametrize("path", sorted((MODELS / "staging").rglob("*.sql")), ids=lambda path: path.stem)
+def test_staging_reads_its_own_corpus_and_one_source(path: Path) -> None:
+    room = path.parent.name
+    text = path.read_text(encoding="utf-8")
+    read = set(re.findall(r"source\('(\w+)', '(\w+)'\)", text)) | {
+        ("ref", name) for name in re.findall(r"ref\('(\w+)'\)", text)
+    }
+    assert len(read) == 1
+    kind, name = read.pop()
+    assert (kind, name.startswith(f"stg_{room}__")) == ("ref", True) or kind == f"raw_{room}"
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.rglob("*.sql")), ids=lambda path: path.stem)
+def test_layers_read_only_what_stands_before_them(path: Path) -> None:
+    layer, room = path.relative_to(MODELS).parts[:2]
+    allowed = {
+        ("staging", room): ("stg_",),
+        ("intermediate", room): (f"stg_{room}__", f"int_{room}__"),
+        ("intermediate", "unioned"): (),
+        ("marts", "core"): ("int_", "stg_landing__", "fct_"),
+        ("marts", "analytics"): ("dim_", "fct_", "source_", "violations"),
+        ("marts", "quality"): ("dim_", "fct_", "source_", "int_accounting_unioned"),
+    }[layer, room]
+    names = re.findall(r"ref\('(\w+)'\)", path.read_text(encoding="utf-8"))
+    assert [name for name in names if not name.startswith(allowed)] == []
+    if layer == "intermediate" and room != "unioned" and not path.stem.endswith("__accounting"):
+        assert "source(" not in path.read_text(encoding="utf-8")
+
+
+def test_model_names_say_layer_and_room() -> None:
+    for path in SQL:
+        layer, room = path.relative_to(MODELS).parts[:2]
+        expected = {
+            "staging": rf"stg_{room}__\w+",
+            "intermediate": rf"int_{room}__\w+" if room != "unioned" else r"int_\w+_unioned",
+            "marts": r"(dim|fct|source)_\w+" if room == "core" else r"\w+",
+        }[layer]
+        assert re.fullmatch(expected, path.stem), path
+
+
+def test_every_model_is_described_with_its_grain_first() -> None:
+    described = {}
+    for path in MODELS.rglob("*.yml"):
+        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
+            described[model["name"]] = model
+    assert set(described) == {path.stem for path in SQL}
+    for name, model in described.items():
+        assert model["description"].startswith("One row per "), name
+        assert all(column["description"] for column in model["columns"]), name
+
+
+def test_one_definition_per_column_name_and_none_unused() -> None:
+    defined = re.findall(r"{% docs (\w+) %}", (MODELS / "columns.md").read_text(encoding="utf-8"))
+    used = set()
+    for path in MODELS.rglob("*.yml"):
+        used |= set(re.findall(r'doc\("(\w+)"\)', path.read_text(encoding="utf-8")))
+    assert len(defined) == len(set(defined))
+    assert set(defined) == used
+
+
+def test_union_macro_reads_every_conformed_model() -> None:
+    variables = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))["vars"]["corpora"]
+    assert sorted(variables) == list(CORPORA)
+    declared = {f"int_{corpus}__{entity}" for corpus, entities in variables.items() for entity in entities}
+    helpers = {"int_mutualfriends__items"}
+    assert {path.stem for path in (MODELS / "intermediate").rglob("*__*.sql")} == declared | helpers
+
+
+def test_option_list_of_the_bbai_staging_is_the_schemas() -> None:
+    text = (MODELS / "staging/bbai/stg_bbai__options.sql").read_text(encoding="utf-8")
+    listed = re.search(r"set options = \[(.*?)\]", text, flags=re.S)
+    assert listed is not None
+    assert re.findall(r"'(\w+)'", listed[1]) == ["none", *bbai.AGENTS]
+
+
+@pytest.mark.parametrize(
+    "name", ["staging/abcd/stg_abcd__scenario_values.sql", "intermediate/abcd/int_abcd__accounting.sql"]
+)
+def test_scenario_fields_of_abcd_are_the_schemas(name: str) -> None:
+    text = (MODELS / name).read_text(encoding="utf-8")
+    for section, struct in (("personal", abcd.Personal), ("order", abcd.Order)):
+        listed = re.search(rf"'{section}': \[(.*?)\]", text, flags=re.S)
+        assert listed is not None
+        assert sorted(re.findall(r"'(\w+)'", listed[1])) == sorted(struct.__struct_fields__)
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_room_is_complete(corpus_id: str) -> None:
+    assert registry.problems(registry.room_folder(corpus_id)) == []
+
+
+def test_room_that_lacks_furniture_is_told_what(tmp_path: Path) -> None:
+    (tmp_path / "schema.py").write_text("")
+    assert registry.problems(tmp_path) == [
+        f"{tmp_path.name}: {name} is missing" for name in ("source.toml", "claims.toml", "simulate.py")
+    ]
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_every_listed_file_is_an_entity_or_documentation(corpus_id: str) -> None:
+    corpus = registry.load_corpus(corpus_id)
+    assert corpus.files
+    for file in corpus.files:
+        assert file.is_documentation or corpus.entity_of(file.path), file.path
+        assert file.sha256 or file.git_blob_sha1, file.path
+        assert file.url.endswith(file.path)
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_every_schema_field_is_described_and_has_a_sql_type(corpus_id: str) -> None:
+    undescribed = []
+
+    def walk(kind: inspect.Type, place: str) -> None:
+        match kind:
+            case inspect.Metadata():
+                walk(kind.type, place)
+            case inspect.ListType():
+                walk(kind.item_type, place)
+            case inspect.DictType():
+                walk(kind.value_type, place)
+            case inspect.UnionType():
+                for option in kind.types:
+                    walk(option, place)
+            case inspect.StructType():
+                assert kind.forbid_unknown_fields, kind.cls
+                for field in kind.fields:
+                    options = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
+                    notes = [option for option in options if isinstance(option, inspect.Metadata)]
+                    if not any((note.extra_json_schema or {}).get("description") for note in notes):
+                        undescribed.append(f"{place}.{field.name}")
+                    walk(field.type, f"{place}.{field.name}")
+
+    for entity in registry.load_corpus(corpus_id).entities:
+        rawtypes.duckdb_type(inspect.type_info(entity.record))
+        walk(inspect.type_info(entity.record), entity.name)
+    assert undescribed == []
+
+
+def test_front_door_only_assembles() -> None:
+    assert len((CLONE / "pipelines" / "definitions.py").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_no_file_is_too_long_to_read() -> None:
+    for folder, suffixes, limit in (
+        ("pipelines", {".py"}, 500),
+        ("expectations", {".py"}, 400),
+        ("dbt_project/models", {".sql", ".yml"}, 420),
+    ):
+        for path in (CLONE / folder).rglob("*"):
+            if path.suffix in suffixes:
+                assert len(path.read_text(encoding="utf-8").splitlines()) <= limit, path
+
+
+def test_no_two_models_are_the_same() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in SQL]
+    assert len(texts) == len(set(texts))
+
+
+def test_commands_start_without_the_heavy_libraries() -> None:
+    heavy = ("dagster", "dbt", "great_expectations", "pandas", "pyarrow", "duckdb", "sqlalchemy")
+    code = "import sys, pipelines.cli; print([name for name in sys.argv[1:] if name in sys.modules])"
+    output = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True, cwd=CLONE)
+    assert output.stdout.strip() == "[]"
+
+
+def test_lock_names_no_index_and_pins_every_hash() -> None:
+    text = (CLONE / "requirements.lock").read_text(encoding="utf-8")
+    assert re.findall(r"https?://|--index|--find-links|file:", text) == []
+    pins = re.findall(r"^([a-z0-9._-]+)==\S+.*\\$", text, flags=re.M)
+    assert len(pins) == len(re.findall(r"^[a-z0-9]", text, flags=re.M))
+    project = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for requirement in (
+        *project["dependencies"],
+        *(name for extra in project["optional-dependencies"].values() for name in extra),
+    ):
+        name = re.match(r"[a-z0-9-]+", requirement)
+        assert name is not None
+        assert name[0] in pins
+
+
+def test_ignored_files_are_what_the_warehouse_makes() -> None:
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True, cwd=CLONE).stdout.split()
+    assert [
+        name
+        for name in listed
+        if name.startswith("warehouse/")
+        and not re.match(r"warehouse/(README|dictionary)\.md$|warehouse/queries/", name)
+    ] == []
+    assert json.dumps(listed).count(".parquet") == 0

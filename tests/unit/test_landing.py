@@ -1,0 +1,268 @@
+"""Landing a file: what is refused, what is set aside, and that types and order survive."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+from msgspec import UNSET, Struct, UnsetType, inspect
+
+from pipelines import landing, rawtypes
+from pipelines.corpus import Container, Corpus, Entity, Integer, SourceFile
+
+
+class Pair(Struct, array_like=True, forbid_unknown_fields=True):
+    name: str
+    numbers: list[Integer]
+
+
+class Item(Struct, forbid_unknown_fields=True):
+    id: Integer
+    text: str | None
+    tags: list[str]
+    pairs: list[Pair]
+    scores: dict[str, float]
+    data: str | dict[str, str] | None
+    note: str | UnsetType = UNSET
+
+
+ITEM = {"id": 1, "text": "a", "tags": [], "pairs": [["x", [1, 2]]], "scores": {"b": 1.5, "a": 2.0}, "data": "hi"}
+
+
+def make_corpus(tmp_path: Path, *entities: Entity, files: tuple[SourceFile, ...] = ()) -> Corpus:
+    """A corpus of these entities; its folder holds the schema file that the hash reads."""
+    (tmp_path / "schema.py").write_text("# none")
+    facts = dict.fromkeys(("title", "homepage", "license", "citation", "release"), "x")
+    return Corpus(corpus_id="toy", **facts, files=files, entities=entities, folder=tmp_path)
+
+
+def land(tmp_path: Path, content: object, entity: Entity, path: str = "train/items.json", strict: bool = False):  # noqa: ANN201
+    """Write `content` (bytes, or JSON) as a release of one file and land it."""
+    source = tmp_path / "source"
+    (source / path).parent.mkdir(parents=True, exist_ok=True)
+    (source / path).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return landing.land_file(make_corpus(tmp_path, entity), entity, source, path, tmp_path / "raw", strict)
+
+
+def read(tmp_path: Path, landed: landing.Landed) -> list[dict]:
+    return (
+        duckdb.sql(f"select * from '{tmp_path / 'raw' / landed.parquet}'")
+        .to_arrow_table()
+        .to_pylist(maps_as_pydicts="strict")
+    )
+
+
+ITEMS = Entity("items", Item, Container.ARRAY, r"(?P<part>train|dev)/items\.json(\.gz)?")
+ENTRIES = Entity("entries", list[str], Container.ENTRIES, r"entries\.json")
+SPLITS = Entity("splits", Item, Container.SPLITS, r"splits\.json\.gz")
+DOCUMENT = Entity("document", Item, Container.DOCUMENT, r"document\.json")
+
+
+class Line(Struct):
+    value: str
+
+
+LINES = Entity("lines", Line, Container.LINES, r"(?P<part>train)\.csv")
+
+
+def test_array_lands_typed_and_in_order(tmp_path: Path) -> None:
+    landed = land(tmp_path, [ITEM | {"id": number} for number in range(2000)], ITEMS)
+    rows = read(tmp_path, landed)
+    assert [row["id"] for row in rows] == [row["record_index"] for row in rows] == list(range(2000))
+    assert rows[1] == {
+        "source_file_id": "toy/train/items.json",
+        "source_part": "train",
+        "record_index": 1,
+        "record_pointer": "/1",
+        "id": 1,
+        "text": "a",
+        "tags": [],
+        "pairs": [{"name": "x", "numbers": [1, 2]}],
+        "scores": {"b": 1.5, "a": 2.0},
+        "data": {"text": "hi", "entries": None},
+        "note": None,
+    }
+    assert list(rows[1]["scores"]) == ["b", "a"]
+    assert landed.record_count == 2000
+
+
+def test_union_of_text_and_object_keeps_them_apart(tmp_path: Path) -> None:
+    rows = read(tmp_path, land(tmp_path, [ITEM | {"data": value} for value in ("", {}, {"k": "v"}, None)], ITEMS))
+    assert [row["data"]["text"] for row in rows] == ["", None, None, None]
+    assert [row["data"]["entries"] for row in rows] == [None, {}, {"k": "v"}, None]
+
+
+def test_entries_splits_documents_and_lines_keep_key_and_pointer(tmp_path: Path) -> None:
+    rows = read(tmp_path, land(tmp_path, {"b/c": ["x"], "a": []}, ENTRIES, "entries.json"))
+    assert [(row["record_key"], row["record_pointer"], row["value"]) for row in rows] == [
+        ("b/c", "/b~1c", ["x"]),
+        ("a", "/a", []),
+    ]
+    splits = gzip.compress(json.dumps({"dev": [ITEM], "train": [ITEM, ITEM], "none": []}, indent=1).encode())
+    landed = land(tmp_path, splits, SPLITS, "splits.json.gz")
+    assert landed.parts == ["dev", "train", "none"]
+    places = [(row["source_part"], row["record_index"], row["record_pointer"]) for row in read(tmp_path, landed)]
+    assert places == [("dev", 0, "/dev/0"), ("train", 0, "/train/0"), ("train", 1, "/train/1")]
+    assert read(tmp_path, land(tmp_path, ITEM, DOCUMENT, "document.json"))[0]["record_pointer"] == ""
+    rows = read(tmp_path, land(tmp_path, b"dlg-1,\ndlg-2,\n", LINES, "train.csv"))
+    assert [(row["value"], row["record_index"]) for row in rows] == [("dlg-1", 0), ("dlg-2", 1)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'[{"id": 1', "toy/train/items.json: not JSON"),
+        (b"<!doctype html><p>404", "toy/train/items.json: not JSON"),
+        (b'[{"id": NaN}]', "toy/train/items.json: not JSON"),
+        (b'["caf\xe9"]', "toy/train/items.json: not UTF-8 at byte 5"),
+        (b'{"id": 1}', "toy/train/items.json: Expected `array`, got `object`"),
+        (b"", "toy/train/items.json: not JSON"),
+    ],
+)
+def test_file_that_is_no_json_array_is_refused_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+    with pytest.raises(landing.LandingError) as refused:
+        land(tmp_path, content, ITEMS)
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+    assert not list((tmp_path / "raw").rglob("*.parquet"))
+
+
+def test_broken_gzip_and_cut_off_lines_are_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(json.dumps({"train": [ITEM]}).encode())
+    with pytest.raises(landing.LandingError, match=r"toy/splits\.json\.gz: broken gzip"):
+        land(tmp_path, whole[:-12], SPLITS, "splits.json.gz")
+    with pytest.raises(landing.LandingError, match=r"toy/train\.csv: cut off"):
+        land(tmp_path, b"dlg-1,\ndlg-2", LINES, "train.csv")
+
+
+def test_archive_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(landing, "UNPACKED_LIMIT", 1000)
+    with pytest.raises(landing.LandingError, match="unpacks to more than 1000 bytes"):
+        land(tmp_path, gzip.compress(b" " * 5000), SPLITS, "splits.json.gz")
+
+
+@pytest.mark.parametrize("text", [b'{"a": [], "a": []}', b'{"a": ["x"], "b": [], "a": ["y"]}', b'{"a": [1], "a": []}'])
+def test_object_of_records_with_a_repeated_key_is_refused(tmp_path: Path, text: bytes) -> None:
+    with pytest.raises(landing.LandingError, match="the key 'a' stands twice"):
+        land(tmp_path, text, ENTRIES, "entries.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"id": "1"}, "Expected `int`, got `str` - at `$[1].id`"),
+        ({"id": 2.7}, "Expected `int`, got `float` - at `$[1].id`"),
+        ({"id": 2**31}, "Expected `int` <= 2147483647 - at `$[1].id`"),
+        ({"text": 5}, "Expected `str | null`, got `int` - at `$[1].text`"),
+        ({"tags": None}, "Expected `array`, got `null` - at `$[1].tags`"),
+        ({"note": None}, "Expected `str`, got `null` - at `$[1].note`"),
+        ({"pairs": [["x"]]}, "Expected `array` of at least length 2, got 1 - at `$[1].pairs[0]`"),
+        ({"data": {"k": 1}}, "Expected `str`, got `int` - at `$[1].data[...]`"),
+    ],
+)
+def test_record_that_the_schema_refuses_is_set_aside_and_the_others_stay(
+    tmp_path: Path, change: dict, error: str
+) -> None:
+    landed = land(tmp_path, [ITEM, ITEM | change, ITEM | {"id": 3}], ITEMS)
+    assert [record["error"] for record in landed.quarantine] == [error]
+    assert json.loads(landed.quarantine[0]["value"]) == ITEM | change
+    assert [(row["id"], row["record_index"]) for row in read(tmp_path, landed)] == [(1, 0), (3, 2)]
+    assert landed.record_count == 3
+    with pytest.raises(landing.LandingError, match="toy/train/items.json: Expected"):
+        land(tmp_path, [ITEM, ITEM | change, ITEM | {"id": 3}], ITEMS, strict=True)
+
+
+def test_missing_key_is_set_aside_and_absent_optional_key_is_not(tmp_path: Path) -> None:
+    without = {key: value for key, value in ITEM.items() if key != "tags"}
+    landed = land(tmp_path, [ITEM, without], ITEMS)
+    assert [record["error"] for record in landed.quarantine] == ["Object missing required field `tags` - at `$[1]`"]
+
+
+def test_unknown_keys_are_kept_with_pointer_and_value(tmp_path: Path) -> None:
+    landed = land(tmp_path, [ITEM | {"x/y": [1.5]}, ITEM], ITEMS)
+    assert landed.extras == [{"json_pointer": "/0/x~1y", "value": "[1.5]"}]
+    assert [row["id"] for row in read(tmp_path, landed)] == [1, 1]
+    with pytest.raises(landing.LandingError, match="does not know the key at /0/x~1y"):
+        land(tmp_path, [ITEM | {"x/y": [1.5]}, ITEM], ITEMS, strict=True)
+
+
+def test_key_twice_inside_a_record_sets_that_record_aside(tmp_path: Path) -> None:
+    text = json.dumps([ITEM, ITEM]).replace('"scores": {"b": 1.5', '"scores": {"a": 9.0, "b": 1.5', 1)
+    landed = land(tmp_path, text.encode(), ITEMS)
+    assert [record["error"] for record in landed.quarantine] == ["the key 'a' stands twice in an object - at `$[0]`"]
+    assert len(read(tmp_path, landed)) == 1
+
+
+def test_lone_surrogate_sets_only_its_record_aside(tmp_path: Path) -> None:
+    text = json.dumps([ITEM, ITEM | {"text": "\ud83d"}])
+    landed = land(tmp_path, text.encode(), ITEMS)
+    assert [record["record_index"] for record in landed.quarantine] == [1]
+    assert json.loads(landed.quarantine[0]["value"])["text"] == "\ud83d"
+
+
+def test_odd_texts_survive(tmp_path: Path) -> None:
+    texts = ["", " edge ", "a\nb\tc", "\u0000", "😀 ﬁ é", "\\u0041 \"q\" 'q'", "x" * 100_000, "2019-03-01", "1.10"]
+    rows = read(tmp_path, land(tmp_path, [ITEM | {"text": text} for text in texts], ITEMS))
+    assert [row["text"] for row in rows] == texts
+
+
+def test_same_bytes_and_schema_are_not_landed_again(tmp_path: Path) -> None:
+    first = land(tmp_path, [ITEM], ITEMS)
+    parquet = tmp_path / "raw" / first.parquet
+    written = parquet.stat().st_mtime_ns
+    assert land(tmp_path, [ITEM], ITEMS) == first
+    assert parquet.stat().st_mtime_ns == written
+    assert land(tmp_path, [ITEM, ITEM], ITEMS).parquet != first.parquet
+
+
+def test_lost_parquet_is_landed_again(tmp_path: Path) -> None:
+    first = land(tmp_path, [ITEM], ITEMS)
+    (tmp_path / "raw" / first.parquet).unlink()
+    assert len(read(tmp_path, land(tmp_path, [ITEM], ITEMS))) == 1
+
+
+def test_verification_says_what_is_known_of_the_bytes(tmp_path: Path) -> None:
+    data = json.dumps([ITEM]).encode()
+    digest = landing.hashlib.sha256(data).hexdigest()
+    blob = landing.hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    source = tmp_path / "source"
+    (source / "train").mkdir(parents=True)
+    (source / "train/items.json").write_bytes(data)
+
+    def verification(**facts: str) -> str:
+        listed = (SourceFile("train/items.json", "http://x", **facts),) if facts is not None else ()
+        corpus = make_corpus(tmp_path, ITEMS, files=listed)
+        return landing.land_file(corpus, ITEMS, source, "train/items.json", tmp_path / "raw").verification
+
+    assert verification(sha256=digest) == "verified"
+    assert verification(git_blob_sha1=blob) == "verified"
+    assert verification(sha256="0" * 64) == "mismatch"
+    assert verification(git_blob_sha1="0" * 40) == "mismatch"
+    assert verification() == "unlisted"
+    (source / "SIMULATED.json").write_text("{}")
+    assert verification(sha256=digest) == "simulated"
+
+
+def test_absent_entity_has_a_zero_row_file_with_the_same_columns(tmp_path: Path) -> None:
+    corpus = make_corpus(tmp_path, ITEMS)
+    empty = tmp_path / "raw" / landing.write_empty(corpus, ITEMS, tmp_path / "raw")
+    full = tmp_path / "raw" / land(tmp_path, [ITEM], ITEMS).parquet
+    columns = [duckdb.sql(f"describe select * from '{file}'").fetchall() for file in (empty, full)]
+    assert columns[0] == columns[1]
+    assert duckdb.sql(f"select count(*) from '{empty}'").fetchall() == [(0,)]
+
+
+def test_path_with_glob_characters_is_read_as_it_stands(tmp_path: Path) -> None:
+    source = tmp_path / "so[u]rce*"
+    (source / "train").mkdir(parents=True)
+    (source / "train/items.json").write_text(json.dumps([ITEM]))
+    landed = landing.land_file(make_corpus(tmp_path, ITEMS), ITEMS, source, "train/items.json", tmp_path / "raw")
+    assert [row["id"] for row in read(tmp_path, landed)] == [1]
+
+
+def test_type_without_sql_counterpart_is_refused_when_the_schema_is_read() -> None:
+    with pytest.raises(TypeError, match="no DuckDB type"):
+        rawtypes.duckdb_type(inspect.type_info(bytes))
