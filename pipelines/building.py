@@ -66,7 +66,7 @@ def _check_input(settings: Settings, paths: WarehousePaths) -> None:
     """Raise InputError before anything is done."""
     if GLOB_CHARACTERS & set(str(paths.root)):
         raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
-    corpora = registry.load_corpora(settings.corpora)
+    corpora = registry.load_corpora(settings.only)
     if settings.source is None:
         return
     if not settings.source.is_dir():
@@ -141,5 +141,5 @@ def _summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) ->
         marts=checks.get("marts", nothing),
         warnings=[f"{suite}: {name}: {what}; {observed}" for suite, name, what, observed in warnings],
         notices=reporter.notices,
-        places=[] if settings.source else places(registry.load_corpora(settings.corpora)),
+        places=[] if settings.source else places(registry.load_corpora(settings.only)),
     )

@@ -33,7 +33,7 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """The option that narrows a command to some corpora."""
-    return click.option("--corpora", metavar="A,B", callback=_names, help="Only these corpora.")(command)
+    return click.option("--corpora", "only", metavar="A,B", callback=_names, help="Only these corpora.")(command)
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -79,7 +79,7 @@ def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
     from pipelines.reporting import Reporter
 
     settings = Settings.from_environment(**options)
-    corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.corpora))
+    corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.only))
     with Reporter(quiet=False).stage("simulate", f"scale {scale:g}") as stage:
         written = simulating.simulate(to, scale, seed, corpora, settings.processes)
         stage.detail = f"{len(written):,} files"

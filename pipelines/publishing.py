@@ -84,7 +84,7 @@ def begin(settings: Settings, run_id: str) -> Build:
             return build
     _clear_scratch(paths)
     started = datetime.now(UTC)
-    corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.corpora))
+    corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.only))
     return Build(
         build_id=started.strftime("%Y%m%dT%H%M%S%fZ"),
         run_id=run_id,
@@ -165,7 +165,7 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> None:
 
 def publish(build: Build, paths: WarehousePaths, builds_kept: int) -> Path:
     """Make the scratch database a build that every reader sees. Raises BuildError when it is not fit to be seen."""
-    _refuse_unfit(paths.scratch_database)
+    refuse_unfit(paths.scratch_database)
     paths.builds.mkdir(exist_ok=True)
     with paths.scratch_database.open("rb") as database:
         os.fsync(database.fileno())
@@ -220,7 +220,7 @@ def prune(paths: WarehousePaths, builds_kept: int) -> None:
             parquet.with_suffix(".json").unlink(missing_ok=True)
 
 
-def _refuse_unfit(database: Path) -> None:
+def refuse_unfit(database: Path) -> None:
     """Raise BuildError when the database holds anything but tables of the published schemas."""
     with duckdb.connect(str(database), read_only=True) as con:
         tables = con.execute("select distinct schema_name from duckdb_tables() where not temporary").fetchall()

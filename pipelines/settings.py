@@ -34,7 +34,7 @@ class Settings:
     """Folder with the releases, `<source>/<corpus_id>/<path>`; None stands for the embedded sample."""
     warehouse: Path = CLONE / "warehouse"
     """Folder of the warehouse."""
-    corpora: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     """Corpora to build; empty stands for all."""
     strict: bool = False
     """Refuse what the schemas do not know, and block on warnings too."""
@@ -68,7 +68,7 @@ def _parse(name: str, text: str) -> Any:
     match name:
         case "source" | "warehouse":
             return Path(text)
-        case "corpora":
+        case "only":
             return tuple(part.strip() for part in text.split(",") if part.strip())
         case "strict":
             return text.lower() in ("1", "true", "yes", "on")

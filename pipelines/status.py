@@ -80,7 +80,7 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
     databases = sorted(paths.builds.glob("*.duckdb"), key=lambda database: database.stem, reverse=True)
     builds = tuple(_build_status(paths, database, published) for database in databases)
     source = settings.source
-    corpora = registry.load_corpora(settings.corpora) if source else ()
+    corpora = registry.load_corpora(settings.only) if source else ()
     return Status(
         warehouse=str(paths.root),
         published_build=published,

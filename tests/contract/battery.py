@@ -224,7 +224,9 @@ BATTERY = (
         "slots",
     ),
     key_of("fct_votes", "vote_key", f"dialogue_key || '/vote/' || {SEGMENT.format('voted_for')}", "votes"),
-    key_of("fct_responses", "response_key", f"dialogue_key || '/response/' || {SEGMENT.format('agent_id')}", "responses"),
+    key_of(
+        "fct_responses", "response_key", f"dialogue_key || '/response/' || {SEGMENT.format('agent_id')}", "responses"
+    ),
     key_of("fct_service_calls", "call_key", f"{PLACE} || '/call'", "service_calls"),
     key_of("fct_service_results", "result_key", f"{PLACE} || '/result/' || result_index", "service_results"),
     key_of("fct_candidates", "candidates_key", "turn_key || '/candidates'", "candidates"),

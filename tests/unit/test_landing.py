@@ -39,7 +39,7 @@ def make_corpus(tmp_path: Path, *entities: Entity, files: tuple[SourceFile, ...]
     return Corpus(corpus_id="toy", **facts, files=files, entities=entities, folder=tmp_path)
 
 
-def land(tmp_path: Path, content: object, entity: Entity, path: str = "train/items.json", strict: bool = False):  # noqa: ANN201
+def land(tmp_path: Path, content: object, entity: Entity, path: str = "train/items.json", strict: bool = False):
     """Write `content` (bytes, or JSON) as a release of one file and land it."""
     source = tmp_path / "source"
     (source / path).parent.mkdir(parents=True, exist_ok=True)
@@ -171,7 +171,7 @@ def test_record_that_the_schema_refuses_is_set_aside_and_the_others_stay(
     assert json.loads(landed.quarantine[0]["value"]) == ITEM | change
     assert [(row["id"], row["record_index"]) for row in read(tmp_path, landed)] == [(1, 0), (3, 2)]
     assert landed.record_count == 3
-    with pytest.raises(landing.LandingError, match="toy/train/items.json: Expected"):
+    with pytest.raises(landing.LandingError, match=r"toy/train/items\.json: Expected"):
         land(tmp_path, [ITEM, ITEM | change, ITEM | {"id": 3}], ITEMS, strict=True)
 
 

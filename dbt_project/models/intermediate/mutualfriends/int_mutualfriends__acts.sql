@@ -1,4 +1,5 @@
-{#- The release has one action, select; any other event that carries an item is listed as it is named. -#}
+{#- The release has one action, select; any other event that carries an item is listed as it is named.
+    None where the corpus is not built. -#}
 with
 
 documented as (
@@ -15,7 +16,7 @@ seen as (
 )
 
 select
-    'mutualfriends' as corpus_id,
+    corpora.corpus_id,
     coalesce(documented.act, seen.act) as act,
     cast(null as string) as act_group,
     'selection' as action_type,
@@ -24,3 +25,5 @@ select
 from documented
 full outer join seen
     on documented.act = seen.act
+inner join {{ ref('stg_landing__corpora') }} as corpora
+    on corpora.corpus_id = 'mutualfriends'

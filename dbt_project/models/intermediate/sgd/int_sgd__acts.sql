@@ -1,4 +1,5 @@
-{#- The 18 documented acts in the class order of the Hugging Face card, and any act seen that it does not know. -#}
+{#- The 18 documented acts in the class order of the Hugging Face card, and any act seen that it does not know; none where the
+    corpus is not built. -#}
 with
 
 documented as (
@@ -32,7 +33,7 @@ seen as (
 )
 
 select
-    'sgd' as corpus_id,
+    corpora.corpus_id,
     coalesce(documented.act, seen.act) as act,
     cast(null as string) as act_group,
     'dialogue_act' as action_type,
@@ -41,3 +42,5 @@ select
 from documented
 full outer join seen
     on documented.act = seen.act
+inner join {{ ref('stg_landing__corpora') }} as corpora
+    on corpora.corpus_id = 'sgd'

@@ -1,0 +1,211 @@
+"""The audit as a process: `python -m expectations.audit`. Started early, it imports Great Expectations meanwhile.
+
+Protocol, one JSON object a line. The audit writes `{"ready": true}` and reads a `Request`. It runs the suites, writes
+`<output>/expectation_results/results.parquet`, closes the database and answers with
+`{"suites": {name: {"evaluated", "passed", "warned", "failed", "failures": [...]}}}` or `{"error": one line}`. Then it
+waits for the next request, until its input ends. Nothing else reaches standard output; what is wrong with the program
+itself ends it with a traceback on standard error. `expectations.client` is the other end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+import msgspec
+
+from expectations.suites import Suite, SuiteError, load_marts_suites, load_suites
+
+if TYPE_CHECKING:
+    from expectations.validation import Outcome
+
+RESULTS = Path("expectation_results") / "results.parquet"
+"""Where the results go, inside the request's output folder."""
+
+
+class RequestError(ValueError):
+    """The request cannot be served; one line."""
+
+
+class Request(msgspec.Struct, forbid_unknown_fields=True):
+    """What to audit. Paths are absolute."""
+
+    database: str
+    suites: list[str] | Literal["all"]
+    """Names; "all" are those of the corpora and of the marts."""
+    corpora: list[str]
+    """The ids of the corpora that were built."""
+    output: str
+    build_id: str
+    run_at: datetime
+    config: dict[str, Any] = {}
+    """DuckDB's settings."""
+    only: list[str] | None = None
+    """Keys `<suite>/<expectation>`: nothing else is run."""
+    suite_file: str | None = None
+    """A file in the form of marts.toml, instead of the project's own suites."""
+
+
+def main() -> int:
+    """Serve requests until standard input ends; 1 when the last one could not be served."""
+    answers = _take_standard_output()
+    from expectations import validation  # five seconds: what this process is for
+
+    _send(answers, {"ready": True})
+    status = 0
+    for line in sys.stdin:
+        try:
+            answer, status = {"suites": run(msgspec.json.decode(line, type=Request))}, 0
+        except msgspec.DecodeError as error:
+            answer, status = {"error": f"the request is not valid: {error}"}, 1
+        except (RequestError, SuiteError, validation.ValidationError) as error:
+            answer, status = {"error": str(error)}, 1
+        _send(answers, answer)
+    return status
+
+
+def run(request: Request) -> dict[str, dict[str, Any]]:
+    """Run the requested suites, write the results, return the summary of each suite."""
+    from expectations import validation
+
+    database = Path(request.database)
+    if not database.is_file():
+        raise RequestError(f"{database}: no such database")
+    declared = load_marts_suites(Path(request.suite_file)) if request.suite_file else load_suites(request.corpora)
+    suites = _requested(declared, request.suites)
+    if request.only is not None:
+        suites = _only(suites, request.only)
+    parameters = {"corpora": request.corpora, "corpus_count": len(request.corpora)}
+    outcomes = validation.validate(database, suites, parameters, request.config)
+    write_results(Path(request.output) / RESULTS, outcomes, request.build_id, request.run_at)
+    return summarize(outcomes)
+
+
+def _requested(suites: Iterable[Suite], names: list[str] | str) -> list[Suite]:
+    """The suites of these names, all for "all". A name that there is not is an error, and so is none."""
+    by_name = {suite.name: suite for suite in suites}
+    if names == "all":
+        return list(by_name.values())
+    unknown = [name for name in names if name not in by_name]
+    if unknown or not names:
+        raise RequestError(f"there is no suite '{unknown[0]}'" if unknown else "no suite is requested")
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def _only(suites: Iterable[Suite], keys: Iterable[str]) -> list[Suite]:
+    """The suites with nothing but these expectations. A key that there is not is an error."""
+    wanted = set(keys)
+    narrowed = []
+    for suite in suites:
+        kept = tuple(entry for entry in suite.expectations if f"{suite.name}/{entry.expectation_id}" in wanted)
+        wanted -= {f"{suite.name}/{entry.expectation_id}" for entry in kept}
+        if kept:
+            narrowed.append(replace(suite, expectations=kept))
+    if wanted:
+        raise RequestError(f"there is no expectation '{min(wanted)}' in the requested suites")
+    return narrowed
+
+
+def summarize(outcomes: Iterable[Outcome]) -> dict[str, dict[str, Any]]:
+    """By suite: how many were evaluated, passed, warned (failed as a warning), failed; and each that did not pass."""
+    summary: dict[str, dict[str, Any]] = {}
+    for outcome in outcomes:
+        suite = summary.setdefault(
+            outcome.suite, {"evaluated": 0, "passed": 0, "warned": 0, "failed": 0, "failures": []}
+        )
+        suite["evaluated"] += 1
+        if outcome.success:
+            suite["passed"] += 1
+            continue
+        suite["warned" if outcome.severity == "warning" else "failed"] += 1
+        suite["failures"].append(
+            {
+                "expectation": outcome.expectation.expectation_id,
+                "claim_id": outcome.expectation.claim_id,
+                "severity": outcome.severity,
+                "observed": outcome.observed,
+                "description": outcome.expectation.description,
+            }
+        )
+    return summary
+
+
+def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at: datetime) -> None:
+    """One row an expectation, in one rename; `run_at` in UTC, without its zone."""
+    import pyarrow
+    from pyarrow import parquet
+
+    if run_at.tzinfo is not None:
+        run_at = run_at.astimezone(UTC).replace(tzinfo=None)
+    schema = pyarrow.schema(
+        [
+            ("build_id", pyarrow.string()),
+            ("suite", pyarrow.string()),
+            ("expectation", pyarrow.string()),
+            ("claim_id", pyarrow.string()),
+            ("table_name", pyarrow.string()),
+            ("success", pyarrow.bool_()),
+            ("observed", pyarrow.string()),
+            ("severity", pyarrow.string()),
+            ("description", pyarrow.string()),
+            ("run_at", pyarrow.timestamp("us")),
+        ]
+    )
+    rows = [
+        {
+            "build_id": build_id,
+            "suite": outcome.suite,
+            "expectation": outcome.expectation.expectation_id,
+            "claim_id": outcome.expectation.claim_id,
+            "table_name": outcome.expectation.table,
+            "success": outcome.success,
+            "observed": outcome.observed,
+            "severity": outcome.severity,
+            "description": outcome.expectation.description,
+            "run_at": run_at,
+        }
+        for outcome in outcomes
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _take_standard_output() -> TextIO:
+    """Keep standard output for the protocol; whatever any library prints goes to standard error from now on."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return answers
+
+
+def _send(answers: TextIO, message: Mapping[str, Any]) -> None:
+    answers.write(json.dumps(message) + "\n")
+    answers.flush()
+
+
+def _die(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print the traceback and end, as `_end` does."""
+    sys.__excepthook__(kind, error, trace)
+    _end(1)
+
+
+def _end(status: int) -> None:
+    """End without the interpreter's own way out, on which DuckDB's binding fills standard error with its leaks."""
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    sys.excepthook = _die
+    _end(main())

@@ -1,0 +1,136 @@
+"""The audit's client: starts the audit process early, asks it once the database is closed. Imports no library."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import IO, Any, Self
+
+from pipelines.paths import CLONE
+from pipelines.settings import TELEMETRY_OFF
+
+
+class AuditError(RuntimeError):
+    """The audit could not be made, which says nothing about the warehouse; one line."""
+
+
+class AuditProcess:
+    """The audit as a child process; a context manager.
+
+    with AuditProcess() as audit:      # imports Great Expectations from here on
+        ...                            # land, model, close the database
+        summary = audit.run(request)   # {suite: {"evaluated", "passed", "warned", "failed", "failures"}}
+    """
+
+    def __init__(self, timeout: float = 900) -> None:
+        """`timeout` is what one `run` may take, in seconds, the rest of the import included."""
+        self._timeout = timeout
+        self._process: subprocess.Popen[str] | None = None
+        self._last_words: deque[str] = deque(maxlen=1)
+        self._listener: threading.Thread | None = None
+        self._is_ready = False
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start the child, unless it runs; returns at once."""
+        if self._process is not None:
+            return
+        self._is_ready = False
+        self._last_words.clear()
+        process = self._process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "expectations.audit"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=CLONE,
+            env={**os.environ, **TELEMETRY_OFF},
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+        self._listener = threading.Thread(target=self._listen, args=(process.stderr,), daemon=True)
+        self._listener.start()
+
+    def run(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Audit a database that nobody has open for writing; the summary of each suite. Raises AuditError.
+
+        Paths in the request are absolute: the child's working directory is the clone.
+        """
+        self.start()
+        process = self._process
+        assert process is not None and process.stdin is not None
+        overdue = threading.Event()
+        timer = threading.Timer(self._timeout, lambda: (overdue.set(), process.kill()))
+        timer.start()
+        try:
+            if not self._is_ready:
+                self._is_ready = bool(self._receive(overdue).get("ready"))
+            try:
+                process.stdin.write(json.dumps(request) + "\n")
+                process.stdin.flush()
+            except OSError:
+                raise self._failure("ended before it could be asked") from None
+            answer = self._receive(overdue)
+        finally:
+            timer.cancel()
+        if "error" in answer:
+            raise AuditError(answer["error"])
+        return answer["suites"]
+
+    def close(self) -> None:
+        """End the child; what it was doing is lost."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if self._listener is not None:
+            self._listener.join(5)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with suppress(BrokenPipeError):  # what it never read
+                    stream.close()
+
+    def _listen(self, errors: IO[str]) -> None:
+        """Read what the child writes to standard error, so that it never waits for a reader, and keep the last line."""
+        for line in errors:
+            if line.strip():
+                self._last_words.append(line.strip())
+
+    def _receive(self, overdue: threading.Event) -> dict[str, Any]:
+        """The child's next line."""
+        assert self._process is not None and self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if overdue.is_set():
+            raise self._failure(f"took longer than {self._timeout:g} seconds")
+        if not line.endswith("\n"):
+            raise self._failure(f"ended with status {self._process.wait()}")
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise self._failure(f"wrote '{line.strip()[:100]}', which is no answer")
+        return answer
+
+    def _failure(self, what: str) -> AuditError:
+        """An error with the last line that the child wrote to standard error; the child is ended."""
+        self.close()
+        last = f": {self._last_words[0]}" if self._last_words else ""
+        return AuditError(f"the audit process {what}{last}")

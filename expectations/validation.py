@@ -1,0 +1,218 @@
+"""Runs suites with Great Expectations against a DuckDB file, read-only.
+
+The only module that knows Great Expectations; importing it takes five seconds, which is why `expectations.audit` does
+so in a process of its own. What it guards against, each seen with 1.24: an unknown expectation type is dropped with a
+log line and the suite passes; a suite that is built one configuration at a time loses expectations of equal domain;
+results come in another order than the expectations; a query expectation runs its query twice and fetches the rows.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import warnings
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import great_expectations
+from great_expectations.core import ExpectationSuite
+from great_expectations.data_context.types.base import ProgressBarsConfig
+from great_expectations.expectations.expectation import BatchExpectation
+from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+from great_expectations.expectations.metadata_types import FailureSeverity
+
+from expectations import dialect
+from expectations.suites import UNEXPECTED_ROWS, Expectation, Severity, Suite
+
+MESSAGE_LENGTH = 300
+"""Characters kept of what Great Expectations or DuckDB says about an error."""
+
+RESULT_FORMAT = {"result_format": "BASIC", "partial_unexpected_count": 0}
+"""Counts, and no sample of unexpected values."""
+
+
+class ValidationError(RuntimeError):
+    """The suites could not be run as declared; one line."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one expectation."""
+
+    suite: str
+    expectation: Expectation
+    success: bool
+    observed: str
+    """Short JSON with the figures, or the error's message."""
+    severity: Severity
+    """As declared, but an expectation that raised an error is critical."""
+
+
+class ExpectNoUnexpectedRows(BatchExpectation):
+    """A query that selects what should not be there selects nothing. Counts; never fetches the rows."""
+
+    query: str
+
+    metric_dependencies: ClassVar[tuple[str, ...]] = ("query.row_count",)
+    success_keys: ClassVar[tuple[str, ...]] = ("query",)
+
+    def _validate(self, metrics: dict[str, Any], *_: Any, **__: Any) -> dict[str, Any]:
+        count = metrics["query.row_count"]
+        return {"success": count == 0, "result": {"unexpected_count": count}}
+
+
+assert ExpectNoUnexpectedRows.expectation_type == UNEXPECTED_ROWS
+
+
+def validate(
+    database: Path, suites: Iterable[Suite], parameters: Mapping[str, Any], config: Mapping[str, Any]
+) -> list[Outcome]:
+    """Run the suites; the outcomes come in the order of their declaration.
+
+    `parameters` fills `{"$PARAMETER": name}` in arguments, `config` is DuckDB's. The file is closed afterwards, also
+    after an error. Raises ValidationError when an expectation cannot be built or has no result of its own.
+    """
+    declared = _declared(suites)
+    with _quiet():
+        context = great_expectations.get_context(mode="ephemeral")
+        context.variables.progress_bars = ProgressBarsConfig(globally=False)
+        try:
+            source = context.data_sources.add_sql(
+                "warehouse",
+                connection_string=dialect.connection_string(database),
+                create_temp_table=False,
+                kwargs={"connect_args": {"read_only": True, "config": dict(config)}},  # ty: ignore[unknown-argument]
+            )
+        except Exception as error:
+            raise ValidationError(f"{database}: cannot be opened: {_one_line(error)}") from error
+        try:
+            outcomes: dict[str, Outcome] = {}
+            for table in dict.fromkeys(expectation.table for _, expectation in declared.values()):
+                group = {key: entry for key, entry in declared.items() if entry[1].table == table}
+                outcomes |= _validate_table(source, table, group, parameters)
+        finally:
+            source.get_execution_engine().close()
+            source.get_engine().dispose()
+    return [outcomes[key] for key in declared]
+
+
+def _declared(suites: Iterable[Suite]) -> dict[str, tuple[str, Expectation]]:
+    """Every expectation by its key `<suite>/<id>`. Nothing may be empty or share a key."""
+    declared: dict[str, tuple[str, Expectation]] = {}
+    for suite in suites:
+        if not suite.expectations:
+            raise ValidationError(f"suite '{suite.name}' is empty")
+        for expectation in suite.expectations:
+            key = f"{suite.name}/{expectation.expectation_id}"
+            if key in declared:
+                raise ValidationError(f"{key}: is declared twice")
+            declared[key] = (suite.name, expectation)
+    if not declared:
+        raise ValidationError("there is no suite to run")
+    return declared
+
+
+def _validate_table(
+    source: Any, table: str, group: Mapping[str, tuple[str, Expectation]], parameters: Mapping[str, Any]
+) -> dict[str, Outcome]:
+    """All expectations of one table in one validation, so that their aggregates share a scan."""
+    keys = list(group)
+    built = ExpectationSuite(name=table, expectations=[_build(key, group[key][1]) for key in keys])
+    _require_each_once("built", keys, [_key(expectation.meta) for expectation in built.expectations])
+    schema, _, name = table.partition(".")
+    try:
+        batch = (
+            source.add_table_asset(table, table_name=name, schema_name=schema)
+            .add_batch_definition_whole_table("all")
+            .get_batch()
+        )
+        results = batch.validate(built, result_format=RESULT_FORMAT, expectation_parameters=dict(parameters)).results
+    except Exception as error:
+        raise ValidationError(f"{table}: {', '.join(keys)} cannot be validated: {_one_line(error)}") from error
+    by_key = [(_key(result.expectation_config.meta), result) for result in results]
+    _require_each_once("evaluated", keys, [key for key, _ in by_key])
+    return {key: _outcome(*group[key], result) for key, result in by_key}
+
+
+def _key(meta: Any) -> str:
+    """What `_build` wrote into an expectation's meta; the result has it too, whatever its order."""
+    return (meta or {}).get("key", "an expectation of unknown origin")
+
+
+def _build(key: str, expectation: Expectation) -> Any:
+    """Great Expectations' own object. Raises ValidationError for a type or an argument that it does not know."""
+    kwargs = dict(expectation.kwargs)
+    if expectation.type == UNEXPECTED_ROWS:
+        kwargs["query"] = _escape(kwargs["query"])
+    try:
+        return ExpectationConfiguration(
+            type=expectation.type,
+            kwargs=kwargs,
+            meta={"key": key},
+            severity=FailureSeverity(expectation.severity),
+        ).to_domain_obj()
+    except Exception as error:
+        raise ValidationError(f"{key}: cannot be built: {_one_line(error)}") from error
+
+
+def _escape(query: str) -> str:
+    """Plain SQL in the form that survives str.format (braces) and SQLAlchemy's text() (a colon before a name)."""
+    return re.sub(r"(?<![:\w\\]):(?=\w)", r"\\:", query.replace("{", "{{").replace("}", "}}"))
+
+
+def _require_each_once(verb: str, declared: list[str], seen: list[str]) -> None:
+    """Raise ValidationError unless each declared key was seen exactly once, and no other."""
+    counts = Counter(seen)
+    wrong = [key for key in declared if counts[key] != 1] + [key for key in counts if key not in declared]
+    if wrong:
+        raise ValidationError(
+            f"{wrong[0]}: was {verb} {counts[wrong[0]]} times; {len(declared)} declared, {len(seen)} {verb}"
+        )
+
+
+def _outcome(suite: str, expectation: Expectation, result: Any) -> Outcome:
+    message = _exception_message(result.exception_info or {})
+    if message is not None:
+        return Outcome(suite, expectation, False, message, "critical")
+    return Outcome(suite, expectation, bool(result.success), _observed(result.result), expectation.severity)
+
+
+def _exception_message(info: Mapping[str, Any]) -> str | None:
+    """The message of an error inside Great Expectations: it stands at the top, or one level down by metric."""
+    nested = (value for value in info.values() if isinstance(value, Mapping))
+    raised = next((entry for entry in (info, *nested) if entry.get("raised_exception")), None)
+    return None if raised is None else _one_line(raised.get("exception_message") or "error without a message")
+
+
+def _observed(result: Mapping[str, Any]) -> str:
+    """The figures of a result as short JSON."""
+    if "unexpected_count" in result:
+        figures = {"unexpected": result["unexpected_count"]}
+        if result.get("element_count") is not None:
+            figures["of"] = result["element_count"]
+        elif result.get("missing_count"):
+            figures["missing"] = result["missing_count"]  # of an expected set; elsewhere these are NULLs
+    else:
+        figures = {"value": result.get("observed_value")}
+    return json.dumps(figures, default=str)[:MESSAGE_LENGTH]
+
+
+def _one_line(error: Any) -> str:
+    return " ".join(str(error).split())[:MESSAGE_LENGTH] or type(error).__name__
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """No warnings and no log lines of the libraries while they run."""
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)

@@ -1,0 +1,244 @@
+"""What a generated SGD dialogue is made of: texts that know where their values stand, and a thread for each service.
+
+`simulate_dialogue` decides what happens; here stands how it is said, what the belief state becomes and what a service
+returns.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from dataclasses import dataclass, field
+
+from pipelines.corpora.sgd.simulate_schema import Intent, Service, Slot, service
+
+NEVER_USED = {"Music_2": "album", "Trains_1": "to_station"}
+"""Slots of the schema that no dialogue uses: train and test of the release have one each."""
+NEVER_ACTIVE = "FindFreeTime"
+"""An intent of the schema that no dialogue activates: train of the release has one."""
+DONTCARE = "dontcare"
+"""The value of a slot that the user does not mind about."""
+SPOKEN_CATEGORIES = {"True": "yes", "False": "no"}
+INTENT_TEXTS = ("I want to use [].", "Can you help with []?", "I need [] next.", "Please [] for me.", "Let us [] now.")
+INFORM_TEXTS = (
+    "The [] should be {}.", "{} as the [], please.", "I would like {} for the [].", "My [] is {}.", "Let us say [] {}.",
+)  # fmt: skip
+DONTCARE_TEXTS = ("I do not mind about the [].", "Any [] is fine with me.")
+ASK_TEXTS = ("What is the []?", "Can you tell me the []?", "And the []?")
+REQUEST_TEXTS = ("Which [] do you want?", "What [] are you looking for?", "Do you have a preferred []?")
+OFFER_TEXTS = ("There is {} for you.", "How about {}?", "I found {}.", "You may like {}.")
+DETAIL_TEXTS = ("The [] is {}.", "Its [] is {}.", "It has {} as its [].")
+COUNT_TEXTS = ("I found {} options.", "There are {} that match.", "I see {} of them.")
+PLAIN_TEXTS = {
+    "REQUEST_ALTS": ("Is there anything else?", "What else do you have?", "Can you show me another one?"),
+    "SELECT": ("That one sounds good.", "Yes, that works for me.", "Great, I like that one."),
+    "AFFIRM": ("Yes, that is correct.", "Sure, please go ahead.", "Sounds perfect."),
+    "NEGATE": ("No, not quite.", "No, that will be all.", "No, that is not what I meant."),
+    "AFFIRM_INTENT": ("Yes, please do that.", "Sure, that would be great."),
+    "NEGATE_INTENT": ("No, not right now.", "I would rather wait with that."),
+    "THANK_YOU": ("Thank you very much.", "Thanks a lot for your help."),
+    "REQ_MORE": ("Is there anything else I can do for you?", "Do you need more help?"),
+    "GOODBYE": ("Have a great day!", "Goodbye, take care."),
+    "NOTIFY_SUCCESS": ("It is all done for you.", "Your request went through."),
+    "NOTIFY_FAILURE": ("Sorry, that did not work.", "I am sorry, I could not find anything."),
+    "OFFER_INTENT": ("Do you want me to [] for you?", "Shall I [] now?"),
+}
+PLAIN_ACTIONS = {act: {"act": act, "canonical_values": [], "slot": "", "values": []} for act in PLAIN_TEXTS}
+
+
+Said = tuple[str, str]
+"""A value as said, and its canonical form."""
+
+
+@dataclass
+class Utterance:
+    """A text that grows by phrases."""
+
+    joint: str = " "
+    text: str = ""
+
+    def add(self, phrase: str, value: str = "") -> int:
+        """Append a phrase, its value in place of the braces; return where the value starts."""
+        if self.text:
+            self.text += self.joint
+        before, _, after = phrase.partition("{}")
+        start = len(self.text) + len(before)
+        self.text += before + value + after
+        return start
+
+
+@dataclass
+class Speech:
+    """What one turn says about one service: its part of the utterance and its annotations."""
+
+    utterance: Utterance
+    rng: random.Random
+    actions: list[dict] = field(default_factory=list)
+    spans: list[dict] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
+
+    def act(self, act: str, slot: str = "", values: tuple[str, ...] = (), canonical: tuple[str, ...] = ()) -> None:
+        """Note an act without saying anything; the canonical values are the values unless given."""
+        self.actions.append({"act": act, "canonical_values": canonical or values, "slot": slot, "values": values})
+
+    def phrase(self, texts: tuple[str, ...], words: str = "") -> str:
+        """One of the texts, about the thing of this name."""
+        return self.rng.choice(texts).replace("[]", words)
+
+    def plain(self, act: str) -> None:
+        """An act without slot and value."""
+        self.actions.append(PLAIN_ACTIONS[act])
+        self.utterance.add(self.rng.choice(PLAIN_TEXTS[act]))
+
+    def intent(self, act: str, intent: Intent, texts: tuple[str, ...]) -> None:
+        """An act about an intent."""
+        self.act(act, "intent", (intent.name,))
+        self.utterance.add(self.phrase(texts, intent_words(intent.name)))
+
+    def valued(self, act: str, slot: Slot, said: Said, texts: tuple[str, ...]) -> None:
+        """An act with a value; the value is a span unless the slot is categorical."""
+        spoken, canonical = said
+        self.act(act, slot.name, (spoken,), (canonical,))
+        start = self.utterance.add(self.phrase(texts, slot.words), SPOKEN_CATEGORIES.get(spoken, spoken))
+        if not slot.is_categorical:
+            self.mark(slot.name, start, start + len(spoken))
+
+    def mark(self, slot: str, start: int, end: int) -> None:
+        """Annotate a piece of the utterance."""
+        self.spans.append({"exclusive_end": end, "slot": slot, "start": start})
+
+
+@functools.cache
+def intent_words(intent: str) -> str:
+    """An intent's name as it is said."""
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in intent).strip()
+
+
+@dataclass
+class Call:
+    """A call of a service and what it returned."""
+
+    method: str
+    parameters: dict[str, str]
+    results: list[dict[str, str]]
+
+
+@dataclass
+class Thread:
+    """A service as used in one dialogue: the belief state and what the service returned last."""
+
+    service: Service
+    first: Intent
+    """The intent that the user comes with: a search where the service has one."""
+    booking: Intent
+    """What the first intent may lead to; the first intent itself where there is nothing."""
+    intent: str = ""
+    state: dict[str, list[str]] = field(default_factory=dict)
+    canonical: dict[str, str] = field(default_factory=dict)
+    to_fill: list[str] = field(default_factory=list)
+    results: list[dict[str, str]] = field(default_factory=list)
+    current: int = 0
+    offered: dict[str, Said] = field(default_factory=dict)
+    confirming: dict[str, Said] = field(default_factory=dict)
+    requested: list[str] = field(default_factory=list)
+    has_failed: bool = False
+
+    @classmethod
+    def start(cls, name: str, rng: random.Random) -> Thread:
+        """A thread about a service."""
+        used = service(name)
+        searches = [intent for intent in used.searches if intent.name != NEVER_ACTIVE]
+        booking = rng.choice(used.bookings) if used.bookings else None
+        search = rng.choice(searches) if searches else booking
+        assert search is not None, f"{name} has no intent"
+        return cls(used, search, booking or search)
+
+    def used_slots(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Required and optional slots of the first intent that dialogues use."""
+        return _used_slots(self.first, self.service.name)
+
+    def askable_slots(self) -> tuple[str, ...]:
+        """Slots of what was returned last that a user may ask for."""
+        return askable_slots(self.first if self.intent == self.first.name else self.booking, self.service.name)
+
+    def missing(self) -> list[str]:
+        """What a booking needs and nobody said yet."""
+        return [slot for slot in self.booking.required if self.value(slot) is None]
+
+    def value(self, slot: str) -> str | None:
+        """The canonical value of a slot, None where there is none or the user does not care."""
+        known = self.canonical.get(slot, DONTCARE)
+        return None if known == DONTCARE else known
+
+    def inform(self, slot: str, said: Said) -> None:
+        """Take over what the user said."""
+        self.state[slot] = [said[0]]
+        self.canonical[slot] = said[1]
+
+    def adopt(self, values: dict[str, Said]) -> None:
+        """Take over what the system said: as a further variant where the user had said it in other words."""
+        for slot, (spoken, canonical) in values.items():
+            known = self.state.get(slot, []) if self.canonical.get(slot) == canonical else []
+            if spoken not in known:
+                self.state[slot] = sorted([*known, spoken])
+            self.canonical[slot] = canonical
+
+    def forget(self) -> None:
+        """Lose what only the search needed: slots that vanish from the state, as they do in the release."""
+        for slot in self.first.optional:
+            self.state.pop(slot, None)
+
+    def call(self, intent: Intent, count: int, rng: random.Random) -> Call:
+        """Call the service with all that is known, and make up what it returns."""
+        taken = sorted(intent.required + intent.optional)
+        parameters = {slot: value for slot in taken if (value := self.value(slot)) is not None}
+        entities = _entities(self.service.name)
+        first = int(rng.random() * (len(entities) - count))
+        returned = sorted(intent.result)
+        results = [
+            {slot: parameters.get(slot) or entity[slot] for slot in returned}
+            for entity in entities[first : first + count]
+        ]
+        return Call(intent.name, parameters, results)
+
+    def user_frame(self, speech: Speech) -> dict:
+        """A user frame with the state after this turn."""
+        state = {
+            "active_intent": self.intent,
+            "requested_slots": speech.requested,
+            "slot_values": dict(sorted(self.state.items())),
+        }
+        return {"actions": speech.actions, "service": self.service.name, "slots": speech.spans, "state": state}
+
+    def system_frame(self, speech: Speech, call: Call | None) -> dict:
+        """A system frame, with the call and its results where there was one."""
+        if call is None:
+            return {"actions": speech.actions, "service": self.service.name, "slots": speech.spans}
+        return {
+            "actions": speech.actions,
+            "service": self.service.name,
+            "service_call": {"method": call.method, "parameters": call.parameters},
+            "service_results": call.results,
+            "slots": speech.spans,
+        }
+
+
+@functools.cache
+def _entities(name: str) -> tuple[dict[str, str], ...]:
+    """What a service has to offer: a value for each of its slots."""
+    rng = random.Random(name)
+    slots = service(name).slots.values()
+    return tuple({slot.name: rng.choice(slot.values) for slot in slots} for _ in range(90))
+
+
+@functools.cache
+def _used_slots(intent: Intent, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return intent.required, tuple(slot for slot in intent.optional if slot != NEVER_USED.get(name))
+
+
+@functools.cache
+def askable_slots(intent: Intent, name: str) -> tuple[str, ...]:
+    """Slots that an intent returns: those that only come back, or else all of them."""
+    slots = service(name).slots
+    usable = [slot for slot in intent.result if slot != NEVER_USED.get(name)]
+    return tuple([slot for slot in usable if slots[slot].role == "r"] or usable)

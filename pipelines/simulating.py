@@ -1,0 +1,186 @@
+"""Writes generated releases in the publishers' own layout, for `dialogue-warehouse simulate` and the embedded sample.
+
+A room's `simulate.py` says which files there are (`plan`) and what stands in one of them (`render`); this module only
+writes them. Each file depends on nothing but its plan and the seed, so that any number of processes writes the same
+bytes. What the generated corpora look like does not belong here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import random
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from pipelines import corpora as rooms
+from pipelines import registry
+from pipelines.errors import InputError
+
+SAMPLE_SCALE = 0.01
+"""The scale of the embedded sample: small, but with each awkward case in it."""
+MARKER = "SIMULATED.json"
+"""Stands beside a generated release and says its scale and seed; written when the release is complete."""
+UNFINISHED = ".part"
+"""Suffix of what is being written."""
+
+
+@dataclass(frozen=True)
+class PlannedFile:
+    """One file that a room's simulator is going to write; it has to be picklable."""
+
+    path: str
+    weight: int
+    """Roughly the file's bytes before any compression: heavy files are started first."""
+    parameters: Any = None
+    """Whatever the room needs to render it."""
+
+
+class Simulator(Protocol):
+    """What a room's `simulate.py` has to offer."""
+
+    def plan(self, scale: float) -> list[PlannedFile]:
+        """All files of the release at this scale."""
+        ...
+
+    def render(self, planned: PlannedFile, seed: int) -> Iterator[bytes]:
+        """The bytes of one file, in pieces."""
+        ...
+
+
+@dataclass(frozen=True)
+class SimulatedFile:
+    """One file that was written."""
+
+    corpus_id: str
+    path: str
+    bytes: int
+
+
+def random_stream(seed: int, *names: object) -> random.Random:
+    """A source of randomness of its own for each seed and name, the same in every process and on every machine."""
+    return random.Random("/".join(map(str, (seed, *names))))  # noqa: S311  generated texts, no secrets
+
+
+def scaled(count: int, scale: float, minimum: int = 1) -> int:
+    """A scale-1 count at another scale."""
+    return max(minimum, round(count * scale))
+
+
+def apportion(total: int, weights: Sequence[float], minimum: int = 0) -> list[int]:
+    """Split a total into whole shares in proportion to the weights (largest remainders), none below the minimum."""
+    whole = sum(weights)
+    exact = [total * weight / whole for weight in weights]
+    shares = [int(share) for share in exact]
+    by_remainder = sorted(range(len(weights)), key=lambda index: (shares[index] - exact[index], index))
+    for index in by_remainder[: total - sum(shares)]:
+        shares[index] += 1
+    for index, share in enumerate(shares):
+        for _ in range(share, minimum):
+            shares[shares.index(max(shares))] -= 1
+            shares[index] += 1
+    return shares
+
+
+def compact_document(value: Any, indent: int) -> bytes:
+    """JSON as a person would write it: indented, but a list of strings on one line."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=indent)
+    return re.sub(rb"\[\n[^\[\]{}]*\]", lambda match: re.sub(rb"\n *", b" ", match[0]), text)
+
+
+def indented_element(record: Any) -> bytes:
+    """One element of a JSON array indented by two, as Python's json module writes it."""
+    return msgspec.json.format(msgspec.json.encode([record]), indent=2)[2:-2]
+
+
+def indented_array(records: Iterable[Any], final: bytes = b"") -> Iterator[bytes]:
+    """A JSON array indented by two, a piece for each record."""
+    separator = b"[\n"
+    for record in records:
+        yield separator + indented_element(record)
+        separator = b",\n"
+    yield b"\n]" + final
+
+
+def simulator(corpus_id: str) -> Simulator:
+    """The simulator of a room."""
+    return cast("Simulator", importlib.import_module(f"{rooms.__name__}.{corpus_id}.simulate"))
+
+
+def simulate(
+    to: Path,
+    scale: float,
+    seed: int = 0,
+    corpora: tuple[str, ...] = (),
+    processes: int = 1,
+    report: Callable[[SimulatedFile], None] | None = None,
+) -> list[SimulatedFile]:
+    """Write the generated releases of all rooms, or the named ones, to `to/<corpus_id>/<path>`.
+
+    A release that was generated before is replaced; a folder that holds anything else is refused.
+    """
+    if scale <= 0:
+        raise InputError(f"scale is {scale}, it has to be above 0")
+    corpus_ids = tuple(sorted(set(corpora))) or registry.corpus_ids()
+    unknown = [corpus_id for corpus_id in corpus_ids if corpus_id not in registry.corpus_ids()]
+    if unknown:
+        raise InputError(f"{unknown[0]}: no such corpus; there are {', '.join(registry.corpus_ids())}")
+    for corpus_id in corpus_ids:
+        _prepare(to / corpus_id, scale, seed)
+    tasks = [(to, corpus_id, planned, seed) for corpus_id in corpus_ids for planned in simulator(corpus_id).plan(scale)]
+    tasks.sort(key=lambda task: -task[2].weight)
+    written = []
+    for file in _run(tasks, processes):
+        written.append(file)
+        if report is not None:
+            report(file)
+    for corpus_id in corpus_ids:
+        (to / corpus_id / (MARKER + UNFINISHED)).replace(to / corpus_id / MARKER)
+    return sorted(written, key=lambda file: (file.corpus_id, file.path))
+
+
+def _prepare(folder: Path, scale: float, seed: int) -> None:
+    """An empty folder with an unfinished marker, which says that what follows is generated."""
+    if (folder / MARKER).exists() or (folder / (MARKER + UNFINISHED)).exists():
+        shutil.rmtree(folder)
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} holds files that were not generated; choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / (MARKER + UNFINISHED)).write_text(json.dumps({"scale": scale, "seed": seed}) + "\n", encoding="utf-8")
+
+
+def _run(tasks: list[tuple], processes: int) -> Iterable[SimulatedFile]:
+    """Write all files, in this process or in several."""
+    if processes <= 1:
+        yield from (_write(*task) for task in tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=processes, mp_context=context) as pool:
+        futures = [pool.submit(_write, *task) for task in tasks]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _write(to: Path, corpus_id: str, planned: PlannedFile, seed: int) -> SimulatedFile:
+    """Render one file beside its place, then move it there."""
+    path = to / corpus_id / planned.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + UNFINISHED)
+    size = 0
+    with unfinished.open("wb") as stream:
+        for piece in simulator(corpus_id).render(planned, seed):
+            size += stream.write(piece)
+    unfinished.replace(path)
+    return SimulatedFile(corpus_id, planned.path, size)

@@ -1,0 +1,143 @@
+"""Every expectation of every suite holds of the sample warehouse, and fails when the warehouse is made wrong.
+
+The statements that make it wrong stand in claim_twins.toml. Each is applied alone to a copy of the sample, its one
+expectation is audited, and the table it changed is put back.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from expectations.client import AuditProcess
+from expectations.suites import Expectation, load_suites
+
+TWINS = tomllib.loads(Path(__file__).with_name("claim_twins.toml").read_text(encoding="utf-8"))
+EXPECTATIONS = {
+    f"{suite.name}/{expectation.expectation_id}": expectation
+    for suite in load_suites()
+    for expectation in suite.expectations
+}
+TARGET = re.compile(r"^(?:update|insert into|delete from) (core\.\w+) ")
+
+
+def twin_of(key: str) -> str | None:
+    """The statement for an expectation's key; the part behind the second slash is one of several tables."""
+    suite, _, identifier = key.partition("/")
+    statement = TWINS.get(suite, {}).get(identifier) or TWINS.get(suite, {}).get(identifier.partition("/")[0])
+    return statement and statement.replace("{table}", EXPECTATIONS[key].table)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the sample's core tables, without constraints, and the audit that reads it."""
+
+    database: Path
+    pristine: Path
+    corpora: list[str]
+    audit: AuditProcess
+    output: Path
+
+    def run(self, *only: str) -> dict[str, Any]:
+        """Audit the copy: these expectations, or all."""
+        request = {
+            "database": str(self.database),
+            "suites": "all",
+            "corpora": self.corpora,
+            "output": str(self.output),
+            "build_id": "copy",
+            "run_at": "2026-01-01T00:00:00",
+        }
+        return self.audit.run(request | ({"only": list(only)} if only else {}))
+
+    def change(self, statement: str) -> int:
+        """Make the copy wrong; how many rows that changed."""
+        with duckdb.connect(str(self.database)) as connection:
+            row = connection.execute(statement).fetchone()
+        return row[0] if row else 0
+
+    def restore(self, table: str) -> None:
+        """Put a table back."""
+        with duckdb.connect(str(self.database)) as connection:
+            connection.execute(f"attach '{self.pristine}' as pristine (read_only)")
+            connection.execute(f"create or replace table {table} as from pristine.{table}")
+
+    def empty_table(self, suite: str, expectation: Expectation) -> str | None:
+        """A table that the expectation reads and of which the sample has no row, none of its corpus where it has one."""
+        tables = {expectation.table, *re.findall(r"\bcore\.\w+", str(expectation.kwargs.get("query", "")))}
+        with duckdb.connect(str(self.database), read_only=True) as connection:
+            for table in sorted(tables):
+                columns = [name for name, *_ in connection.execute(f"describe {table}").fetchall()]
+                is_narrowed = suite in self.corpora and "corpus_id" in columns
+                where = f" where corpus_id = '{suite}'" if is_narrowed else ""
+                if connection.execute(f"select 1 from {table}{where} limit 1").fetchone() is None:
+                    return table
+        return None
+
+
+@pytest.fixture(scope="module")
+def copy(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
+    """A copy to spoil. Nothing that it does reaches the sample."""
+    folder = tmp_path_factory.mktemp("twins")
+    database, pristine = folder / "copy.duckdb", folder / "pristine.duckdb"
+    with AuditProcess() as audit:
+        for path in (database, pristine):
+            with duckdb.connect(str(path)) as connection:
+                connection.execute(f"attach '{sample_warehouse}' as sample (read_only)")
+                connection.execute("create schema core")
+                tables = connection.execute(
+                    "select table_name from duckdb_tables() where database_name = 'sample' and schema_name = 'core'"
+                ).fetchall()
+                for (table,) in tables:
+                    connection.execute(f"create table core.{table} as from sample.core.{table}")
+                corpora = connection.execute("select corpus_id from core.dim_corpora order by corpus_id").fetchall()
+        yield Copy(database, pristine, [corpus for (corpus,) in corpora], audit, folder)
+
+
+@pytest.fixture(scope="module")
+def baseline(copy: Copy) -> dict[str, dict[str, str]]:
+    """What each suite finds wrong with the sample as it is: observed, by expectation."""
+    return {
+        suite: {failure["expectation"]: failure["observed"] for failure in summary["failures"]}
+        for suite, summary in copy.run().items()
+    }
+
+
+def test_every_expectation_has_a_twin() -> None:
+    assert [key for key in EXPECTATIONS if twin_of(key) is None] == []
+
+
+def test_every_twin_belongs_to_an_expectation() -> None:
+    known = {key.partition("/")[0] + "/" + key.partition("/")[2].partition("/")[0] for key in EXPECTATIONS}
+    assert [
+        f"{suite}/{name}" for suite, names in TWINS.items() for name in names if f"{suite}/{name}" not in known
+    ] == []
+
+
+@pytest.mark.parametrize("key", EXPECTATIONS)
+def test_expectation_holds_and_its_twin_fails(key: str, copy: Copy, baseline: dict[str, dict[str, str]]) -> None:
+    suite, _, identifier = key.partition("/")
+    if suite not in baseline:
+        pytest.skip(f"the sample has no corpus {suite}")
+    assert identifier not in baseline[suite], f"{key} does not hold of the sample: {baseline[suite][identifier]}"
+    statement = twin_of(key) or ""
+    target = TARGET.match(statement)
+    assert target, f"{key}: the twin changes no table of core"
+    try:
+        if copy.change(statement) == 0:
+            if empty := copy.empty_table(suite, EXPECTATIONS[key]):
+                pytest.skip(f"{key}: the sample has no row of {empty}")
+            pytest.fail(f"{key}: the twin changes nothing")
+        summary = copy.run(key)[suite]
+        assert [failure["expectation"] for failure in summary["failures"]] == [identifier]
+        assert summary["failures"][0]["severity"] == EXPECTATIONS[key].severity
+        assert summary["failures"][0]["observed"].startswith("{"), summary["failures"][0]["observed"]
+    finally:
+        copy.restore(target[1])

@@ -1,0 +1,123 @@
+"""The asset graph: lineage from a raw file to the published warehouse, a check a suite, and what a run records."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from expectations.suites import load_suites
+from pipelines import registry, releases
+from pipelines.paths import CLONE
+from pipelines.settings import Settings
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
+    from pipelines.definitions import assemble
+
+    before = dict(os.environ)
+    definitions = assemble(Settings(warehouse=tmp_path_factory.mktemp("graph")))
+    yield definitions.resolve_asset_graph()
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def ancestors(graph, key) -> set:
+    found, waiting = set(), [key]
+    while waiting:
+        for parent in graph.get(waiting.pop()).parent_keys:
+            if parent not in found:
+                found.add(parent)
+                waiting.append(parent)
+    return found
+
+
+def test_every_raw_file_of_every_corpus_flows_into_the_published_warehouse(graph) -> None:
+    import dagster as dg
+
+    upstream = ancestors(graph, dg.AssetKey(["published", "dialogues"]))
+    corpora = registry.load_corpora()
+    for corpus in corpora:
+        assert dg.AssetKey(["landing", corpus.corpus_id]) in upstream
+    for table in (*releases.raw_tables(corpora), *releases.CATALOG_TABLES):
+        assert dg.AssetKey(["raw", table]) in upstream
+    assert graph.get_all_asset_keys() == upstream | {dg.AssetKey(["published", "dialogues"])}
+
+
+@pytest.mark.parametrize(
+    ("mart", "raw"),
+    [
+        ("fct_votes", "bbai__questions"),
+        ("fct_knowledge_items", "mutualfriends__dialogues"),
+        ("dim_split_members", "taskmaster1__split_members"),
+        ("fct_candidates", "abcd__conversations"),
+        ("fct_service_results", "sgd__dialogues"),
+        ("fct_turns", "sgd__dialogues"),
+        ("source_quarantine", "source_quarantine"),
+    ],
+)
+def test_lineage_is_unbroken_from_a_raw_table_to_a_mart(graph, mart: str, raw: str) -> None:
+    import dagster as dg
+
+    (key,) = [key for key in graph.get_all_asset_keys() if key.path[-1] == mart and key.path[0] != "raw"]
+    assert dg.AssetKey(["raw", raw]) in ancestors(graph, key)
+
+
+def test_every_asset_is_described_and_every_suite_is_a_check(graph) -> None:
+    undescribed = [key.to_user_string() for key in graph.get_all_asset_keys() if not graph.get(key).description]
+    assert undescribed == []
+    names = {check.name for check in graph.asset_check_keys}
+    assert {suite.name for suite in load_suites()} <= names
+    assert {
+        "unique_fct_turns",
+        "related_fct_slots_turn_key",
+        "assert_no_row_is_lost",
+        "assert_every_record_is_landed",
+    } <= names
+
+
+def test_definitions_load_as_dagster_dev_loads_them(tmp_path: Path) -> None:
+    environment = os.environ | {
+        "DIALOGUE_WAREHOUSE": str(tmp_path),
+        "DAGSTER_HOME": str(tmp_path),
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+    }
+    completed = subprocess.run(
+        [sys.executable, "-m", "dagster", "definitions", "validate", "-m", "pipelines.definitions"],
+        capture_output=True,
+        text=True,
+        cwd=CLONE,
+        env=environment,
+        check=False,
+    )
+    assert completed.returncode == 0, completed.stderr
+    assert "Validation successful" in completed.stdout + completed.stderr
+
+
+def test_run_is_recorded_with_rows_and_checks(awkward_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dagster as dg
+
+    monkeypatch.setenv("DAGSTER_HOME", str(awkward_folder / ".dagster"))
+    with dg.DagsterInstance.get() as instance:
+        (run,) = instance.get_runs()
+        assert run.status is dg.DagsterRunStatus.SUCCESS
+        landed = instance.get_latest_materialization_event(dg.AssetKey(["raw", "sgd__dialogues"]))
+        assert landed is not None
+        assert landed.asset_materialization is not None
+        assert landed.asset_materialization.metadata["dagster/row_count"].value == 5
+        assert landed.asset_materialization.metadata["quarantined"].value == 2
+        events = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
+        checks = {
+            event.dagster_event.event_specific_data.check_name: event.dagster_event.event_specific_data
+            for event in events
+        }
+    for suite in load_suites():
+        assert checks[suite.name].metadata["evaluated"].value == len(suite.expectations)
+    assert checks["unique_fct_turns"].passed

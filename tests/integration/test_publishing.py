@@ -1,0 +1,203 @@
+"""Publishing: what is published is whole, movable and old-client readable, and a build that fails changes nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines import publishing
+from pipelines.paths import CLONE, WarehousePaths
+from tests.conftest import run_command
+
+
+@pytest.fixture
+def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
+    """A copy of a warehouse with one published build, links and all."""
+    shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    publishing.show(paths.published_build(), paths)
+    return paths
+
+
+def what_a_reader_sees(paths: WarehousePaths) -> tuple[object, ...]:
+    """Everything of a warehouse that a reader may open."""
+    return (
+        paths.pointer.read_bytes(),
+        paths.published.stat().st_ino,
+        paths.published.read_bytes(),
+        publishing.kept_builds(paths),
+    )
+
+
+def one_service_twice(releases: Path, tmp_path: Path) -> Path:
+    """Releases whose only fault is that a schema lists a service twice: valid JSON, but no key."""
+    shutil.copytree(releases, tmp_path / "releases")
+    schema = tmp_path / "releases/sgd/train/schema.json"
+    services = json.loads(schema.read_text())
+    schema.write_text(json.dumps(services * 2))
+    return tmp_path / "releases"
+
+
+def test_published_file_holds_the_published_schemas_and_no_view(awkward_folder: Path) -> None:
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        schemas = con.execute("select distinct schema_name from duckdb_tables() order by all").fetchall()
+        views = con.execute("select count(*) from duckdb_views() where not internal").fetchall()
+    assert schemas == [("analytics",), ("core",), ("quality",)]
+    assert views == [(0,)]
+
+
+def test_published_file_has_the_storage_of_duckdb_1_5_and_can_be_moved(awkward_folder: Path, tmp_path: Path) -> None:
+    moved = shutil.copy(awkward_folder / "dialogues.duckdb", tmp_path / "elsewhere.duckdb")
+    with duckdb.connect(str(moved), read_only=True) as con:
+        (tags,) = con.execute("select tags from duckdb_databases() where database_name = 'elsewhere'").fetchall()[0]
+        tables = con.execute("select schema_name || '.' || table_name from duckdb_tables()").fetchall()
+        for (table,) in tables:
+            con.execute(f"select * from {table}").fetchall()
+    assert tags["storage_version"].startswith("v1.5")
+    assert len(tables) > 35
+
+
+def test_published_link_is_the_build_that_the_pointer_names(awkward_folder: Path) -> None:
+    paths = WarehousePaths(awkward_folder)
+    build = paths.published_database()
+    assert build is not None
+    assert build.stat().st_ino == paths.published.stat().st_ino
+    manifest = json.loads(paths.build_manifest(build.stem).read_text())
+    assert manifest["build_id"] == build.stem
+    assert all((awkward_folder / file).exists() for files in manifest["raw"].values() for file in files)
+    assert not paths.scratch_database.exists()
+
+
+def test_refused_file_leaves_what_was_published(
+    published: WarehousePaths, awkward_releases: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(awkward_releases, tmp_path / "releases")
+    broken = tmp_path / "releases/sgd/dev/dialogues_001.json"
+    broken.write_bytes(broken.read_bytes()[:30])
+    before = what_a_reader_sees(published)
+    failed = run_command("build", "--source", tmp_path / "releases", "--warehouse", published.root, "--quiet")
+    assert failed.returncode == 2
+    assert failed.stderr == "error: sgd/dev/dialogues_001.json: not JSON, Input data was truncated\n"
+    assert what_a_reader_sees(published) == before
+
+
+def test_failed_test_blocks_and_names_a_failing_row(
+    published: WarehousePaths, awkward_releases: Path, tmp_path: Path
+) -> None:
+    source = one_service_twice(awkward_releases, tmp_path)
+    before = what_a_reader_sees(published)
+    failed = run_command("build", "--source", source, "--warehouse", published.root, "--quiet")
+    assert failed.returncode == 1
+    assert "test unique_dim_services: 1 rows fail, the first: unique_field=sgd/train/service/Cafes_1" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert what_a_reader_sees(published) == before
+
+
+def test_killed_build_leaves_what_was_published_and_the_next_one_works(
+    published: WarehousePaths, awkward_releases: Path
+) -> None:
+    before = what_a_reader_sees(published)
+    command = [
+        sys.executable,
+        "-m",
+        "pipelines.cli",
+        "build",
+        "--source",
+        awkward_releases,
+        "--warehouse",
+        published.root,
+    ]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=CLONE)
+    deadline = time.monotonic() + 120
+    while not published.scratch_database.exists() and running.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGKILL)
+    assert running.wait() == -signal.SIGKILL
+    assert what_a_reader_sees(published) == before
+
+    with duckdb.connect(str(published.published_database()), read_only=True) as reader:
+        again = run_command("build", "--source", awkward_releases, "--warehouse", published.root, "--quiet")
+        assert again.returncode == 0, again.stderr
+        assert reader.execute("select count(*) from quality.builds").fetchall() == [(1,)]
+    assert len(publishing.kept_builds(published)) == 2
+    with duckdb.connect(str(published.published), read_only=True) as con:
+        assert con.execute("select count(*) from quality.builds").fetchall() == [(2,)]
+        assert con.execute("select count(distinct build_id) from quality.expectation_results").fetchall() == [(2,)]
+        differing = con.execute("select count(distinct fingerprint) from quality.builds").fetchall()
+    assert differing == [(1,)]
+
+
+def test_two_builds_of_the_same_files_have_the_same_rows(
+    awkward_folder: Path, awkward_releases: Path, tmp_path: Path
+) -> None:
+    again = run_command("build", "--source", awkward_releases, "--warehouse", tmp_path, "--quiet")
+    assert again.returncode == 0, again.stderr
+    with duckdb.connect() as con:
+        con.execute(f"attach '{awkward_folder / 'dialogues.duckdb'}' as one (read_only)")
+        con.execute(f"attach '{tmp_path / 'dialogues.duckdb'}' as two (read_only)")
+        tables = con.execute(
+            "select schema_name || '.' || table_name from duckdb_tables() "
+            "where database_name = 'one' and schema_name in ('core', 'analytics')"
+        ).fetchall()
+        for (table,) in tables:
+            difference = f"(select * from one.{table} except all select * from two.{table})"
+            other = f"(select * from two.{table} except all select * from one.{table})"
+            assert con.execute(f"select count(*) from ({difference} union all {other})").fetchall() == [(0,)], table
+
+
+def test_second_build_at_the_same_time_is_refused(published: WarehousePaths) -> None:
+    with published.lock.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused = run_command("build", "--warehouse", published.root, "--quiet")
+    assert refused.returncode == 1
+    assert refused.stderr == f"error: {published.root}: another build is running\n"
+
+
+def test_database_with_a_view_or_a_strange_schema_is_not_published(tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path)
+    paths.scratch.mkdir()
+    for statement in ("create view core.v as select 1", "create table main.t as select 1 as a"):
+        paths.scratch_database.unlink(missing_ok=True)
+        with duckdb.connect(str(paths.scratch_database)) as con:
+            con.execute("create schema core; create table core.fct_turns as select 1 as a")
+            con.execute(statement)
+        with pytest.raises(publishing.BuildError, match="not published"):
+            publishing.refuse_unfit(paths.scratch_database)
+
+
+def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path)
+    paths.builds.mkdir()
+    for number in range(1, 5):
+        parquet = paths.raw / "toy" / "items" / f"{number}.parquet"
+        parquet.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_bytes(b"")
+        paths.build_database(f"b{number}").write_bytes(b"")
+        raw = {"toy__items": [parquet.relative_to(paths.root).as_posix()]}
+        paths.build_manifest(f"b{number}").write_text(json.dumps({"raw": raw}))
+    publishing.show("b1", paths)
+    publishing.prune(paths, builds_kept=2)
+    assert publishing.kept_builds(paths) == ["b1", "b3", "b4"]
+    assert sorted(path.name for path in paths.raw.rglob("*.parquet")) == ["1.parquet", "3.parquet", "4.parquet"]
+
+
+def test_file_changed_in_one_place_is_the_only_one_landed_again(
+    published: WarehousePaths, awkward_releases: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(awkward_releases, tmp_path / "releases")
+    landed_before = {path: path.stat().st_mtime_ns for path in published.raw.rglob("*.parquet")}
+    changed = tmp_path / "releases/sgd/dev/dialogues_001.json"
+    changed.write_text(changed.read_text().replace("1_00000", "1_00009"))
+    again = run_command("build", "--source", tmp_path / "releases", "--warehouse", published.root, "--quiet")
+    assert again.returncode == 0, again.stderr
+    new = {path for path in published.raw.rglob("*.parquet") if landed_before.get(path) != path.stat().st_mtime_ns}
+    assert [path.name.split("-")[0] for path in new] == ["dev~dialogues_001.json"]

@@ -1,0 +1,62 @@
+"""Documents tell the truth: the dictionary is the dbt project's, the README's tree and commands are there."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+from pipelines import dictionary
+from pipelines.cli import cli
+from pipelines.paths import CLONE
+from pipelines.settings import Settings
+
+README = (CLONE / "README.md").read_text(encoding="utf-8")
+
+
+def test_dictionary_is_generated_from_the_dbt_project() -> None:
+    assert dictionary.DICTIONARY.read_text(encoding="utf-8") == dictionary.dictionary()
+
+
+def test_database_has_exactly_the_documented_columns_with_their_comments(awkward_folder) -> None:
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        found = con.execute(
+            "select schema_name || '.' || table_name, column_name, comment is not null and comment <> '' "
+            "from duckdb_columns() where schema_name in ('core', 'analytics', 'quality')"
+        ).fetchall()
+    documented = set()
+    for section in dictionary.dictionary().split("\n### ")[1:]:
+        table = section.split("\n", 1)[0]
+        documented |= {(table, column, True) for column in re.findall(r"^\| (\w+) \| (?!type)", section, flags=re.M)}
+    assert set(found) == documented
+
+
+def test_every_path_of_the_map_is_there() -> None:
+    paths = re.findall(r"^\| `([\w./-]+)` \|", README, flags=re.M)
+    assert len(paths) >= 6
+    assert [path for path in paths if not (CLONE / path).exists()] == []
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    used = set(re.findall(r"dialogue-warehouse (\w+)", README))
+    assert used
+    assert used <= set(cli.commands)
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_every_command_has_help_and_takes_a_warehouse(name: str) -> None:
+    result = CliRunner().invoke(cli, [name, "--help"])
+    assert result.exit_code == 0
+    assert "--warehouse" in result.output
+    assert cli.commands[name].help
+
+
+def test_every_setting_is_documented() -> None:
+    for name in Settings.__dataclass_fields__:
+        assert f"`DIALOGUE_{name.upper()}`" in README, name
+
+
+def test_readme_fits_a_screen_before_the_settings() -> None:
+    assert README.index("## Settings") < 6000
