@@ -1,6 +1,8 @@
 # Two commands do everything on a fresh Linux machine with Python 3.11 to 3.13: `make warehouse` and `make test`.
 
-PYTHON ?= $(shell for v in 3.13 3.12 3.11 3; do command -v python$$v && break; done)
+SUITS := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3 python; do \
+	$$name -c '$(SUITS)' 2>/dev/null && command -v $$name && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -14,9 +16,8 @@ help: ## Show this list.
 
 # The environment: exactly what requirements.lock pins, checked by hash, and this clone itself.
 $(READY): requirements.lock pyproject.toml
-	@test -n "$(PYTHON)" || { echo "error: no Python found; install Python 3.11, 3.12 or 3.13" >&2; exit 2; }
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' \
-		|| { echo "error: $(PYTHON) is not Python 3.11 to 3.13; name one with make PYTHON=..." >&2; exit 2; }
+	@$(or $(PYTHON),false) -c '$(SUITS)' 2>/dev/null \
+		|| { echo "error: no Python 3.11 to 3.13 found; install one, or name it with make PYTHON=..." >&2; exit 2; }
 	@$(PYTHON) -m venv --clear $(VENV) \
 		|| { echo "error: $(PYTHON) has no working venv module (Debian: apt-get install python3-venv)" >&2; exit 2; }
 	@echo "installing the locked environment into $(VENV)"
