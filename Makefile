@@ -47,7 +47,7 @@ dagster: $(READY) ## Show the asset graph in a browser.
 		$(BIN)/dagster dev -m pipelines.definitions
 
 lock: ## Pin the newest allowed versions (needs uv).
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-strip-extras \
 		--no-header --all-extras pyproject.toml -o requirements.lock
 
 clean: ## Remove the environment and everything built.
