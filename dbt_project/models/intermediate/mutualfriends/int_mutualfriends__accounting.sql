@@ -10,8 +10,8 @@ union all
 union all
 {{ account('mutualfriends', 'turns', 'cardinality(events)', dialogues, events, ref('int_mutualfriends__turns')) }}
 union all
-{{ account('mutualfriends', 'actions', count_where('events', 'event', 'event.data.entries is not null'), dialogues, events,
-           ref('int_mutualfriends__actions'), staged_where='selected_item is not null') }}
+{{ account('mutualfriends', 'actions', count_where('events', 'event', 'event.data.entries is not null'), dialogues,
+           events, ref('int_mutualfriends__actions'), staged_where='selected_item is not null') }}
 union all
 {{ account('mutualfriends', 'selected_values',
            'cardinality(flatten(' ~ list_map('events', 'event', 'map_keys(event.data.entries)') ~ '))', dialogues,
