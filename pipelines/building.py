@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from expectations.client import AuditError, AuditProcess
-from pipelines import publishing, registry, releases, simulating
+from pipelines import publishing, registry, releases
 from pipelines.errors import InputError
 from pipelines.landing import GLOB_CHARACTERS
 from pipelines.paths import WarehousePaths
@@ -53,8 +53,6 @@ def build(settings: Settings, reporter: Reporter) -> Summary:
     paths = WarehousePaths(settings.warehouse)
     _check_input(settings, paths)
     with publishing.exclusive(paths), AuditProcess() as audit:
-        if settings.source is None:
-            _make_sample(paths, reporter)
         try:
             _run_graph(settings, paths, reporter, audit)
         except AuditError as error:
@@ -79,13 +77,6 @@ def _check_input(settings: Settings, paths: WarehousePaths) -> None:
         )
 
 
-def _make_sample(paths: WarehousePaths, reporter: Reporter) -> None:
-    """Generate the embedded sample, afresh: it is the default source and always fits the code."""
-    with reporter.stage("simulate", "sample") as stage:
-        written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
-        stage.detail = f"{len(written):,} files of all five releases, generated"
-
-
 def _run_graph(settings: Settings, paths: WarehousePaths, reporter: Reporter, audit: AuditProcess) -> None:
     """Run the job `build` with our own resources; what a step raises comes through."""
     with reporter.stage("load", "framework") as stage:
@@ -100,7 +91,7 @@ def _run_graph(settings: Settings, paths: WarehousePaths, reporter: Reporter, au
 
         job = assemble(settings).resolve_job_def(BUILD)
         stage.detail = "Dagster and dbt"
-    resources = {"settings": settings, "audit": audit, "reporter": reporter}
+    resources = {"settings": settings, "audit": audit, "reporter": reporter, "paths": paths}
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with dg.DagsterInstance.get() as instance:
         job.execute_in_process(run_config=quiet, instance=instance, resources=resources)

@@ -100,6 +100,8 @@ def sql(query: str | None, raw: bool, form: str | None, parquet: Path | None, **
     """
     from pipelines import printing, querying
 
+    if query is None and sys.stdin.isatty():
+        raise click.UsageError("give a QUERY, or one on standard input")
     text = query if query not in (None, "-") else sys.stdin.read()
     settings = Settings.from_environment(**options)
     with querying.open_published(_paths(settings), raw, settings) as con:

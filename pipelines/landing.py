@@ -69,6 +69,7 @@ class Landed:
     parts: list[str] | None
     bytes: int
     sha256: str
+    git_blob_sha1: str
     verification: str
     record_count: int
     parquet: str
@@ -98,7 +99,8 @@ def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: P
     except OSError as error:
         raise LandingError(f"{where}: {error.strerror}") from error
     sha256 = hashlib.sha256(data).hexdigest()
-    verification = _verification(corpus, source, path, data, sha256)
+    git_blob_sha1 = _git_blob_sha1(data)
+    verification = _verification(corpus, source, path, sha256, git_blob_sha1)
     stem = f"{path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus)}"
     parquet = target / corpus.corpus_id / entity.name / f"{stem}.parquet"
     manifest = parquet.with_suffix(".json")
@@ -112,6 +114,7 @@ def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: P
             parts=None,
             bytes=len(data),
             sha256=sha256,
+            git_blob_sha1=git_blob_sha1,
             verification=verification,
             record_count=0,
             parquet=parquet.relative_to(target).as_posix(),
@@ -171,7 +174,14 @@ def write_atomically(path: Path, content: bytes) -> None:
 # --- one file -----------------------------------------------------------------------------------------------------
 
 
-def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: str) -> str:
+def _git_blob_sha1(data: bytes) -> str:
+    """The id that git gives these bytes: the only checksum known of some upstream files."""
+    blob = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
+    blob.update(data)
+    return blob.hexdigest()
+
+
+def _verification(corpus: Corpus, source: Path, path: str, sha256: str, git_blob_sha1: str) -> str:
     """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml."""
     if (source / "SIMULATED.json").exists():
         return "simulated"
@@ -180,9 +190,7 @@ def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: 
         return "unlisted"
     if listed.sha256:
         return "verified" if listed.sha256 == sha256 else "mismatch"
-    blob = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
-    blob.update(data)
-    return "verified" if blob.hexdigest() == listed.git_blob_sha1 else "mismatch"
+    return "verified" if listed.git_blob_sha1 == git_blob_sha1 else "mismatch"
 
 
 def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path) -> Landed:

@@ -24,10 +24,11 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from pipelines import landing, registry, releases
+from pipelines import landing, registry, releases, simulating
 from pipelines.errors import CheckError
 from pipelines.landing import Landed
 from pipelines.paths import CLONE, WarehousePaths
+from pipelines.reporting import Reporter
 from pipelines.settings import Settings
 
 PUBLISHED_SCHEMAS = {"core", "analytics", "quality"}
@@ -75,14 +76,21 @@ class Build:
         return self
 
 
-def begin(settings: Settings, run_id: str) -> Build:
-    """The build of this run: the one that another step has begun, or a new one in an emptied scratch folder."""
+def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
+    """The build of this run: the one that another step has begun, or a new one in an emptied scratch folder.
+
+    A new build without a source generates the embedded sample afresh, so that it always fits the code.
+    """
     paths = WarehousePaths(settings.warehouse)
     with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
         build = current(paths)
         if build.run_id == run_id:
             return build
     _clear_scratch(paths)
+    if settings.source is None:
+        with reporter.stage("simulate", "sample") as stage:
+            written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
+            stage.detail = f"{len(written):,} files of all releases, generated"
     started = datetime.now(UTC)
     corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.only))
     return Build(

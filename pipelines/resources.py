@@ -4,13 +4,13 @@ Resources are plain objects. `dagster dev` gets the quiet defaults made here; `p
 For the concept see https://docs.dagster.io/guides/build/external-resources
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg
 
 from expectations.client import AuditProcess
+from pipelines import publishing
+from pipelines.paths import WarehousePaths
 from pipelines.reporting import Reporter
 from pipelines.settings import Settings
 
@@ -19,6 +19,14 @@ from pipelines.settings import Settings
 def settings_resource() -> Settings:
     """Settings from the `DIALOGUE_…` variables."""
     return Settings.from_environment()
+
+
+@dg.resource(description="The warehouse folder, held against other builds.", required_resource_keys={"settings"})
+def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
+    """Where things lie; the warehouse's lock is held while the run lasts."""
+    paths = WarehousePaths(context.resources.settings.warehouse)
+    with publishing.exclusive(paths):
+        yield paths
 
 
 @dg.resource(description="The child process that audits the built database.")
@@ -39,4 +47,9 @@ def reporter_resource() -> Reporter:
 
 def default_resources() -> dict[str, dg.ResourceDefinition]:
     """The resources that every asset may require."""
-    return {"settings": settings_resource, "audit": audit_resource, "reporter": reporter_resource}
+    return {
+        "settings": settings_resource,
+        "paths": paths_resource,
+        "audit": audit_resource,
+        "reporter": reporter_resource,
+    }

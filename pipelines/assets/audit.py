@@ -10,9 +10,8 @@ import dagster as dg
 
 from expectations.suites import load_suites
 from pipelines import publishing
-from pipelines.paths import WarehousePaths
 
-RESOURCES = {"settings", "reporter", "audit"}
+RESOURCES = {"settings", "paths", "reporter", "audit"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
 NOT_BUILT = {"evaluated": 0, "note": "the corpus is not in this build"}
 BUILDS = dg.AssetKey(["audit", "builds"])
@@ -32,7 +31,7 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     @dg.multi_asset(name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES)
     def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
-        paths = WarehousePaths(settings.warehouse)
+        paths = context.resources.paths
         build = publishing.current(paths)
         with reporter.stage("audit", "warehouse") as stage:
             publishing.prepare_audit(build, paths)

@@ -33,12 +33,12 @@ def model_assets(paths: WarehousePaths, manifest: Any) -> list[dg.AssetsDefiniti
     return [models, audit_models]
 
 
-RESOURCES = {"settings", "reporter"}
+RESOURCES = {"settings", "paths", "reporter"}
 
 
 def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **selection: str) -> Iterator[Any]:
     """Run a selection, report every node of it to Dagster, and fail when one has failed."""
-    paths = WarehousePaths(context.resources.settings.warehouse)
+    paths = context.resources.paths
     with context.resources.reporter.stage(stage_name, "warehouse" if stage_name == "model" else "audit") as stage:
         results = modelling.build(manifest, paths, report=stage.update, **selection)
         tests = sum(result.is_test for result in results)

@@ -6,7 +6,6 @@ Publishing itself is `pipelines.publishing`.
 import dagster as dg
 
 from pipelines import publishing
-from pipelines.paths import WarehousePaths
 
 
 def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
@@ -18,11 +17,11 @@ def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         group_name="published",
         description="The published warehouse, dialogues.duckdb: schemas core, analytics and quality.",
         kinds={"duckdb"},
-        required_resource_keys={"settings", "reporter"},
+        required_resource_keys={"settings", "paths", "reporter"},
     )
     def dialogues(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         settings = context.resources.settings
-        paths = WarehousePaths(settings.warehouse)
+        paths = context.resources.paths
         build = publishing.current(paths)
         with context.resources.reporter.stage("publish", "warehouse") as stage:
             database = publishing.publish(build, paths, settings.builds_kept)

@@ -11,9 +11,8 @@ import dagster as dg
 
 from pipelines import landing, publishing, releases
 from pipelines.corpus import Corpus
-from pipelines.paths import WarehousePaths
 
-RESOURCES = {"settings", "reporter"}
+RESOURCES = {"settings", "paths", "reporter"}
 
 
 def release_spec(corpus: Corpus) -> dg.AssetSpec:
@@ -43,8 +42,8 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=RESOURCES)
     def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
-        paths = WarehousePaths(settings.warehouse)
-        build = publishing.begin(settings, context.run_id)
+        paths = context.resources.paths
+        build = publishing.begin(settings, context.run_id, reporter)
         landed: list[landing.Landed] = []
         if corpus.corpus_id in build.corpora:
             release = releases.find_release(corpus, settings.source or paths.sample)
@@ -85,7 +84,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
 
     @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES)
     def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
-        paths = WarehousePaths(context.resources.settings.warehouse)
+        paths = context.resources.paths
         build = publishing.current(paths)
         built = [corpus for corpus in corpora if corpus.corpus_id in build.corpora]
         counts = releases.write_catalog(built, build.landed, paths)

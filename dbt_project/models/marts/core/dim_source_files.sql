@@ -7,6 +7,7 @@ select
     parts,
     bytes,
     sha256,
+    git_blob_sha1,
     verification,
     record_count
 from {{ ref('stg_landing__source_files') }}
