@@ -16,12 +16,13 @@ import duckdb
 
 from expectations.client import AuditError, AuditProcess
 from pipelines import publishing, registry, releases
+from pipelines.corpus import Corpus
 from pipelines.errors import InputError
 from pipelines.landing import GLOB_CHARACTERS
 from pipelines.paths import WarehousePaths
 from pipelines.publishing import BuildError
 from pipelines.reporting import VERDICTS, Reporter
-from pipelines.settings import Settings, silence_telemetry
+from pipelines.settings import FORMS, Settings, silence_telemetry
 from pipelines.status import places
 
 DAGSTER_YAML = "telemetry:\n  enabled: false\n"
@@ -66,6 +67,9 @@ def _check_input(settings: Settings, paths: WarehousePaths) -> None:
     if GLOB_CHARACTERS & set(str(paths.root)):
         raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
     corpora = registry.load_corpora(settings.only)
+    if settings.form != FORMS[0]:
+        _check_form(settings, corpora)
+        return
     if settings.source is None:
         return
     if not settings.source.is_dir():
@@ -75,6 +79,23 @@ def _check_input(settings: Settings, paths: WarehousePaths) -> None:
         raise InputError(
             f"{settings.source}: no data file of {places.replace('/', '')}; expected below {places} "
             "(`dialogue-warehouse status` lists the files and where to get them)"
+        )
+
+
+def _check_form(settings: Settings, corpora: tuple[Corpus, ...]) -> None:
+    """Raise InputError when the source has nothing of the form asked for."""
+    forms = {corpus: registry.load_form(corpus.corpus_id, settings.form) for corpus in corpora}
+    datasets = sorted({f"{form.dataset}/{table.config}/" for form in forms.values() if form for table in form.tables})
+    if not datasets:
+        raise InputError(f"{settings.form}: no form of {', '.join(corpus.corpus_id for corpus in corpora)}")
+    if settings.source is None:
+        raise InputError(f"--form {settings.form} reads a --source with {', '.join(datasets)}")
+    if not settings.source.is_dir():
+        raise InputError(f"{settings.source}: no such folder")
+    if not any(releases.find_form(corpus, settings.source, form).files for corpus, form in forms.items()):
+        raise InputError(
+            f"{settings.source}: no data file of the form {settings.form}; "
+            f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}"
         )
 
 

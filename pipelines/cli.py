@@ -17,7 +17,7 @@ import click
 
 from pipelines.errors import CheckError, InputError
 from pipelines.paths import WarehousePaths
-from pipelines.settings import Settings, silence_telemetry
+from pipelines.settings import FORMS, Settings, silence_telemetry
 
 CHECK_FAILED, BAD_INPUT = 1, 2
 
@@ -36,6 +36,12 @@ def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--corpora", "only", metavar="A,B", callback=_names, help="Only these corpora.")(command)
 
 
+def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that says in which form the releases are given."""
+    text = "SOURCE has another form: SOURCE/<dataset>/<config>/…"
+    return click.option("--form", type=click.Choice(FORMS[1:]), help=text)(command)
+
+
 def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if value else None
 
@@ -51,7 +57,9 @@ def cli() -> None:
 
 @cli.command()
 @click.option("--source", type=Folder, help="Folder with the releases, SOURCE/<corpus_id>/…  [default: a sample]")
+@form_option
 @click.option("--strict", is_flag=True, default=None, help="Refuse what the schemas do not know; block on warnings.")
+@click.option("--verify", is_flag=True, default=None, help="Rebuild every file from core and compare first.")
 @click.option("--quiet", is_flag=True, help="No progress; errors only.")
 @corpora_option
 @warehouse_option
@@ -131,6 +139,7 @@ def describe(table: str, **options: Any) -> None:
 
 @cli.command()
 @click.option("--source", type=Folder, help="Folder with the releases, to see what of them is there.")
+@form_option
 @warehouse_option
 def status(**options: Any) -> None:
     """Show what is published, which builds are kept, and which files of the releases are missing."""
@@ -138,6 +147,50 @@ def status(**options: Any) -> None:
 
     settings = Settings.from_environment(**options)
     state.print_status(state.status(_paths(settings), settings))
+
+
+@cli.command()
+@click.option("--source", type=Folder, help="Folder with the releases.  [default: the one the build was made from]")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array, one object a file.")
+@corpora_option
+@warehouse_option
+def verify(as_json: bool, **options: Any) -> None:
+    """Rebuild every upstream file from core tables and compare it with the source."""
+    from pipelines import verifying
+
+    settings = Settings.from_environment(**options)
+    results = verifying.verify_published(_paths(settings), settings)
+    verifying.print_results(results, as_json)
+    verifying.refuse_differences(results)
+
+
+@cli.command()
+@click.option("--corpus", required=True, help="The corpus whose files to write.")
+@click.option("--to", "to", type=Folder, required=True, help="Folder to write them into, as TO/<path as published>.")
+@warehouse_option
+def restore(corpus: str, to: Path, **options: Any) -> None:
+    """Write a corpus's upstream files, rebuilt from core tables alone."""
+    from pipelines import restoring
+
+    settings = Settings.from_environment(**options)
+    written = restoring.restore_published(_paths(settings), settings, corpus, to)
+    click.echo(f"{len(written):,} files written below {to}")
+
+
+@cli.command()
+@click.argument("key")
+@click.option("--source", type=Folder, help="Folder with the releases.  [default: where the build was made from]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")
+@warehouse_option
+def trace(key: str, as_json: bool, **options: Any) -> None:
+    """Show where the row of a KEY comes from: source file, record, JSON pointer, and the JSON there.
+
+    KEY is the own key of any table, such as an action_key. In SQL: core.json_pointer(KEY), from core.source_of(KEY).
+    """
+    from pipelines import tracing
+
+    settings = Settings.from_environment(**options)
+    tracing.print_trace(tracing.trace(_paths(settings), settings, key), as_json)
 
 
 def _paths(settings: Settings) -> WarehousePaths:

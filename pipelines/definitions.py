@@ -8,7 +8,7 @@ from __future__ import annotations
 import dagster as dg
 
 from pipelines import modelling, registry
-from pipelines.assets import audit, models, published, raw
+from pipelines.assets import audit, models, published, raw, restoration
 from pipelines.jobs import build_job
 from pipelines.resources import default_resources
 from pipelines.settings import Settings
@@ -27,6 +27,7 @@ def assemble(settings: Settings) -> dg.Definitions:
             raw.catalog_asset(corpora),
             model_assets,
             audit_asset,
+            restoration.restoration_asset(list(model_assets.keys)),
             audit_models,
             published.published_asset(list(audit_models.keys)),
         ],

@@ -30,9 +30,10 @@ import msgspec
 from msgspec import inspect
 
 from pipelines import corpus as corpus_module
-from pipelines import rawtypes
+from pipelines import forms, rawtypes
 from pipelines.corpus import Container, Corpus, Entity
 from pipelines.errors import InputError
+from pipelines.forms import Form, Table
 
 MEMBER_KEY = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
 OBJECT_END = re.compile(rb"\s*\}\s*\Z")
@@ -56,6 +57,9 @@ class Record(NamedTuple):
     key: str | None
     pointer: str
     text: bytes
+    row: dict[str, Any] | None = None
+    refused: str | None = None
+    """Of another form: the row that `text` was made from, and why none could be."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class Landed:
     parquet: str
     extras: list[dict[str, Any]] = field(default_factory=list)
     quarantine: list[dict[str, Any]] = field(default_factory=list)
+    form: str = "release"
+    losses: list[str] = field(default_factory=list)
 
     @property
     def source_file_id(self) -> str:
@@ -82,7 +88,15 @@ class Landed:
         return f"{self.corpus_id}/{self.path}"
 
 
-def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: Path, strict: bool = False) -> Landed:
+def land_file(
+    corpus: Corpus,
+    entity: Entity,
+    source: Path,
+    path: str,
+    target: Path,
+    strict: bool = False,
+    form: Form | None = None,
+) -> Landed:
     """Land `source/path` below `target` and return its manifest row; a file landed before is not landed again.
 
     Parameters
@@ -90,6 +104,7 @@ def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: P
     source: folder of the corpus's release; `path` is relative to it, with `/`.
     target: folder of the raw layer; the Parquet is `target/<corpus_id>/<entity>/<path>-<content>-<schema>.parquet`.
     strict: refuse extra keys and quarantined records instead of setting them aside.
+    form: another form that the file has; it is undone record by record.
 
     Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
     """
@@ -98,10 +113,11 @@ def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: P
         data = (source / path).read_bytes()
     except OSError as error:
         raise LandingError(f"{where}: {error.strerror}") from error
-    sha256 = hashlib.sha256(data).hexdigest()
+    sha256 = sha256_of(data)
     git_blob_sha1 = _git_blob_sha1(data)
     verification = _verification(corpus, source, path, sha256, git_blob_sha1)
-    stem = f"{path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus)}"
+    stem = f"{path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
+    table, part = form.place(path) if form else (None, entity.source_part(path))
     parquet = target / corpus.corpus_id / entity.name / f"{stem}.parquet"
     manifest = parquet.with_suffix(".json")
     landed = _landed_before(manifest, parquet)
@@ -110,7 +126,7 @@ def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: P
             corpus_id=corpus.corpus_id,
             entity=entity.name,
             path=path,
-            source_part=entity.source_part(path),
+            source_part=part,
             parts=None,
             bytes=len(data),
             sha256=sha256,
@@ -118,9 +134,11 @@ def land_file(corpus: Corpus, entity: Entity, source: Path, path: str, target: P
             verification=verification,
             record_count=0,
             parquet=parquet.relative_to(target).as_posix(),
+            form=form.name if form else "release",
+            losses=list(table.losses) if table else [],
         )
         parquet.parent.mkdir(parents=True, exist_ok=True)
-        landed = _land(entity, landed, source / path, data, parquet)
+        landed = _land(entity, landed, source / path, data, parquet, table)
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
     if strict:
         refuse_what_is_unknown(landed)
@@ -156,10 +174,11 @@ def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
 
 
 @functools.cache
-def schema_hash(corpus: Corpus) -> str:
-    """Identifies what the Parquet of a corpus depends on besides the bytes: its schema and this code."""
+def schema_hash(corpus: Corpus, form: str | None = None) -> str:
+    """Identifies what the Parquet of a corpus depends on besides the bytes: its schema, its form and this code."""
     digest = hashlib.sha256()
-    for source in (corpus.folder / "schema.py", Path(__file__), Path(rawtypes.__file__), Path(corpus_module.__file__)):
+    sources = [corpus.folder / "schema.py", Path(__file__), Path(rawtypes.__file__), Path(corpus_module.__file__)]
+    for source in [*sources, corpus.folder / f"{form}.py", Path(forms.__file__)] if form else sources:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -172,6 +191,11 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 # --- one file -----------------------------------------------------------------------------------------------------
+
+
+def sha256_of(data: bytes) -> str:
+    """The SHA-256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def _git_blob_sha1(data: bytes) -> str:
@@ -193,24 +217,21 @@ def _verification(corpus: Corpus, source: Path, path: str, sha256: str, git_blob
     return "verified" if listed.git_blob_sha1 == git_blob_sha1 else "mismatch"
 
 
-def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path) -> Landed:
+def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
     """Check every record, let DuckDB write the Parquet, and complete the manifest row."""
-    text = _unpack(landed, data)
+    text = data if table else unpack(landed.source_file_id, data)
     with tempfile.TemporaryDirectory(dir=parquet.parent) as folder:
         split = Path(folder) / "records.ndjson"
-        is_direct = entity.container is Container.ARRAY and text is data and not GLOB_CHARACTERS & set(str(file))
-        check = _Check(entity, landed)
+        is_array = entity.container is Container.ARRAY and table is None
+        is_direct = is_array and text is data and not GLOB_CHARACTERS & set(str(file))
+        check = _Check(entity, landed, table)
         check.run(text, None if is_direct else split)
         if is_direct and check.has_refused:
             is_direct = False
             check.run(text, split)
         try:
-            _copy(
-                entity,
-                rawtypes.select_array(entity, file) if is_direct else rawtypes.select_split(entity, split),
-                landed,
-                parquet,
-            )
+            select = rawtypes.select_array(entity, file) if is_direct else rawtypes.select_split(entity, split)
+            _copy(entity, select, landed, parquet)
         except duckdb.Error:
             # What msgspec accepts and DuckDB does not: a key that stands twice in an object of a record.
             check.refuses_repeats = True
@@ -227,8 +248,8 @@ def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path
 class _Check:
     """The strict check of a file's records; `run` may be repeated and starts afresh."""
 
-    def __init__(self, entity: Entity, landed: Landed) -> None:
-        self.entity, self.landed = entity, landed
+    def __init__(self, entity: Entity, landed: Landed, table: Table | None) -> None:
+        self.entity, self.landed, self.table = entity, landed, table
         self.decoder = msgspec.json.Decoder(entity.record)
         self.refuses_repeats = False
         self.parts: list[str] | None = None
@@ -244,7 +265,7 @@ class _Check:
     def run(self, text: bytes, split: Path | None) -> None:
         """Check every record; write those that pass, one a line, to `split` where one is given."""
         self.count, self.extras, self.quarantine = 0, [], []
-        self.parts, records = _split(self.entity, self.landed, text)
+        self.parts, records = self._split(text)
         with split.open("wb") if split else contextlib.nullcontext() as lines:
             for record in records:
                 self.count += 1
@@ -253,8 +274,17 @@ class _Check:
                     head = json.dumps({"i": record.index, "k": record.key, "p": record.pointer})
                     lines.write(b'%s,"r":%s}\n' % (head[:-1].encode(), accepted.replace(b"\n", b" ")))
 
+    def _split(self, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
+        where = self.landed.source_file_id
+        if self.table is None:
+            return split_records(self.entity, where, text)
+        rows = enumerate(forms.undo_rows(self.table, where, text))
+        return None, (Record(index, None, f"/{index}", *row) for index, row in rows)
+
     def _check(self, record: Record) -> bytes | None:
         """The record's text as it is to be landed, None for one in quarantine."""
+        if record.refused:
+            return self._set_aside(record, record.refused)
         try:
             self.decoder.decode(record.text)
             if self.refuses_repeats:
@@ -287,7 +317,7 @@ class _Check:
                 "record_index": record.index,
                 "record_pointer": record.pointer,
                 "error": f"{reason} - at `${place}{inner.rstrip('`')}`",
-                "value": record.text.decode(),
+                "value": record.text.decode() if record.row is None else json.dumps(record.row),
             }
         )
 
@@ -305,66 +335,66 @@ def _take_extras(kind: inspect.Type, value: Any, pointer: str) -> Iterator[tuple
                 yield from _take_extras(kind.item_type, item, f"{pointer}/{index}")
         case inspect.DictType(), dict():
             for key, item in value.items():
-                yield from _take_extras(kind.value_type, item, f"{pointer}/{_escape(key)}")
+                yield from _take_extras(kind.value_type, item, f"{pointer}/{pointer_token(key)}")
         case inspect.StructType(array_like=True), list():
             for index, (struct_field, item) in enumerate(zip(kind.fields, value, strict=False)):
                 yield from _take_extras(struct_field.type, item, f"{pointer}/{index}")
         case inspect.StructType(array_like=False), dict():
             known = {struct_field.encode_name: struct_field.type for struct_field in kind.fields}
             for key in [key for key in value if key not in known]:
-                yield f"{pointer}/{_escape(key)}", value.pop(key)
+                yield f"{pointer}/{pointer_token(key)}", value.pop(key)
             for key, item in value.items():
-                yield from _take_extras(known[key], item, f"{pointer}/{_escape(key)}")
+                yield from _take_extras(known[key], item, f"{pointer}/{pointer_token(key)}")
 
 
-def _unpack(landed: Landed, data: bytes) -> bytes:
+def unpack(where: str, data: bytes) -> bytes:
     """The text of the file, unzipped; UTF-8 or refused."""
-    if landed.path.endswith(".gz"):
+    if where.endswith(".gz"):
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as archive:
                 data = archive.read(UNPACKED_LIMIT + 1)
         except (OSError, EOFError, zlib.error) as error:
-            raise LandingError(f"{landed.source_file_id}: broken gzip, {_first_line(error)}") from error
+            raise LandingError(f"{where}: broken gzip, {_first_line(error)}") from error
         if len(data) > UNPACKED_LIMIT:
-            raise LandingError(f"{landed.source_file_id}: unpacks to more than {UNPACKED_LIMIT} bytes")
+            raise LandingError(f"{where}: unpacks to more than {UNPACKED_LIMIT} bytes")
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise LandingError(f"{landed.source_file_id}: not UTF-8 at byte {error.start}") from error
+        raise LandingError(f"{where}: not UTF-8 at byte {error.start}") from error
     return data
 
 
-def _split(entity: Entity, landed: Landed, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
+def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
     """The parts of the file and its records as JSON text. Raises LandingError for a file that is no JSON."""
     if entity.container is Container.LINES:
-        return None, _split_lines(landed, text)
+        return None, _split_lines(where, text)
     try:
-        whole = _decode_members(entity, landed, text)
+        whole = _decode_members(entity, where, text)
     except msgspec.ValidationError as error:
-        raise LandingError(f"{landed.source_file_id}: {error}") from error
+        raise LandingError(f"{where}: {error}") from error
     except msgspec.DecodeError as error:
-        whole = _decode_leniently(entity, landed, text, error)
+        whole = _decode_leniently(entity, where, text, error)
     match entity.container:
         case Container.ARRAY:
             return None, (Record(i, None, f"/{i}", bytes(raw)) for i, raw in enumerate(whole))
         case Container.ENTRIES:
             members = enumerate(whole.items())
-            return None, (Record(i, key, f"/{_escape(key)}", bytes(raw)) for i, (key, raw) in members)
+            return None, (Record(i, key, f"/{pointer_token(key)}", bytes(raw)) for i, (key, raw) in members)
         case Container.SPLITS:
             return list(whole), _split_parts(whole)
         case _:
             return None, iter([Record(0, None, "", bytes(whole))])
 
 
-def _decode_members(entity: Entity, landed: Landed, text: bytes) -> Any:
+def _decode_members(entity: Entity, where: str, text: bytes) -> Any:
     """The records as raw JSON, in the container's own shape; the rest of msgspec's errors come through."""
     match entity.container:
         case Container.ARRAY:
             return msgspec.json.decode(text, type=list[msgspec.Raw])
         case Container.ENTRIES:
-            return _members(landed, text)
+            return _members(where, text)
         case Container.SPLITS:
-            parts = _members(landed, text)
+            parts = _members(where, text)
             return {key: msgspec.json.decode(part, type=list[msgspec.Raw]) for key, part in parts.items()}
         case _:
             return msgspec.json.decode(text, type=msgspec.Raw)
@@ -374,25 +404,25 @@ def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
     """The records of an object of arrays; `index` counts within each array."""
     for part, raws in whole.items():
         for index, raw in enumerate(raws):
-            yield Record(index, part, f"/{_escape(part)}/{index}", bytes(raw))
+            yield Record(index, part, f"/{pointer_token(part)}/{index}", bytes(raw))
 
 
-def _split_lines(landed: Landed, text: bytes) -> Iterator[Record]:
+def _split_lines(where: str, text: bytes) -> Iterator[Record]:
     """Lines `<value>,`. A line of another shape becomes a record that no schema accepts."""
     if text and not text.endswith(b"\n"):
-        raise LandingError(f"{landed.source_file_id}: cut off, the last line has no end")
+        raise LandingError(f"{where}: cut off, the last line has no end")
     for index, line in enumerate(text.decode().split("\n")[:-1]):
         value = line[:-1]
         is_regular = line.endswith(",") and not set(value) & {",", '"', "\r"}
         yield Record(index, None, f"/{index}", json.dumps({"value": value} if is_regular else line).encode())
 
 
-def _decode_leniently(entity: Entity, landed: Landed, text: bytes, error: msgspec.DecodeError) -> Any:
+def _decode_leniently(entity: Entity, where: str, text: bytes, error: msgspec.DecodeError) -> Any:
     """Split a file whose text msgspec cannot scan but which is JSON all the same (a lone surrogate escape)."""
     try:
         whole = json.loads(text, object_pairs_hook=_pairs_without_repeats, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        raise LandingError(f"{landed.source_file_id}: not JSON, {_first_line(error)}") from error
+        raise LandingError(f"{where}: not JSON, {_first_line(error)}") from error
 
     def raw(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
@@ -406,26 +436,26 @@ def _decode_leniently(entity: Entity, landed: Landed, text: bytes, error: msgspe
             return {key: [raw(value) for value in part] for key, part in whole.items()}
         case Container.DOCUMENT, _:
             return raw(whole)
-    raise LandingError(f"{landed.source_file_id}: not the shape of {entity.container.value}") from error
+    raise LandingError(f"{where}: not the shape of {entity.container.value}") from error
 
 
-def _members(landed: Landed, text: bytes) -> dict[str, msgspec.Raw]:
+def _members(where: str, text: bytes) -> dict[str, msgspec.Raw]:
     """The members of an object. Refuses one whose own keys repeat: msgspec keeps the last and drops the others."""
     members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     position = text.index(b"{") + 1 if not members else 0
     for key, raw in members.items():
         match = MEMBER_KEY.match(text, position)
         if match is None or json.loads(match[1]) != key:
-            raise LandingError(f"{landed.source_file_id}: the key '{key}' stands twice")
+            raise LandingError(f"{where}: the key '{key}' stands twice")
         position = match.end() + memoryview(raw).nbytes
     if not OBJECT_END.match(text, position):
         repeated = MEMBER_KEY.match(text, position)
         key = json.loads(repeated[1]) if repeated else next(reversed(members), "")
-        raise LandingError(f"{landed.source_file_id}: the key '{key}' stands twice")
+        raise LandingError(f"{where}: the key '{key}' stands twice")
     return members
 
 
-def _escape(key: str) -> str:
+def pointer_token(key: str) -> str:
     """One reference token of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
 

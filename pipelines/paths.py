@@ -44,6 +44,10 @@ class WarehousePaths:
         """JSON beside a build: source, summary, and the raw Parquet files of each raw table."""
         return self.builds / f"{build_id}.json"
 
+    def build_restorations(self, build_id: str) -> Path:
+        """JSON beside a build: what the last `verify` of it found, file by file."""
+        return self.builds / f"{build_id}.restorations.json"
+
     @property
     def raw(self) -> Path:
         """The landed Parquet files, `<corpus_id>/<entity>/<file>-<content>-<schema>.parquet`."""

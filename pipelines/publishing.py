@@ -25,12 +25,13 @@ import msgspec
 import pyarrow as pa
 
 from pipelines import landing, registry, releases, simulating
-from pipelines.errors import CheckError
+from pipelines.errors import CheckError, InputError
 from pipelines.landing import Landed
 from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reporting import Reporter
 from pipelines.settings import Settings
 
+EMBEDDED_SAMPLE = "embedded sample"
 PUBLISHED_SCHEMAS = {"core", "analytics", "quality"}
 
 BUILDS_SCHEMA = pa.schema(
@@ -69,6 +70,7 @@ class Build:
     fingerprint: str = ""
     landed: tuple[Landed, ...] = ()
     raw: dict[str, list[str]] = field(default_factory=dict)
+    form: str = "release"
 
     def save(self, paths: WarehousePaths) -> Build:
         """Write the state, all of it or nothing."""
@@ -97,9 +99,10 @@ def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
         build_id=started.strftime("%Y%m%dT%H%M%S%fZ"),
         run_id=run_id,
         started_at=started,
-        source=str(settings.source or "embedded sample"),
+        source=str(settings.source or EMBEDDED_SAMPLE),
         corpora=corpora,
         strict=settings.strict,
+        form=settings.form,
     ).save(paths)
 
 
@@ -180,6 +183,7 @@ def publish(build: Build, paths: WarehousePaths, builds_kept: int) -> Path:
     manifest: dict[str, Any] = {
         "build_id": build.build_id,
         "source": build.source,
+        "form": build.form,
         "corpora": build.corpora,
         "raw": build.raw,
     }
@@ -205,6 +209,15 @@ def show(build_id: str, paths: WarehousePaths) -> None:
     temporary.replace(paths.published)
 
 
+def source_of(build_id: str, paths: WarehousePaths) -> Path:
+    """The folder of the releases that a build was made from. Raises InputError when its manifest is gone."""
+    try:
+        manifest = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{paths.build_manifest(build_id)}: not there, name the source with --source") from error
+    return paths.sample if manifest["source"] == EMBEDDED_SAMPLE else Path(manifest["source"])
+
+
 def kept_builds(paths: WarehousePaths) -> list[str]:
     """The ids of the builds on disk, oldest first."""
     return sorted(path.stem for path in paths.builds.glob("*.duckdb"))
@@ -217,6 +230,7 @@ def prune(paths: WarehousePaths, builds_kept: int) -> None:
         if build_id != published:
             paths.build_database(build_id).unlink()
             paths.build_manifest(build_id).unlink(missing_ok=True)
+            paths.build_restorations(build_id).unlink(missing_ok=True)
     named: set[Path] = set()
     for build_id in kept_builds(paths):
         with contextlib.suppress(FileNotFoundError):

@@ -14,8 +14,9 @@ from pathlib import Path
 from pipelines import corpora
 from pipelines.corpus import Corpus, SourceFile
 from pipelines.errors import InputError
+from pipelines.forms import Form
 
-FURNITURE = ("source.toml", "schema.py", "claims.toml", "simulate.py")
+FURNITURE = ("source.toml", "schema.py", "claims.toml", "simulate.py", "restore.sql")
 
 
 class RoomError(InputError):
@@ -56,6 +57,14 @@ def load_corpus(corpus_id: str) -> Corpus:
     if corpus.corpus_id != corpus_id:
         raise RoomError(f"{corpus_id}/source.toml: corpus_id is '{corpus.corpus_id}'")
     return corpus
+
+
+@functools.cache
+def load_form(corpus_id: str, name: str) -> Form | None:
+    """The room's form of this name, from its module `<name>.py`; None when the corpus is not offered in it."""
+    if not (room_folder(corpus_id) / f"{name}.py").is_file():
+        return None
+    return importlib.import_module(f"{corpora.__name__}.{corpus_id}.{name}").FORM
 
 
 def load_corpora(only: tuple[str, ...] = ()) -> tuple[Corpus, ...]:

@@ -21,6 +21,8 @@ import pyarrow.parquet as pq
 
 from pipelines import landing
 from pipelines.corpus import Corpus, Entity, SourceFile
+from pipelines.errors import InputError
+from pipelines.forms import SUFFIXES, Form
 from pipelines.landing import Landed
 from pipelines.paths import WarehousePaths
 
@@ -44,6 +46,8 @@ CATALOG_TABLES = {
             ("git_blob_sha1", pa.string()),
             ("verification", pa.string()),
             ("record_count", pa.int32()),
+            ("form", pa.string()),
+            ("losses", pa.list_(pa.string())),
         ]
     ),
     "source_extras": pa.schema(
@@ -72,6 +76,8 @@ class Release:
     files: tuple[tuple[Entity, str], ...]
     missing: tuple[SourceFile, ...]
     ignored: tuple[str, ...]
+    form: Form | None = None
+    """The form of the files, where it is not the release's own."""
 
     @property
     def bytes(self) -> int:
@@ -95,12 +101,30 @@ def find_release(corpus: Corpus, source: Path) -> Release:
     return Release(corpus, folder, tuple(files), missing, tuple(ignored))
 
 
+def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
+    """Look for a corpus in another form, below `source/<dataset>/<config>`; without that form it is an empty release.
+
+    Raises InputError when a table is there twice, as Parquet and as JSON lines.
+    """
+    files, missing = [], []
+    for table, stem in form.stems() if form else ():
+        entity = next(entity for entity in corpus.entities if entity.name == table.entity)
+        present = [f"{stem}{suffix}" for suffix in SUFFIXES if (source / f"{stem}{suffix}").is_file()]
+        if len(present) > 1:
+            raise InputError(f"{corpus.corpus_id}/{present[0]}: {present[1]} is there too, give one of them")
+        files += [(entity, path) for path in present]
+        if form and not present:
+            missing.append(SourceFile(f"{stem}{SUFFIXES[0]}", form.homepage))
+    return Release(corpus, source, tuple(files), tuple(missing), (), form)
+
+
 def land_release(release: Release, target: Path, processes: int = 1, strict: bool = False) -> list[Landed]:
     """Land every file of a release, in the order of their paths. Raises `landing.LandingError` for the first refused.
 
     Files are spread over processes when there is enough to do; each is landed by `landing.land_file`.
     """
-    tasks = [(release.corpus, entity, release.folder, path, target, strict) for entity, path in release.files]
+    common = (target, strict, release.form)
+    tasks = [(release.corpus, entity, release.folder, path, *common) for entity, path in release.files]
     if processes == 1 or len(tasks) == 1 or release.bytes < WORTH_PROCESSES:
         return [landing.land_file(*task) for task in tasks]
     context = multiprocessing.get_context("spawn")

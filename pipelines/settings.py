@@ -21,6 +21,9 @@ TELEMETRY_OFF = {
     "GX_ANALYTICS_ENABLED": "false",
 }
 
+FORMS = ("release", "huggingface")
+"""The forms that a release may be given in; the first is the publisher's own files."""
+
 
 class SettingsError(InputError):
     """A setting has a value that cannot be used."""
@@ -34,10 +37,14 @@ class Settings:
     """Folder with the releases, `<source>/<corpus_id>/<path>`; None stands for the embedded sample."""
     warehouse: Path = CLONE / "warehouse"
     """Folder of the warehouse."""
+    form: str = FORMS[0]
+    """Form of the releases: the publisher's own files, or a republication of them."""
     only: tuple[str, ...] = ()
     """Corpora to build; empty stands for all."""
     strict: bool = False
     """Refuse what the schemas do not know, and block on warnings too."""
+    verify: bool = False
+    """Rebuild every file from core and compare it with its source before publishing."""
     memory_limit: str = "4GB"
     """Memory that DuckDB may use in the building process, as DuckDB writes it."""
     threads: int = 2
@@ -57,6 +64,8 @@ class Settings:
                 values[field.name] = _parse(field.name, text)
         settings = replace(cls(), **values)
         settings = replace(settings, **{name: value for name, value in overrides.items() if value is not None})
+        if settings.form not in FORMS:
+            raise SettingsError(f"DIALOGUE_FORM: '{settings.form}' is none of {', '.join(FORMS)}")
         return replace(
             settings,
             warehouse=settings.warehouse.expanduser().absolute(),
@@ -70,7 +79,7 @@ def _parse(name: str, text: str) -> Any:
             return Path(text)
         case "only":
             return tuple(part.strip() for part in text.split(",") if part.strip())
-        case "strict":
+        case "strict" | "verify":
             return text.lower() in ("1", "true", "yes", "on")
         case "threads" | "processes" | "builds_kept":
             if not text.isdigit() or int(text) < 1:

@@ -18,7 +18,7 @@ from pipelines.corpus import Corpus
 from pipelines.paths import WarehousePaths
 from pipelines.printing import make_console
 from pipelines.querying import QueryError, raw_files
-from pipelines.settings import Settings
+from pipelines.settings import FORMS, Settings
 
 DISPLAYED_MISSING = 5
 """Missing files of a corpus that the status names one by one."""
@@ -88,7 +88,7 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
         database_bytes=sum(build.database_bytes for build in builds),
         raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
-        corpora=tuple(_corpus_status(corpus, source) for corpus in corpora if source),
+        corpora=tuple(_corpus_status(corpus, source, settings.form) for corpus in corpora if source),
     )
 
 
@@ -118,9 +118,13 @@ def _said(manifest: dict[str, Any], key: str) -> str | None:
     return None if value is None else str(value)
 
 
-def _corpus_status(corpus: Corpus, source: Path) -> CorpusStatus:
-    listed = sum(not file.is_documentation for file in corpus.files)
-    release = releases.find_release(corpus, source)
+def _corpus_status(corpus: Corpus, source: Path, form: str) -> CorpusStatus:
+    if form == FORMS[0]:
+        release = releases.find_release(corpus, source)
+        listed = sum(not file.is_documentation for file in corpus.files)
+    else:
+        release = releases.find_form(corpus, source, registry.load_form(corpus.corpus_id, form))
+        listed = len(release.files) + len(release.missing)
     missing = tuple(MissingFile(file.path, file.url, str(release.folder / file.path)) for file in release.missing)
     return CorpusStatus(corpus.corpus_id, listed - len(missing), listed, missing)
 

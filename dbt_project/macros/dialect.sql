@@ -13,15 +13,21 @@
         cast(generate_subscripts({{ kept }}, 1) - 1 as integer) as {{ position }}
 {%- endmacro %}
 
-{#- Select-list items: one row an entry of `map`, its key, its value and its position. -#}
-{% macro explode_map(map, key, value, position) -%}
-    {{ return(adapter.dispatch('explode_map')(map, key, value, position)) }}
+{#- Select-list items: one row an entry of `map`, its key, its value and its position. With keep_empty a map without
+    entries gives one row whose key and value are null. -#}
+{% macro explode_map(map, key, value, position, keep_empty=false) -%}
+    {{ return(adapter.dispatch('explode_map')(map, key, value, position, keep_empty)) }}
 {%- endmacro %}
 
-{% macro default__explode_map(map, key, value, position) -%}
-    unnest(map_keys({{ map }})) as {{ key }},
-        unnest(map_values({{ map }})) as {{ value }},
-        cast(generate_subscripts(map_keys({{ map }}), 1) - 1 as integer) as {{ position }}
+{% macro default__explode_map(map, key, value, position, keep_empty) -%}
+    {%- set keys, values = 'map_keys(' ~ map ~ ')', 'map_values(' ~ map ~ ')' -%}
+    {%- if keep_empty -%}
+        {%- set values = 'case when len(' ~ keys ~ ') = 0 then [null] else ' ~ values ~ ' end' -%}
+        {%- set keys = 'case when len(' ~ keys ~ ') = 0 then [null] else ' ~ keys ~ ' end' -%}
+    {%- endif -%}
+    unnest({{ keys }}) as {{ key }},
+        unnest({{ values }}) as {{ value }},
+        cast(generate_subscripts({{ keys }}, 1) - 1 as integer) as {{ position }}
 {%- endmacro %}
 
 {#- The element of `list` at `position`, null outside. -#}

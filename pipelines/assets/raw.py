@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import dagster as dg
 
-from pipelines import landing, publishing, releases
+from pipelines import landing, publishing, registry, releases
 from pipelines.corpus import Corpus
+from pipelines.paths import WarehousePaths
+from pipelines.settings import FORMS, Settings
 
 RESOURCES = {"settings", "paths", "reporter"}
 
@@ -46,11 +48,13 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         build = publishing.begin(settings, context.run_id, reporter)
         landed: list[landing.Landed] = []
         if corpus.corpus_id in build.corpora:
-            release = releases.find_release(corpus, settings.source or paths.sample)
+            release = _release(corpus, settings, paths)
             with reporter.stage("land", corpus.corpus_id) as stage:
                 landed = releases.land_release(release, paths.raw, settings.processes, settings.strict)
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
+            if settings.form != FORMS[0] and release.form is None:
+                reporter.notice(f"{corpus.corpus_id}: not offered in the form {settings.form}, skipped")
             _notice(reporter, release, landed)
         publishing.add_landed(build, paths, landed, releases.link_raw(corpus, landed, paths))
         for entity in corpus.entities:
@@ -93,6 +97,13 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
             yield dg.MaterializeResult(asset_key=dg.AssetKey(["raw", name]), metadata={"dagster/row_count": count})
 
     return catalog
+
+
+def _release(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> releases.Release:
+    """What of the corpus is at the source, in the form that the settings say."""
+    if settings.source is None or settings.form == FORMS[0]:
+        return releases.find_release(corpus, settings.source or paths.sample)
+    return releases.find_form(corpus, settings.source, registry.load_form(corpus.corpus_id, settings.form))
 
 
 def _notice(reporter, release: releases.Release, landed: list[landing.Landed]) -> None:  # noqa: ANN001

@@ -11,7 +11,7 @@ import duckdb
 
 TABLES = {
     "dim_corpora": "corpus_id title homepage license citation release",
-    "dim_source_files": "source_file_id corpus_id path source_part parts bytes sha256 verification record_count",
+    "dim_source_files": "source_file_id corpus_id path release_form source_part parts bytes sha256 verification record_count",
     "dim_dialogues": "dialogue_key corpus_id split source_split source_part dialogue_id source_file_id record_index"
     " record_pointer task source_task channel collection_method turn_count utterance_count outcome_reward",
     "dim_dialogue_services": "dialogue_key corpus_id split position service domain",

@@ -205,7 +205,7 @@ def test_room_is_complete(corpus_id: str) -> None:
 def test_room_that_lacks_furniture_is_told_what(tmp_path: Path) -> None:
     (tmp_path / "schema.py").write_text("")
     assert registry.problems(tmp_path) == [
-        f"{tmp_path.name}: {name} is missing" for name in ("source.toml", "claims.toml", "simulate.py")
+        f"{tmp_path.name}: {name} is missing" for name in ("source.toml", "claims.toml", "simulate.py", "restore.sql")
     ]
 
 

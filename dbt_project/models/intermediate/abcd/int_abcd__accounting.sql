@@ -42,6 +42,8 @@ union all
 {{ account('abcd', 'candidate_utterances', '1', source('raw_abcd', 'abcd__utterances'),
            ref('stg_abcd__candidate_utterances'), ref('int_abcd__candidate_utterances'), record_entity='utterances') }}
 union all
+{{ account('abcd', 'flows', 'cardinality(intents.flows)', ontology, ref('stg_abcd__flows'), ref('int_abcd__flows')) }}
+union all
 {{ account('abcd', 'intents', 'cardinality(flatten(map_values(intents.subflows)))', ontology, ref('stg_abcd__subflows'),
            ref('int_abcd__intents'), staged_where='subflow is not null') }}
 union all
@@ -67,7 +69,8 @@ union all
            ref('int_abcd__intent_acts'), staged_where='act is not null') }}
 union all
 {{ account('abcd', 'guidelines', 'cardinality(map_keys(subflows))', guidelines, ref('stg_abcd__guidelines'),
-           ref('int_abcd__guidelines')) }}
+           ref('int_abcd__guidelines'), staged_where='subflow_title is not null',
+           conformed_where='subflow_title is not null') }}
 union all
 {{ account('abcd', 'guideline_steps',
            'cardinality(flatten(' ~ list_map('map_values(subflows)', 'guideline', 'guideline.actions') ~ '))', guidelines,

@@ -1,10 +1,11 @@
-{#- Titles differ from the ontology's names; flows match by name, subflows by position inside the flow. -#}
+{#- Titles differ from the ontology's names; flows match by name, subflows by position inside the flow.
+    A flow without guidelines keeps one row. -#}
 select
     'abcd/guideline/' || {{ key_segment('guidelines.flow_title') }} || '/'
-        || {{ key_segment('guidelines.subflow_title') }} as guideline_key,
+        || coalesce({{ key_segment('guidelines.subflow_title') }}, '-') as guideline_key,
     'abcd' as corpus_id,
 
-    guidelines.position,
+    case when guidelines.subflow_title is not null then guidelines.position end as position,
     guidelines.flow_title,
     guidelines.flow_position,
     guidelines.flow_description,
@@ -16,3 +17,4 @@ left join {{ ref('stg_abcd__subflows') }} as subflows
     on
         replace(replace(lower(guidelines.flow_title), ' ', '_'), '-', '_') = subflows.flow
         and guidelines.position = subflows.position
+        and guidelines.subflow_title is not null

@@ -9,5 +9,7 @@ select
     sha256,
     git_blob_sha1,
     verification,
-    record_count
+    record_count,
+    release_form,
+    losses
 from {{ ref('stg_landing__source_files') }}

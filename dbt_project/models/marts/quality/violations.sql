@@ -100,10 +100,32 @@ quarantined_records as (
         error as detail,
         cast(null as string) as upstream_reference
     from {{ ref('source_quarantine') }}
+),
+
+losses as (
+    select
+        corpus_id,
+        source_file_id,
+        {{ explode_indexed('losses', 'loss', 'position') }}
+    from {{ ref('dim_source_files') }}
+),
+
+lossy_forms as (
+    select
+        'lossy_form' as rule_id,
+        corpus_id,
+        source_file_id,
+        cast(null as integer) as record_index,
+        cast(null as string) as dialogue_key,
+        cast(null as integer) as turn_index,
+        loss as detail,
+        cast(null as string) as upstream_reference
+    from losses
 )
 
 {%- set rules = [
-    'repeated_ids', 'unknown_speakers', 'unknown_events', 'unknown_acts', 'extra_keys', 'quarantined_records'
+    'repeated_ids', 'unknown_speakers', 'unknown_events', 'unknown_acts', 'extra_keys', 'quarantined_records',
+    'lossy_forms'
 ] %}
 
 {% for rule in rules -%}

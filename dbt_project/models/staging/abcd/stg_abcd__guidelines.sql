@@ -5,7 +5,7 @@ guidelines as (
         record_key,
         record_index,
         description,
-        {{ explode_map('subflows', 'subflow_title', 'guideline', 'position') }}
+        {{ explode_map('subflows', 'subflow_title', 'guideline', 'position', keep_empty=true) }}
     from {{ source('raw_abcd', 'abcd__guidelines') }}
 )
 

@@ -9,5 +9,7 @@ select
     sha256,
     git_blob_sha1,
     verification,
-    record_count
+    record_count,
+    form as release_form,
+    losses
 from {{ source('raw_landing', 'source_files') }}

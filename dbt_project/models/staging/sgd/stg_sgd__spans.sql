@@ -27,5 +27,9 @@ select
     span.slot as slot,
     span.start as start_char,
     span.exclusive_end as end_char,
-    substring(utterance, span.start + 1, span.exclusive_end - span.start) as span_text
+    -- NULL for offsets that point at nothing: a negative start means another thing on each engine.
+    case
+        when span.start >= 0 and span.exclusive_end >= span.start
+            then substring(utterance, cast(span.start as bigint) + 1, span.exclusive_end - span.start)
+    end as span_text
 from spans

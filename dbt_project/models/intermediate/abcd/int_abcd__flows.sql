@@ -1,0 +1,5 @@
+select
+    'abcd' as corpus_id,
+    flow,
+    position
+from {{ ref('stg_abcd__flows') }}

@@ -1,0 +1,5 @@
+{{ union_corpora('flows', [
+    'corpus_id',
+    'flow',
+    'position'
+]) }}

@@ -1,0 +1,5 @@
+select
+    corpus_id,
+    flow,
+    position
+from {{ ref('int_flows_unioned') }}

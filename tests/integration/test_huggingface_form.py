@@ -1,0 +1,310 @@
+"""The Hugging Face forms of real dialogues give the rows of the release, but for what they document as lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines import registry
+from pipelines.forms import undo_rows
+from tests.conftest import build_warehouse, run_command
+
+COMMON_DIALOGUES = {"mutualfriends": 10, "sgd": 85}
+ROOMS = tuple(COMMON_DIALOGUES)
+PLACES = {"source_file_id", "record_index", "record_pointer"}
+LOSSY = {("fct_turns", "occurred_at"), ("fct_turns", "source_time")}
+DIALOGUES = Path("mutual_friends/plain_text/train.parquet")
+BUILD = ("--form", "huggingface", "--corpora", ",".join(ROOMS))
+
+
+@pytest.fixture(scope="module")
+def forms(real_corpora: Path) -> Path:
+    """Folder with the Hugging Face form of some of the real dialogues."""
+    return real_corpora / "hf_form"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, forms: Path) -> tuple[Path, str]:
+    """The folder of a warehouse built from the form, and what the command printed."""
+    folder = tmp_path_factory.mktemp("form")
+    completed = run_command("build", "--warehouse", folder, "--source", forms, "--form", "huggingface")
+    assert completed.returncode == 0, completed.stderr
+    return folder, completed.stdout + completed.stderr
+
+
+@pytest.fixture(scope="module")
+def form_folder(built: tuple[Path, str]) -> Path:
+    return built[0]
+
+
+@pytest.fixture(scope="module")
+def both(form_folder: Path, real_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the two warehouses as `form` and `released`, and the keys that both have."""
+    with duckdb.connect() as con:
+        con.execute(f"attach '{form_folder}/dialogues.duckdb' as form (read_only)")
+        con.execute(f"attach '{real_folder}/dialogues.duckdb' as released (read_only)")
+        con.execute(
+            "create table common as select dialogue_key, corpus_id from form.core.dim_dialogues "
+            "intersect select dialogue_key, corpus_id from released.core.dim_dialogues"
+        )
+        yield con
+
+
+def columns_of(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    found = con.execute(
+        "select column_name from duckdb_columns() where database_name = 'form' and schema_name = 'core' "
+        "and table_name = ? order by column_index",
+        [table],
+    ).fetchall()
+    return [name for (name,) in found]
+
+
+def core_tables(form_folder: Path) -> list[str]:
+    with duckdb.connect(str(form_folder / "dialogues.duckdb"), read_only=True) as con:
+        found = con.execute("select table_name from duckdb_tables() where schema_name = 'core' order by 1").fetchall()
+    return [name for (name,) in found]
+
+
+def rows_of(con: duckdb.DuckDBPyConnection, database: str, table: str, only: set[str]) -> list[tuple]:
+    """The rows of the common dialogues, or of the two corpora where a table has no dialogues; some columns left out."""
+    names = columns_of(con, table)
+    kept = ", ".join(f'"{name}"' for name in names if name not in PLACES and (table, name) not in only)
+    condition = ["true"]
+    if "corpus_id" in names:
+        condition.append(f"corpus_id in {ROOMS}")
+    for key in ("dialogue_key", "scenario_key"):
+        if key in names:
+            condition.append(f"{key} in (select dialogue_key from common)")
+    query = f"select {kept} from {database}.core.{table} where {' and '.join(condition)} order by all"
+    return con.execute(query).fetchall()
+
+
+def test_every_dialogue_of_the_form_is_one_of_the_release(both: duckdb.DuckDBPyConnection) -> None:
+    assert dict(both.execute("select corpus_id, count(*) from common group by all").fetchall()) == COMMON_DIALOGUES
+    assert both.execute("select count(*) from form.core.dim_dialogues").fetchall() == [(95,)]
+
+
+def test_core_has_the_same_facts(both: duckdb.DuckDBPyConnection, form_folder: Path) -> None:
+    compared = {}
+    for table in core_tables(form_folder):
+        if table == "dim_source_files":  # what was read, which is not the same
+            continue
+        form, released = (rows_of(both, database, table, LOSSY) for database in ("form", "released"))
+        if table in ("dim_corpora", "dim_speakers", "dim_acts") or table.startswith("dim_services"):
+            assert form, table
+        if not {"corpus_id", "dialogue_key", "scenario_key"} & set(columns_of(both, table)):
+            form = [row for row in form if row in released]  # tables of other corpora, which have no form
+            released = form
+        assert form == released, table
+        compared[table] = len(form)
+    for table in ("fct_turns", "fct_frames", "fct_actions", "fct_slots", "fct_service_calls", "fct_service_results"):
+        assert compared[table] > 0, table
+    for table in ("fct_knowledge_items", "dim_services", "dim_intents", "dim_slots", "dim_scenario_attributes"):
+        assert compared[table] > 0, table
+    assert compared["fct_turns"] == 1600
+
+
+def test_times_differ_by_the_rounding_to_32_bits_and_nothing_else(both: duckdb.DuckDBPyConnection) -> None:
+    pairs = both.execute(
+        "select form.source_time, released.source_time, epoch(form.occurred_at) from form.core.fct_turns as form "
+        "inner join released.core.fct_turns as released on form.turn_key = released.turn_key "
+        "where form.corpus_id = 'mutualfriends'"
+    ).fetchall()
+    assert len(pairs) == 74
+    assert sum(form != released for form, released, _ in pairs) > 0
+    for form, released, occurred in pairs:
+        rounded = struct.unpack("f", struct.pack("f", float(released)))[0]
+        assert form == f"{rounded:.1f}"
+        assert occurred == rounded
+    without = "select count(*) from {}.core.fct_turns where corpus_id = 'sgd' and source_time is not null"
+    assert [both.execute(without.format(name)).fetchall() for name in ("form", "released")] == [[(0,)], [(0,)]]
+
+
+def test_losses_are_violations_of_the_form_and_of_nothing_else(both: duckdb.DuckDBPyConnection) -> None:
+    query = (
+        "select source_file_id, detail from {}.quality.violations where rule_id = 'lossy_form' "
+        "order by source_file_id, detail"
+    )
+    documented = []
+    for corpus_id in ROOMS:
+        form = registry.load_form(corpus_id, "huggingface")
+        for table in form.tables:
+            for split in ("train", "validation") if corpus_id == "mutualfriends" else form.parts:
+                path = f"{corpus_id}/{form.stem(table, split)}.parquet"
+                documented += [(path, loss) for loss in table.losses]
+    assert both.execute(query.format("form")).fetchall() == sorted(documented)
+    assert both.execute(query.format("released")).fetchall() == []
+    others = "select count(*) from form.quality.violations where rule_id <> 'lossy_form'"
+    assert both.execute(others).fetchall() == [(0,)]
+
+
+def test_catalog_says_the_form_and_the_part_of_the_release(both: duckdb.DuckDBPyConnection) -> None:
+    query = "select source_file_id, source_part, release_form, record_count from form.core.dim_source_files order by 1"
+    assert both.execute(query).fetchall() == [
+        ("mutualfriends/mutual_friends/plain_text/train.parquet", "train", "huggingface", 5),
+        ("mutualfriends/mutual_friends/plain_text/validation.parquet", "dev", "huggingface", 5),
+        ("sgd/schema_guided_dstc8/dialogues/test.parquet", "test", "huggingface", 10),
+        ("sgd/schema_guided_dstc8/dialogues/train.parquet", "train", "huggingface", 60),
+        ("sgd/schema_guided_dstc8/dialogues/validation.parquet", "dev", "huggingface", 15),
+        ("sgd/schema_guided_dstc8/schema/test.parquet", "test", "huggingface", 21),
+        ("sgd/schema_guided_dstc8/schema/train.parquet", "train", "huggingface", 26),
+        ("sgd/schema_guided_dstc8/schema/validation.parquet", "dev", "huggingface", 17),
+    ]
+    assert both.execute("select distinct release_form from released.core.dim_source_files").fetchall() == [("release",)]
+
+
+def test_json_lines_give_the_rows_of_the_parquet(
+    both: duckdb.DuckDBPyConnection, forms: Path, tmp_path: Path, form_folder: Path
+) -> None:
+    for parquet in sorted(forms.rglob("*.parquet")):
+        lines = (tmp_path / "lines" / parquet.relative_to(forms)).with_suffix(".jsonl")
+        lines.parent.mkdir(parents=True, exist_ok=True)
+        both.execute(f"copy (from read_parquet('{parquet}')) to '{lines}' (format json)")
+    build_warehouse(tmp_path / "warehouse", "--source", tmp_path / "lines", "--verify", *BUILD)
+    both.execute(f"attach '{tmp_path}/warehouse/dialogues.duckdb' as lines (read_only)")
+    try:
+        for table in core_tables(form_folder):
+            if table != "dim_source_files":
+                parquet_rows, line_rows = (rows_of(both, database, table, set()) for database in ("form", "lines"))
+                assert line_rows == parquet_rows, table
+    finally:
+        both.execute("detach lines")
+
+
+def test_form_is_verified_and_restored_as_the_form(form_folder: Path, forms: Path, tmp_path: Path) -> None:
+    completed = run_command("verify", "--warehouse", form_folder, "--json")
+    assert completed.returncode == 0, completed.stderr
+    verified = json.loads(completed.stdout)
+    assert len(verified) == 8
+    assert all(file["is_equal"] for file in verified)
+    assert sum(file["records"] for file in verified) == 159
+    for corpus_id in ROOMS:
+        completed = run_command("restore", "--corpus", corpus_id, "--to", tmp_path, "--warehouse", form_folder)
+        assert completed.returncode == 0, completed.stderr
+    restored = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet"))
+    assert restored == sorted(path.relative_to(forms) for path in forms.rglob("*.parquet"))
+    for path in restored:
+        corpus_id = "mutualfriends" if path.parts[0] == "mutual_friends" else "sgd"
+        table, _ = registry.load_form(corpus_id, "huggingface").place(path.as_posix())
+        assert pq.read_schema(tmp_path / path).equals(table.columns)
+        both = [
+            [(json.loads(record), refused) for record, _, refused in undo_rows(table, path.name, file.read_bytes())]
+            for file in (tmp_path / path, forms / path)
+        ]
+        assert both[0] == both[1], path
+
+
+@pytest.mark.parametrize("corpus_id", ROOMS)
+def test_every_real_row_comes_back_from_its_record(forms: Path, corpus_id: str) -> None:
+    form = registry.load_form(corpus_id, "huggingface")
+    count = 0
+    for table, stem in form.stems():
+        path = forms / f"{stem}.parquet"
+        if not path.exists():
+            continue
+        for record, row, refused in undo_rows(table, path.name, path.read_bytes()):
+            assert refused is None
+            assert table.redo(json.loads(record)) == row
+            count += 1
+    assert count == {"mutualfriends": 10, "sgd": 85 + 26 + 17 + 21}[corpus_id]
+
+
+def test_manifest_of_the_build_names_the_form(form_folder: Path) -> None:
+    build_id = json.loads((form_folder / "published.json").read_text(encoding="utf-8"))["build_id"]
+    manifest = form_folder / "builds" / f"{build_id}.json"
+    assert json.loads(manifest.read_text(encoding="utf-8"))["form"] == "huggingface"
+
+
+def test_corpora_without_the_form_are_skipped_with_a_notice(built: tuple[Path, str]) -> None:
+    for corpus_id in set(registry.corpus_ids()) - set(ROOMS):
+        assert f"{corpus_id}: not offered in the form huggingface, skipped" in built[1]
+    assert "1 of 3 files are not there" in built[1]
+
+
+def test_other_columns_are_refused_in_one_line(forms: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / DIALOGUES).parent.mkdir(parents=True)
+    pq.write_table(pq.read_table(forms / DIALOGUES).drop_columns(["agents"]), source / DIALOGUES)
+    completed = run_command("build", "--warehouse", tmp_path / "warehouse", "--source", source, *BUILD)
+    assert completed.returncode == 2
+    assert completed.stderr.splitlines()[-1] == f"error: mutualfriends/{DIALOGUES}: column agents is missing"
+
+
+def test_rows_that_cannot_be_undone_are_set_aside_and_the_others_land(forms: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(forms, source)
+    ragged, numbered = source / DIALOGUES, source / "schema_guided_dstc8/dialogues/train.parquet"
+    rows = pq.read_table(ragged).to_pylist()
+    rows[1]["events"]["times"].pop()
+    rows[2]["events"]["actions"][0] = "join"
+    pq.write_table(pa.Table.from_pylist(rows, schema=pq.read_schema(ragged)), ragged)
+    dialogues = pq.read_table(numbered).to_pylist()
+    dialogues[3]["turns"]["frames"][0]["actions"][0]["act"][0] = 99
+    pq.write_table(pa.Table.from_pylist(dialogues, schema=pq.read_schema(numbered)), numbered)
+    warehouse = build_warehouse(tmp_path / "warehouse", "--source", source, "--verify", *BUILD)
+    with duckdb.connect(str(warehouse / "dialogues.duckdb"), read_only=True) as con:
+        assert con.execute("select distinct is_equal from quality.restorations").fetchall() == [(True,)]
+        found = con.execute(
+            "select source_file_id, record_index, record_pointer, error, value from core.source_quarantine order by 1, 2"
+        ).fetchall()
+        counts = con.execute("select corpus_id, count(*) from core.dim_dialogues group by all order by all").fetchall()
+        violations = con.execute("select count(*) from quality.violations where rule_id = 'refused_record'").fetchall()
+        accounted = con.execute(
+            "select published, quarantined, core from quality.row_accounting where entity = 'dialogues' "
+            f"and corpus_id in {ROOMS} order by corpus_id"
+        ).fetchall()
+    assert counts == [("mutualfriends", 8), ("sgd", 84)]
+    assert (violations, accounted) == ([(3,)], [(8, 2, 8), (84, 1, 84)])
+    lists = "actions {0}, start_times {0}, data_messages {0}, agents {0}, times {1}, select_attributes {0}, select_values {0}"
+    count = len(rows[1]["events"]["actions"])
+    assert [row[:4] for row in found] == [
+        (
+            f"mutualfriends/{DIALOGUES}",
+            1,
+            "/1",
+            f"lists of different length at /events: {lists.format(count, count - 1)} - at `$[1]`",
+        ),
+        (
+            f"mutualfriends/{DIALOGUES}",
+            2,
+            "/2",
+            "action 'join' at /events/actions/0, of which the form has no data - at `$[2]`",
+        ),
+        (
+            "sgd/schema_guided_dstc8/dialogues/train.parquet",
+            3,
+            "/3",
+            "class id 99 at /turns/frames/0/actions/0/act/0, there are 18 classes - at `$[3]`",
+        ),
+    ]
+    assert [json.loads(row[4]) for row in found] == [rows[1], rows[2], dialogues[3]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--form", "huggingface"), "--form huggingface reads a --source with mutual_friends/plain_text/"),
+        (("--form", "huggingface", "--corpora", "bbai", "--source", "{source}"), "huggingface: no form of bbai"),
+        (("--form", "huggingface", "--source", "{source}"), "no data file of the form huggingface"),
+        (("--form", "convlab", "--source", "{source}"), "'convlab' is not 'huggingface'"),
+    ],
+)
+def test_what_cannot_be_built_in_the_form_is_refused(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    given = [argument.format(source=tmp_path) for argument in arguments]
+    completed = run_command("build", "--warehouse", tmp_path / "warehouse", *given)
+    assert completed.returncode == 2
+    assert message in completed.stderr
+
+
+def test_a_setting_that_is_no_form_is_refused(tmp_path: Path) -> None:
+    completed = run_command("build", "--warehouse", tmp_path / "warehouse", DIALOGUE_FORM="csv")
+    assert completed.returncode == 2
+    assert completed.stderr == "error: DIALOGUE_FORM: 'csv' is none of release, huggingface\n"

@@ -1,0 +1,453 @@
+"""The way back, on whole warehouses: what stands at each key's pointer is what its row says."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipelines import tracing
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
+from tests.conftest import run_command
+
+KEYS_A_TABLE = 300
+"""Keys that are followed of each table and corpus."""
+Row = dict[str, Any]
+
+
+def last_token(pointer: str) -> str:
+    return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+
+
+def name_of_label(value: Any) -> str | None:
+    return value.get("name")
+
+
+AGREES: dict[tuple[str, str], Callable[[Row, Any], bool]] = {
+    ("dim_dialogues", "abcd"): lambda row, value: str(value["convo_id"]) == row["dialogue_id"],
+    ("dim_dialogues", "bbai"): lambda row, value: last_token(row["json_pointer"]) == row["dialogue_id"],
+    ("dim_dialogues", "mutualfriends"): lambda row, value: value["uuid"] == row["dialogue_id"],
+    ("dim_dialogues", "sgd"): lambda row, value: value["dialogue_id"] == row["dialogue_id"],
+    ("dim_dialogues", "taskmaster1"): lambda row, value: value["conversation_id"] == row["dialogue_id"],
+    ("fct_turns", "abcd"): lambda row, value: (
+        (value["text"], value["turn_count"], value["targets"][0], row["other"][1])
+        == (row["delexicalized_utterance"], row["source_turn_number"], row["intent"], row["utterance"])
+    ),
+    ("fct_turns", "bbai"): lambda row, value: (
+        last_token(row["json_pointer"]) == row["utterance"] and value["intent"] == row["intent"]
+    ),
+    ("fct_turns", "mutualfriends"): lambda row, value: (
+        value["time"] == row["source_time"]
+        and value["action"] == row["source_event_type"]
+        and (value["data"] if isinstance(value["data"], str) else None) == row["utterance"]
+    ),
+    ("fct_turns", "sgd"): lambda row, value: value["utterance"] == row["utterance"],
+    ("fct_turns", "taskmaster1"): lambda row, value: (
+        (value["text"], value["index"]) == (row["utterance"], row["source_turn_number"])
+    ),
+    ("fct_frames", "sgd"): lambda row, value: (
+        value["service"] == row["service"] and value.get("state", {}).get("active_intent") == row["active_intent"]
+    ),
+    ("fct_actions", "abcd"): lambda row, value: value == row["act"],
+    ("fct_actions", "mutualfriends"): lambda row, value: isinstance(value, dict),
+    ("fct_actions", "sgd"): lambda row, value: (
+        (value["act"], value["slot"] or None, value["values"], value["canonical_values"])
+        == (row["act"], row["slot_name"], row["action_values"], row["canonical_values"])
+    ),
+    ("fct_slots", "abcd"): lambda row, value: value == row["value"],
+    ("fct_slots", "mutualfriends"): lambda row, value: (
+        value == row["value"] and last_token(row["json_pointer"]) == row["slot_name"]
+    ),
+    ("fct_slots", "taskmaster1"): lambda row, value: (
+        name_of_label(value) == row["source_label"]
+        if row["annotation_index"] is not None
+        else (value["text"], value["annotations"]) == (row["value"], [])
+    ),
+    ("fct_votes", "bbai"): lambda row, value: (
+        value == row["votes"] and last_token(row["json_pointer"]) == row["voted_for"]
+    ),
+    ("fct_responses", "bbai"): lambda row, value: (
+        value == row["response"] and last_token(row["json_pointer"]) == row["agent_id"]
+    ),
+    ("fct_classifier_examples", "bbai"): lambda row, value: value == [row["utterance"], row["labels"]],
+    ("fct_service_calls", "sgd"): lambda row, value: value["method"] == row["method"],
+    ("fct_service_results", "sgd"): lambda row, value: value == row["entity"],
+    ("fct_candidates", "abcd"): lambda row, value: value == row["candidate_ids"],
+    ("fct_knowledge_items", "mutualfriends"): lambda row, value: (
+        value == row["value"] and last_token(row["json_pointer"]) == row["attribute"]
+    ),
+    ("dim_services", "sgd"): lambda row, value: (
+        (value["service_name"], value["description"]) == (row["service"], row["description"])
+    ),
+    ("dim_services", "taskmaster1"): lambda row, value: (
+        (value["id"], value["vertical"]) == (row["service"], row["vertical"])
+    ),
+    ("dim_intents", "sgd"): lambda row, value: (
+        (value["name"], value["description"]) == (row["intent"], row["description"])
+    ),
+    ("dim_intents", "abcd"): lambda row, value: value == row["intent"],
+    ("dim_slots", "sgd"): lambda row, value: (
+        (value["name"], value["possible_values"]) == (row["slot"], row["possible_values"])
+    ),
+    ("dim_slots", "taskmaster1"): lambda row, value: value == row["slot"],
+    ("dim_slots", "abcd"): lambda row, value: (
+        value == (row["possible_values"] if row["is_categorical"] else row["slot"])
+    ),
+    ("dim_guidelines", "abcd"): lambda row, value: (
+        value["instructions"] == row["instructions"] if row["subflow_title"] is not None else value == {}
+    ),
+    ("dim_split_members", "taskmaster1"): lambda row, value: value == row["dialogue_id"],
+}
+"""What must hold of a row and the JSON at its pointer, by table and corpus."""
+
+
+def agrees_with_slot(row: Row, value: Any) -> bool:
+    match row["annotation_type"]:
+        case "span":
+            return (value["slot"], value["start"], value["exclusive_end"]) == (
+                row["slot_name"],
+                row["start_char"],
+                row["end_char"],
+            )
+        case "state":
+            return value == ([] if row["value_index"] is None else row["value"])
+        case "action_value":
+            return value == row["value"] and row["other"] == row["canonical_value"]
+        case "call_parameter":
+            return value == row["value"] and last_token(row["json_pointer"]) == row["slot_name"]
+    return False
+
+
+AGREES["fct_slots", "sgd"] = agrees_with_slot
+WITHOUT_PLACE = {("dim_intents", "bbai")}
+
+
+@dataclass(frozen=True)
+class Built:
+    """A warehouse and the releases that it was built from."""
+
+    folder: Path
+    source: Path
+    con: duckdb.DuckDBPyConnection
+    is_sample: bool = False
+
+    @property
+    def database(self) -> Path:
+        """The published build's own file."""
+        database = WarehousePaths(self.folder).published_database()
+        assert database is not None
+        return database
+
+    def rows(self, query: str) -> list[Row]:
+        found = self.con.execute(query)
+        names = [column[0] for column in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def trace(self, key: str, **settings: Any) -> tracing.Trace:
+        return tracing.trace(WarehousePaths(self.folder), Settings(warehouse=self.folder, **settings), key)
+
+
+@pytest.fixture(scope="module", params=["sample", "awkward", "real"])
+def built(request: pytest.FixtureRequest) -> Iterator[Built]:
+    folder = request.getfixturevalue(f"{request.param}_folder")
+    source = folder / "sample"
+    if request.param != "sample":
+        source = request.getfixturevalue("awkward_releases" if request.param == "awkward" else "real_corpora")
+    with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
+        yield Built(folder, source, con, request.param == "sample")
+
+
+@pytest.fixture
+def sample(sample_folder: Path) -> Iterator[Built]:
+    with duckdb.connect(str(sample_folder / "dialogues.duckdb"), read_only=True) as con:
+        yield Built(sample_folder, sample_folder / "sample", con)
+
+
+@pytest.fixture
+def awkward(awkward_folder: Path, awkward_releases: Path) -> Iterator[Built]:
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        yield Built(awkward_folder, awkward_releases, con)
+
+
+@pytest.fixture
+def copied(sample: Built, tmp_path: Path) -> Iterator[Built]:
+    """A copy of the sample's warehouse with its source beside it, to be damaged."""
+    folder, source = tmp_path / "warehouse", tmp_path / "source"
+    shutil.copytree(sample.folder, folder, ignore=shutil.ignore_patterns(".*", "raw", "sample"))
+    shutil.copytree(sample.source, source)
+    with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
+        yield Built(folder, source, con)
+
+
+@functools.cache
+def document(source: Path, source_file_id: str) -> Any:
+    data = (source / source_file_id).read_bytes()
+    if source_file_id.endswith(".gz"):
+        data = gzip.decompress(data)
+    return data.decode().split(",\n") if source_file_id.endswith(".csv") else json.loads(data)
+
+
+def disagreements(built: Built, table: str, corpus: str) -> list[tuple[str, str]]:
+    """Keys whose pointer leads to something else than their row says, and their pointers."""
+    rows = built.rows(
+        f"""
+        select facts.*, core.json_pointer(facts.traced) as scalar_pointer, place.source_file_id as place_file,
+            place.record_pointer as place_record, place.json_pointer, place.other_json_pointer
+        from (
+            select *, {tracing.KEYED_TABLES[table]} as traced from core.{table} where corpus_id = '{corpus}'
+            order by hash(traced) limit {KEYS_A_TABLE}
+        ) as facts
+        left join lateral (from core.source_of(facts.traced)) as place on true
+        """
+    )
+    if built.is_sample:
+        assert rows
+    broken = []
+    for row in rows:
+        whole = document(built.source, row["place_file"])
+        row["other"] = at(whole, row["other_json_pointer"])
+        agrees = (
+            row["json_pointer"] == row["scalar_pointer"]
+            and row["json_pointer"].startswith(row["place_record"])
+            and AGREES[table, corpus](row, tracing.resolve(whole, row["json_pointer"]))
+        )
+        if not agrees:
+            broken.append((row["traced"], row["json_pointer"]))
+    return broken
+
+
+def at(whole: Any, pointer: str | None) -> Any:
+    try:
+        return None if pointer is None else tracing.resolve(whole, pointer)
+    except LookupError:
+        return None
+
+
+@pytest.mark.parametrize(("table", "corpus"), sorted(AGREES))
+def test_what_stands_at_the_pointer_is_what_the_row_says(built: Built, table: str, corpus: str) -> None:
+    assert disagreements(built, table, corpus) == []
+
+
+def test_wrong_declaration_misleads_macro_and_command_alike_and_is_found(copied: Built) -> None:
+    with duckdb.connect(str(copied.database)) as con:
+        con.execute(
+            "update core.dim_pointer_forms set pointer_form = replace(pointer_form, '/targets/2', '/targets/1')"
+        )
+    with duckdb.connect(str(copied.database), read_only=True) as con:
+        misled = Built(copied.folder, copied.source, con, is_sample=True)
+        found = disagreements(misled, "fct_actions", "abcd")
+        assert found
+        assert misled.trace(found[0][0], source=copied.source).pointer == found[0][1]
+        assert found[0][1].endswith("/targets/1")
+
+
+def test_every_table_and_corpus_with_keys_is_checked(sample: Built) -> None:
+    found = set()
+    for table in tracing.KEYED_TABLES:
+        found |= {(table, row["corpus_id"]) for row in sample.rows(f"select distinct corpus_id from core.{table}")}
+    assert found == set(AGREES) | WITHOUT_PLACE
+
+
+def test_every_key_has_one_place_of_its_own(built: Built) -> None:
+    for table, key in tracing.KEYED_TABLES.items():
+        placed = f"""
+            select facts.traced, facts.corpus_id, place.source_file_id, place.json_pointer
+            from (select corpus_id, {key} as traced from core.{table}) as facts
+            left join lateral (from core.source_of(facts.traced)) as place on true
+        """
+        unplaced = built.rows(f"select distinct corpus_id from ({placed}) where json_pointer is null")
+        assert {(table, row["corpus_id"]) for row in unplaced} <= WITHOUT_PLACE
+        shared = f"select traced from ({placed}) where json_pointer is not null"
+        assert built.rows(f"{shared} qualify count(*) over (partition by traced) > 1 limit 3") == []
+        assert (
+            built.rows(f"{shared} qualify count(*) over (partition by source_file_id, json_pointer) > 1 limit 3") == []
+        )
+
+
+def test_macros_work_in_a_copy_of_the_file_that_is_alone(sample_warehouse: Path, tmp_path: Path) -> None:
+    copy = shutil.copy(sample_warehouse, tmp_path / "elsewhere.duckdb")
+    with duckdb.connect(str(copy), read_only=True) as con:
+        (key, pointer) = con.execute(
+            "select action_key, core.json_pointer(action_key) from core.fct_actions where corpus_id = 'abcd' limit 1"
+        ).fetchall()[0]
+        assert pointer.endswith("/targets/2")
+        assert con.execute("select json_pointer from core.source_of(?)", [key]).fetchall() == [(pointer,)]
+        comments = con.execute(
+            "select function_name from duckdb_functions() where schema_name = 'core' and comment is not null order by 1"
+        ).fetchall()
+        assert comments == [("json_pointer",), ("source_of",)]
+
+
+def test_macro_keeps_a_callers_columns_apart_from_its_own(sample: Built) -> None:
+    for column in ("dialogue_key", "record_pointer", "source_file_id", "key_form"):
+        rows = sample.rows(
+            f"""
+            select core.json_pointer({column}) as pointer, wanted
+            from (select dialogue_key as {column}, record_pointer as wanted from core.dim_dialogues)
+            """
+        )
+        assert rows
+        assert all(row["pointer"] == row["wanted"] for row in rows), column
+
+
+def test_sql_command_can_call_the_macro(sample: Built) -> None:
+    key = sample.rows("select min(vote_key) as found from core.fct_votes")[0]["found"]
+    query = f"select core.json_pointer('{key}') as pointer"
+    shown = run_command("sql", query, "--json", "--warehouse", sample.folder)
+    assert json.loads(shown.stdout) == [{"pointer": sample.trace(key).pointer}]
+
+
+@pytest.mark.parametrize(
+    ("key", "pointer", "value"),
+    [
+        ("sgd/train/1_00000~3", "/0", None),
+        ("sgd/train/1_00000~2", "/1", None),
+        ("sgd/train/a%2Fb%25c", "/2", None),
+        ("sgd/train/1_00000/0/frame/0/state/open%2Flate/-", "/0/turns/0/frames/0/state/slot_values/open~1late", []),
+        ("mutualfriends/train/C_1/2/selection/Hobby%2FSport", "/0/events/2/data/Hobby~1Sport", None),
+        ("bbai/test/00000/response/covid", None, None),
+        (
+            "taskmaster1/self/dlg-00000000-0000-4000-8000-000000000001/0/span/0/-",
+            "/0/utterances/0/segments/0",
+            None,
+        ),
+    ],
+)
+def test_awkward_keys_lead_to_their_place(awkward: Built, key: str, pointer: str | None, value: Any) -> None:
+    found = awkward.trace(key)
+    if pointer is not None:
+        assert found.pointer == pointer
+    assert found.value_json is not None
+    assert found.missing is found.changed is None
+    if value is not None:
+        assert json.loads(found.value_json) == value
+
+
+def test_question_in_a_pointer_is_escaped(awkward: Built) -> None:
+    pointers = [awkward.trace(f"bbai/test/0000{n}/vote/none").pointer for n in (0, 1)]
+    assert sorted(pointers) == ["/How’s the weather~1today?/human_vote/none", "/Tell me a joke ~0 50%/human_vote/none"]
+
+
+def test_trace_of_an_action_says_all_there_is(sample: Built) -> None:
+    row = sample.rows("select * from core.fct_actions where corpus_id = 'sgd' order by action_key limit 1")[0]
+    found = sample.trace(row["action_key"])
+    assert (found.table, found.row) == ("core.fct_actions", row)
+    assert found.file == sample.source / found.source_file_id
+    assert found.pointer.startswith(f"{found.record_pointer}/turns/{row['turn_index']}/")
+    assert json.loads(found.value_json or "")["act"] == row["act"]
+
+
+def test_turn_that_stands_twice_shows_both(sample: Built) -> None:
+    row = sample.rows("select * from core.fct_turns where corpus_id = 'abcd' limit 1")[0]
+    found = sample.trace(row["turn_key"])
+    assert json.loads(found.value_json or "")["text"] == row["delexicalized_utterance"]
+    assert json.loads(found.other_value_json or "")[1] == row["utterance"]
+
+
+def test_command_prints_place_and_json(sample: Built) -> None:
+    key = sample.rows("select min(turn_key) as found from core.fct_turns where corpus_id = 'sgd'")[0]["found"]
+    shown = run_command("trace", key, "--warehouse", sample.folder)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "table    core.fct_turns\n" in shown.stdout
+    place, _, text = shown.stdout.partition("\n\n")
+    pointer = sample.trace(key).pointer
+    assert place.endswith(f"pointer  {pointer}")
+    assert json.loads(text.partition("\n")[2])["utterance"]
+    whole = json.loads(run_command("trace", key, "--json", "--warehouse", sample.folder).stdout)
+    assert whole["json_pointer"] == pointer
+    assert whole["row"]["utterance"] == whole["value"]["utterance"]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (
+            "sgd/train/1_00000/14",
+            "no row has the key 'sgd/train/1_00000/14'; core.dim_dialogues has 'sgd/train/1_00000', with 4 turns, 0 to 3",
+        ),
+        (
+            "sgd/train/1_00000/1/frame/0/result/2",
+            "no row has the key 'sgd/train/1_00000/1/frame/0/result/2'; core.fct_frames has "
+            "'sgd/train/1_00000/1/frame/0', and below it result/0, result/1, ",
+        ),
+        (
+            "sgd/train/1_00000~4",
+            "no row has the key 'sgd/train/1_00000~4'; the dialogue most like it is 'sgd/train/1_00000",
+        ),
+        ("sgd/train/1_00000/", "no row has the key 'sgd/train/1_00000/'; core.dim_dialogues has 'sgd/train/1_00000'"),
+        ("' or 1=1 --", "no row has the key '' or 1=1 --'; the dialogue most like it is "),
+        ("", "no row has the key ''; the dialogue most like it is "),
+    ],
+)
+def test_unknown_key_is_told_how_far_it_leads(awkward: Built, key: str, message: str) -> None:
+    with pytest.raises(tracing.TraceError) as refused:
+        awkward.trace(key)
+    assert str(refused.value).startswith(message)
+
+
+def test_unknown_key_is_one_line_and_bad_input(sample: Built) -> None:
+    refused = run_command("trace", "nowhere/at/all", "--warehouse", sample.folder)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert len(refused.stderr.splitlines()) == 1
+
+
+def test_key_without_a_place_is_said_to_have_none(sample: Built) -> None:
+    key = sample.rows("select min(intent_key) as found from core.dim_intents where corpus_id = 'bbai'")[0]["found"]
+    with pytest.raises(tracing.TraceError, match="no single place of the release"):
+        sample.trace(key)
+
+
+def test_changed_file_is_told_and_its_json_not_shown(copied: Built) -> None:
+    row = copied.rows("select dialogue_key, source_file_id from core.dim_dialogues where corpus_id = 'sgd' limit 1")[0]
+    with (copied.source / row["source_file_id"]).open("a") as file:
+        file.write("\n")
+    found = copied.trace(row["dialogue_key"], source=copied.source)
+    assert found.value_json is None
+    assert "has changed since it was read" in (found.changed or "")
+    shown = run_command("trace", row["dialogue_key"], "--source", copied.source, "--warehouse", copied.folder)
+    assert shown.returncode == 1
+    assert f"pointer  {found.pointer}" in shown.stdout
+    assert len(shown.stderr.splitlines()) == 1
+
+
+def test_missing_file_leaves_the_place(copied: Built) -> None:
+    row = copied.rows("select dialogue_key, record_pointer from core.dim_dialogues where corpus_id = 'sgd' limit 1")[0]
+    shown = run_command("trace", row["dialogue_key"], "--warehouse", copied.folder)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert f"pointer  {row['record_pointer']}\n" in shown.stdout
+    assert "source   not there, so its JSON cannot be shown: " in shown.stdout
+    assert copied.trace(row["dialogue_key"], source=copied.source).missing is None
+
+
+def test_build_without_a_manifest_asks_for_the_source(copied: Built) -> None:
+    for manifest in (copied.folder / "builds").glob("*.json"):
+        manifest.unlink()
+    key = copied.rows("select min(turn_key) as found from core.fct_turns")[0]["found"]
+    found = copied.trace(key)
+    assert (found.file, found.value_json) == (None, None)
+    assert "does not say where its source is: give --source" in (found.missing or "")
+    assert copied.trace(key, source=copied.source).value_json is not None
+
+
+def test_another_form_than_the_releases_is_refused_by_name(copied: Built) -> None:
+    row = copied.rows("select dialogue_key, source_file_id from core.dim_dialogues where corpus_id = 'sgd' limit 1")[0]
+    with duckdb.connect(str(copied.database)) as con:
+        con.execute("update core.dim_source_files set release_form = 'huggingface'")
+    with pytest.raises(tracing.TraceError, match="built from its huggingface form"):
+        copied.trace(row["dialogue_key"])
+
+
+def test_line_of_a_split_file_is_its_value(sample: Built) -> None:
+    row = sample.rows("select * from core.dim_split_members limit 1")[0]
+    found = sample.trace(f"{row['source_file_id']}/{row['record_index']}")
+    assert json.loads(found.value_json or "") == row["dialogue_id"]
+    assert found.pointer == f"/{row['record_index']}"
