@@ -75,3 +75,8 @@ union all
 {{ account('abcd', 'guideline_steps',
            'cardinality(flatten(' ~ list_map('map_values(subflows)', 'guideline', 'guideline.actions') ~ '))', guidelines,
            ref('stg_abcd__guideline_steps'), ref('int_abcd__guideline_steps')) }}
+union all
+{{ account('abcd', 'dialogue_services', '1', conversations, ref('stg_abcd__conversations'),
+           ref('int_abcd__dialogue_services')) }}
+union all
+{{ account('abcd', 'scenarios', '1', conversations, ref('stg_abcd__conversations'), ref('int_abcd__scenarios')) }}

@@ -19,3 +19,6 @@ union all
 union all
 {{ account('bbai', 'agent_descriptions', '1', source('raw_bbai', 'bbai__descriptions'), ref('stg_bbai__descriptions'),
            ref('int_bbai__agents'), conformed_where='description is not null', record_entity='descriptions') }}
+union all
+{{ account('bbai', 'dialogue_services', '1', questions, ref('stg_bbai__questions'),
+           ref('int_bbai__dialogue_services')) }}

@@ -28,3 +28,9 @@ union all
 {{ account('mutualfriends', 'scenario_alphas', 'cardinality(scenario.alphas)', dialogues,
            ref('stg_mutualfriends__alphas'), ref('int_mutualfriends__scenario_attributes'),
            conformed_where='alpha is not null') }}
+union all
+{{ account('mutualfriends', 'dialogue_services', '1', dialogues, ref('stg_mutualfriends__dialogues'),
+           ref('int_mutualfriends__dialogue_services')) }}
+union all
+{{ account('mutualfriends', 'scenarios', '1', dialogues, ref('stg_mutualfriends__dialogues'),
+           ref('int_mutualfriends__scenarios')) }}

@@ -26,3 +26,6 @@ union all
 {{ account('taskmaster1', 'split_members', '1', source('raw_taskmaster1', 'taskmaster1__split_members'),
            ref('stg_taskmaster1__split_members'), ref('int_taskmaster1__split_members'),
            record_entity='split_members') }}
+union all
+{{ account('taskmaster1', 'dialogue_services', '1', dialogs, ref('stg_taskmaster1__dialogs'),
+           ref('int_taskmaster1__dialogue_services')) }}

@@ -29,6 +29,7 @@
     'vocabulary': ['dim_vocabulary', 'true'],
     'candidates': ['fct_candidates', 'true'],
     'candidate_utterances': ['dim_candidate_utterances', 'true'],
+    'scenarios': ['dim_scenarios', 'true'],
     'scenario_values': ['dim_scenario_values', 'true'],
     'scenario_attributes': ['dim_scenario_attributes', 'attribute is not null'],
     'scenario_alphas': ['dim_scenario_attributes', 'alpha is not null'],
