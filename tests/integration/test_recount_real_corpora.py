@@ -62,8 +62,8 @@ OWN_KEYS = {
     "fct_candidates": "candidates_key",
     "fct_knowledge_items": "knowledge_key",
 }
-BORROWED_KEYS = {"scenario_key"}
-"""Keys that are a dialogue's key by contract, under another name."""
+BORROWED_KEYS = {"scenario_key", "traced_key"}
+"""Keys of other tables under another name: a scenario is its dialogue, a traced key is any key."""
 
 
 @pytest.fixture(scope="module")
