@@ -14,7 +14,7 @@ import heapq
 import itertools
 import json
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -78,12 +78,10 @@ def restore_queries(corpus: Corpus) -> dict[str, str]:
     return queries
 
 
-def restore_to(folder: Path, files: Iterable[RestoredFile], report: Callable[[str], None] | None = None) -> list[Path]:
+def restore_to(folder: Path, files: Iterable[RestoredFile]) -> list[Path]:
     """Write files below `folder/<path>`, each all or nothing; the paths written, in order."""
     written = []
     for restored in files:
-        if report:
-            report(restored.file.path)
         target = folder / restored.file.path
         if not target.resolve().is_relative_to(folder.resolve()):
             raise InputError(f"{restored.file.source_file_id}: the path leads out of {folder}")

@@ -27,6 +27,7 @@ from pipelines.corpus import Container
 from pipelines.errors import CheckError, InputError
 from pipelines.paths import WarehousePaths
 from pipelines.printing import make_console
+from pipelines.publishing import EMBEDDED_SAMPLE
 from pipelines.querying import Connection
 from pipelines.settings import FORMS, Settings
 
@@ -50,8 +51,6 @@ KEYED_TABLES = {
     "dim_split_members": "source_file_id || '/' || record_index",
 }
 """The tables of core that have a key of their own, and its column; the key of a line is its file and its number."""
-EMBEDDED_SAMPLE = "embedded sample"
-"""The source of a build that was given none."""
 DISPLAYED_LINES = 60
 """Lines of JSON that a terminal shows."""
 NAMED_KEYS = 3
