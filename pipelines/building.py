@@ -7,8 +7,7 @@ process imports Great Expectations while landing and models run.
 from __future__ import annotations
 
 import os
-import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,6 @@ from pipelines.publishing import BuildError
 from pipelines.reporting import VERDICTS, Reporter
 from pipelines.settings import FORMS, Settings, silence_telemetry
 from pipelines.status import places
-
-DAGSTER_YAML = "telemetry:\n  enabled: false\n"
 
 
 @dataclass(frozen=True)
@@ -43,10 +40,12 @@ class Summary:
     notices: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     """Where the real releases come from and where to put them; empty when real data was built."""
+    is_unchanged: bool = False
+    """Nothing was built, because the published build was made from the same files and the same code."""
 
 
 def build(settings: Settings, reporter: Reporter) -> Summary:
-    """Build the warehouse of the settings' source and publish it.
+    """Build the warehouse of the settings' source and publish it, unless what is published is just that.
 
     Raises InputError for what the user gave (no release there, a file that is refused), BuildError for a check that
     failed or a build that could not be made. In both cases what was published before stays as it is.
@@ -54,11 +53,14 @@ def build(settings: Settings, reporter: Reporter) -> Summary:
     silence_telemetry()
     paths = WarehousePaths(settings.warehouse)
     _check_input(settings, paths)
-    with publishing.exclusive(paths), AuditProcess() as audit:
-        try:
-            _run_graph(settings, paths, reporter, audit)
-        except AuditError as error:
-            raise BuildError(str(error)) from error
+    with publishing.exclusive(paths):
+        if not settings.force and publishing.unchanged(settings):
+            return replace(_summarize(settings, paths, reporter), is_unchanged=True)
+        with AuditProcess() as audit, releases.Lander(paths.raw, settings) as lander:
+            try:
+                _run_graph(settings, paths, reporter, audit, lander)
+            except AuditError as error:
+                raise BuildError(str(error)) from error
     return _summarize(settings, paths, reporter)
 
 
@@ -99,34 +101,30 @@ def _check_form(settings: Settings, corpora: tuple[Corpus, ...]) -> None:
         )
 
 
-def _run_graph(settings: Settings, paths: WarehousePaths, reporter: Reporter, audit: AuditProcess) -> None:
+def _run_graph(
+    settings: Settings, paths: WarehousePaths, reporter: Reporter, audit: AuditProcess, lander: releases.Lander
+) -> None:
     """Run the job `build` with our own resources; what a step raises comes through."""
     with reporter.stage("load", "framework") as stage:
         paths.dagster_home.mkdir(exist_ok=True)
-        (paths.dagster_home / "dagster.yaml").write_text(DAGSTER_YAML, encoding="utf-8")
         os.environ["DAGSTER_HOME"] = str(paths.dagster_home)
         audit.start()
+        if settings.source is not None:
+            lander.start(releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only))
         import dagster as dg
-        import sqlalchemy.event
 
+        from pipelines import event_log
         from pipelines.definitions import assemble
         from pipelines.jobs import BUILD
 
+        yaml = event_log.instance_settings(paths.dagster_home)
+        (paths.dagster_home / "dagster.yaml").write_text(yaml, encoding="utf-8")
         job = assemble(settings).resolve_job_def(BUILD)
         stage.detail = "Dagster and dbt"
-    sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", _sync_at_checkpoints)
-    resources = {"settings": settings, "audit": audit, "reporter": reporter, "paths": paths}
+    resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with dg.DagsterInstance.get() as instance:
         job.execute_in_process(run_config=quiet, instance=instance, resources=resources)
-
-
-def _sync_at_checkpoints(connection: sqlite3.Connection, _record: object) -> None:
-    """Let SQLite wait for the disk at checkpoints only, which its write-ahead log makes safe.
-
-    Dagster commits each of its 500 events; waiting for each took two to three seconds of a build.
-    """
-    connection.execute("pragma synchronous = normal")
 
 
 def _summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> Summary:

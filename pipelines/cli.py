@@ -60,6 +60,7 @@ def cli() -> None:
 @form_option
 @click.option("--strict", is_flag=True, default=None, help="Refuse what the schemas do not know; block on warnings.")
 @click.option("--verify", is_flag=True, default=None, help="Rebuild every file from core and compare first.")
+@click.option("--force", is_flag=True, default=None, help="Build although nothing changed; land every file again.")
 @click.option("--quiet", is_flag=True, help="No progress; errors only.")
 @corpora_option
 @warehouse_option

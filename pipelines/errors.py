@@ -12,3 +12,8 @@ class InputError(ValueError):
 
 class CheckError(RuntimeError):
     """A check failed, or something could not be done; exit status 1. One line a failure."""
+
+
+def first_line(error: Exception) -> str:
+    """What a library's error says, in one line."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -19,7 +19,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.errors import InputError
+from pipelines.errors import InputError, first_line
 
 SUFFIXES = (".parquet", ".jsonl")
 BATCH = 256
@@ -98,7 +98,7 @@ def _read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
         file = pq.ParquetFile(pa.BufferReader(data))
         found = file.schema_arrow
     except (pa.ArrowException, OSError) as error:
-        raise FormError(f"no Parquet, {_first_line(error)}") from error
+        raise FormError(f"no Parquet, {first_line(error)}") from error
     difference = _difference(pa.struct(list(found)), pa.struct(list(table.columns)), "")
     if difference:
         raise FormError(difference)
@@ -107,7 +107,7 @@ def _read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
         for batch in file.iter_batches(BATCH):
             yield from batch.to_pylist()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise FormError(f"broken Parquet, {_first_line(error)}") from error
+        raise FormError(f"broken Parquet, {first_line(error)}") from error
 
 
 def _difference(found: pa.DataType, expected: pa.DataType, place: str) -> str | None:
@@ -170,7 +170,7 @@ def _read_lines(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
         try:
             row = json.loads(line.decode("utf-8"), object_pairs_hook=_members, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise FormError(f"line {number}: not JSON, {_first_line(error)}") from error
+            raise FormError(f"line {number}: not JSON, {first_line(error)}") from error
         if row is None:
             raise FormError(f"line {number}: null is no row")
         try:
@@ -216,10 +216,6 @@ def _conform(value: Any, of: pa.DataType, place: str) -> Any:
     elif pa.types.is_floating(of) and is_number:
         return single_precision(float(value)) if of.bit_width == 32 else float(value)
     raise FormError(f"column {place or 'of the row'} has {json.dumps(value)[:40]}, which is no {_kind(of)}")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def write_rows(table: Table, name: str, rows: Iterator[dict[str, Any]], stream: IO[bytes]) -> None:

@@ -12,54 +12,27 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gzip
 import hashlib
-import io
 import json
 import os
-import re
 import tempfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import msgspec
 from msgspec import inspect
 
 from pipelines import corpus as corpus_module
-from pipelines import forms, rawtypes
+from pipelines import forms, rawtypes, records
 from pipelines.corpus import Container, Corpus, Entity
-from pipelines.errors import InputError
+from pipelines.errors import first_line
 from pipelines.forms import Form, Table
+from pipelines.records import LandingError, Record, RepeatedKeyError, pairs_without_repeats, pointer_token
 
-MEMBER_KEY = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
-OBJECT_END = re.compile(rb"\s*\}\s*\Z")
 GLOB_CHARACTERS = frozenset("*?[]{}")
-UNPACKED_LIMIT = 16 * 2**30
-"""Bytes that a gzipped file may unpack to; no release comes near, a malicious archive would."""
-
-
-class LandingError(InputError):
-    """A file cannot be landed; the message names corpus, file and position in one line."""
-
-
-class _RepeatedKeyError(ValueError):
-    """A JSON object has the same key twice."""
-
-
-class Record(NamedTuple):
-    """One published record, still as JSON text."""
-
-    index: int
-    key: str | None
-    pointer: str
-    text: bytes
-    row: dict[str, Any] | None = None
-    refused: str | None = None
-    """Of another form: the row that `text` was made from, and why none could be."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +69,7 @@ def land_file(
     target: Path,
     strict: bool = False,
     form: Form | None = None,
+    force: bool = False,
 ) -> Landed:
     """Land `source/path` below `target` and return its manifest row; a file landed before is not landed again.
 
@@ -105,14 +79,11 @@ def land_file(
     target: folder of the raw layer; the Parquet is `target/<corpus_id>/<entity>/<path>-<content>-<schema>.parquet`.
     strict: refuse extra keys and quarantined records instead of setting them aside.
     form: another form that the file has; it is undone record by record.
+    force: land it although it was landed before.
 
     Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
     """
-    where = f"{corpus.corpus_id}/{path}"
-    try:
-        data = (source / path).read_bytes()
-    except OSError as error:
-        raise LandingError(f"{where}: {error.strerror}") from error
+    data = _read(corpus, source, path)
     sha256 = sha256_of(data)
     git_blob_sha1 = _git_blob_sha1(data)
     verification = _verification(corpus, source, path, sha256, git_blob_sha1)
@@ -120,7 +91,7 @@ def land_file(
     table, part = form.place(path) if form else (None, entity.source_part(path))
     parquet = target / corpus.corpus_id / entity.name / f"{stem}.parquet"
     manifest = parquet.with_suffix(".json")
-    landed = _landed_before(manifest, parquet)
+    landed = None if force else _landed_before(manifest, parquet)
     if landed is None:
         landed = Landed(
             corpus_id=corpus.corpus_id,
@@ -145,6 +116,22 @@ def land_file(
     return replace(landed, verification=verification)
 
 
+def identify(corpus: Corpus, source: Path, path: str) -> tuple[str, str]:
+    """The SHA-256 of a file's bytes and its verification: what landing it would note. Raises LandingError."""
+    data = _read(corpus, source, path)
+    sha256 = sha256_of(data)
+    listed = corpus.listed(path)
+    git_blob_sha1 = "" if listed is None or listed.sha256 else _git_blob_sha1(data)
+    return sha256, _verification(corpus, source, path, sha256, git_blob_sha1)
+
+
+def _read(corpus: Corpus, source: Path, path: str) -> bytes:
+    try:
+        return (source / path).read_bytes()
+    except OSError as error:
+        raise LandingError(f"{corpus.corpus_id}/{path}: {error.strerror}") from error
+
+
 def _landed_before(manifest: Path, parquet: Path) -> Landed | None:
     """The manifest row of an earlier landing of the same bytes and schema, where its Parquet still stands."""
     with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
@@ -159,6 +146,14 @@ def refuse_what_is_unknown(landed: Landed) -> None:
         raise LandingError(f"{landed.source_file_id}: the schema does not know the key at {extra['json_pointer']}")
     for record in landed.quarantine:
         raise LandingError(f"{landed.source_file_id}: {record['error']}")
+
+
+def data_version(files: Iterable[Landed]) -> str:
+    """Identifies what was landed: the bytes of each file, what they were checked against, and the schema."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.parquet} {file.sha256} {file.verification}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
@@ -177,7 +172,8 @@ def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
 def schema_hash(corpus: Corpus, form: str | None = None) -> str:
     """Identifies what the Parquet of a corpus depends on besides the bytes: its schema, its form and this code."""
     digest = hashlib.sha256()
-    sources = [corpus.folder / "schema.py", Path(__file__), Path(rawtypes.__file__), Path(corpus_module.__file__)]
+    sources = [corpus.folder / "schema.py", Path(__file__), Path(records.__file__)]
+    sources += [Path(rawtypes.__file__), Path(corpus_module.__file__)]
     for source in [*sources, corpus.folder / f"{form}.py", Path(forms.__file__)] if form else sources:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:12]
@@ -219,9 +215,9 @@ def _verification(corpus: Corpus, source: Path, path: str, sha256: str, git_blob
 
 def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
     """Check every record, let DuckDB write the Parquet, and complete the manifest row."""
-    text = data if table else unpack(landed.source_file_id, data)
-    with tempfile.TemporaryDirectory(dir=parquet.parent) as folder:
-        split = Path(folder) / "records.ndjson"
+    text = data if table else records.unpack(landed.source_file_id, data)
+    split = parquet.with_name(f"records.{os.getpid()}.ndjson")
+    try:
         is_array = entity.container is Container.ARRAY and table is None
         is_direct = is_array and text is data and not GLOB_CHARACTERS & set(str(file))
         check = _Check(entity, landed, table)
@@ -239,7 +235,9 @@ def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path
             try:
                 _copy(entity, rawtypes.select_split(entity, split), landed, parquet)
             except duckdb.Error as error:
-                raise LandingError(f"{landed.source_file_id}: {_first_line(error)}") from error
+                raise LandingError(f"{landed.source_file_id}: {first_line(error)}") from error
+    finally:
+        split.unlink(missing_ok=True)
     return replace(
         landed, parts=check.parts, record_count=check.count, extras=check.extras, quarantine=check.quarantine
     )
@@ -265,9 +263,9 @@ class _Check:
     def run(self, text: bytes, split: Path | None) -> None:
         """Check every record; write those that pass, one a line, to `split` where one is given."""
         self.count, self.extras, self.quarantine = 0, [], []
-        self.parts, records = self._split(text)
+        self.parts, found = self._split(text)
         with split.open("wb") if split else contextlib.nullcontext() as lines:
-            for record in records:
+            for record in found:
                 self.count += 1
                 accepted = self._check(record)
                 if lines and accepted is not None:
@@ -277,7 +275,7 @@ class _Check:
     def _split(self, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
         where = self.landed.source_file_id
         if self.table is None:
-            return split_records(self.entity, where, text)
+            return records.split_records(self.entity, where, text)
         rows = enumerate(forms.undo_rows(self.table, where, text))
         return None, (Record(index, None, f"/{index}", *row) for index, row in rows)
 
@@ -288,7 +286,7 @@ class _Check:
         try:
             self.decoder.decode(record.text)
             if self.refuses_repeats:
-                json.loads(record.text, object_pairs_hook=_pairs_without_repeats)
+                json.loads(record.text, object_pairs_hook=pairs_without_repeats)
             return record.text
         except msgspec.DecodeError as error:
             value = json.loads(record.text)
@@ -303,7 +301,7 @@ class _Check:
                     self.extras += [{"json_pointer": pointer, "value": json.dumps(extra)} for pointer, extra in extras]
                     return cleaned
             self._set_aside(record, str(error))
-        except _RepeatedKeyError as error:
+        except RepeatedKeyError as error:
             self._set_aside(record, str(error))
         return None
 
@@ -345,138 +343,6 @@ def _take_extras(kind: inspect.Type, value: Any, pointer: str) -> Iterator[tuple
                 yield f"{pointer}/{pointer_token(key)}", value.pop(key)
             for key, item in value.items():
                 yield from _take_extras(known[key], item, f"{pointer}/{pointer_token(key)}")
-
-
-def unpack(where: str, data: bytes) -> bytes:
-    """The text of the file, unzipped; UTF-8 or refused."""
-    if where.endswith(".gz"):
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as archive:
-                data = archive.read(UNPACKED_LIMIT + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise LandingError(f"{where}: broken gzip, {_first_line(error)}") from error
-        if len(data) > UNPACKED_LIMIT:
-            raise LandingError(f"{where}: unpacks to more than {UNPACKED_LIMIT} bytes")
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise LandingError(f"{where}: not UTF-8 at byte {error.start}") from error
-    return data
-
-
-def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
-    """The parts of the file and its records as JSON text. Raises LandingError for a file that is no JSON."""
-    if entity.container is Container.LINES:
-        return None, _split_lines(where, text)
-    try:
-        whole = _decode_members(entity, where, text)
-    except msgspec.ValidationError as error:
-        raise LandingError(f"{where}: {error}") from error
-    except msgspec.DecodeError as error:
-        whole = _decode_leniently(entity, where, text, error)
-    match entity.container:
-        case Container.ARRAY:
-            return None, (Record(i, None, f"/{i}", bytes(raw)) for i, raw in enumerate(whole))
-        case Container.ENTRIES:
-            members = enumerate(whole.items())
-            return None, (Record(i, key, f"/{pointer_token(key)}", bytes(raw)) for i, (key, raw) in members)
-        case Container.SPLITS:
-            return list(whole), _split_parts(whole)
-        case _:
-            return None, iter([Record(0, None, "", bytes(whole))])
-
-
-def _decode_members(entity: Entity, where: str, text: bytes) -> Any:
-    """The records as raw JSON, in the container's own shape; the rest of msgspec's errors come through."""
-    match entity.container:
-        case Container.ARRAY:
-            return msgspec.json.decode(text, type=list[msgspec.Raw])
-        case Container.ENTRIES:
-            return _members(where, text)
-        case Container.SPLITS:
-            parts = _members(where, text)
-            return {key: msgspec.json.decode(part, type=list[msgspec.Raw]) for key, part in parts.items()}
-        case _:
-            return msgspec.json.decode(text, type=msgspec.Raw)
-
-
-def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
-    """The records of an object of arrays; `index` counts within each array."""
-    for part, raws in whole.items():
-        for index, raw in enumerate(raws):
-            yield Record(index, part, f"/{pointer_token(part)}/{index}", bytes(raw))
-
-
-def _split_lines(where: str, text: bytes) -> Iterator[Record]:
-    """Lines `<value>,`. A line of another shape becomes a record that no schema accepts."""
-    if text and not text.endswith(b"\n"):
-        raise LandingError(f"{where}: cut off, the last line has no end")
-    for index, line in enumerate(text.decode().split("\n")[:-1]):
-        value = line[:-1]
-        is_regular = line.endswith(",") and not set(value) & {",", '"', "\r"}
-        yield Record(index, None, f"/{index}", json.dumps({"value": value} if is_regular else line).encode())
-
-
-def _decode_leniently(entity: Entity, where: str, text: bytes, error: msgspec.DecodeError) -> Any:
-    """Split a file whose text msgspec cannot scan but which is JSON all the same (a lone surrogate escape)."""
-    try:
-        whole = json.loads(text, object_pairs_hook=_pairs_without_repeats, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise LandingError(f"{where}: not JSON, {_first_line(error)}") from error
-
-    def raw(value: Any) -> bytes:
-        return json.dumps(value, separators=(",", ":")).encode()
-
-    match entity.container, whole:
-        case Container.ARRAY, list():
-            return [raw(value) for value in whole]
-        case Container.ENTRIES, dict():
-            return {key: raw(value) for key, value in whole.items()}
-        case Container.SPLITS, dict() if all(isinstance(part, list) for part in whole.values()):
-            return {key: [raw(value) for value in part] for key, part in whole.items()}
-        case Container.DOCUMENT, _:
-            return raw(whole)
-    raise LandingError(f"{where}: not the shape of {entity.container.value}") from error
-
-
-def _members(where: str, text: bytes) -> dict[str, msgspec.Raw]:
-    """The members of an object. Refuses one whose own keys repeat: msgspec keeps the last and drops the others."""
-    members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    position = text.index(b"{") + 1 if not members else 0
-    for key, raw in members.items():
-        match = MEMBER_KEY.match(text, position)
-        if match is None or json.loads(match[1]) != key:
-            raise LandingError(f"{where}: the key '{key}' stands twice")
-        position = match.end() + memoryview(raw).nbytes
-    if not OBJECT_END.match(text, position):
-        repeated = MEMBER_KEY.match(text, position)
-        key = json.loads(repeated[1]) if repeated else next(reversed(members), "")
-        raise LandingError(f"{where}: the key '{key}' stands twice")
-    return members
-
-
-def pointer_token(key: str) -> str:
-    """One reference token of a JSON pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _pairs_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _RepeatedKeyError(f"the key '{key}' stands twice in an object")
-            seen.add(key)
-    return members
 
 
 def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> None:

@@ -7,6 +7,7 @@ sees. The steps that call this are the assets of `pipelines.assets`.
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import fcntl
 import hashlib
@@ -32,6 +33,8 @@ from pipelines.reporting import Reporter
 from pipelines.settings import Settings
 
 EMBEDDED_SAMPLE = "embedded sample"
+LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "great-expectations", "msgspec")
+"""What computes the content of a build."""
 PUBLISHED_SCHEMAS = {"core", "analytics", "quality"}
 
 BUILDS_SCHEMA = pa.schema(
@@ -67,6 +70,7 @@ class Build:
     source: str
     corpora: tuple[str, ...]
     strict: bool = False
+    verify: bool = False
     fingerprint: str = ""
     landed: tuple[Landed, ...] = ()
     raw: dict[str, list[str]] = field(default_factory=dict)
@@ -93,17 +97,21 @@ def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
         with reporter.stage("simulate", "sample") as stage:
             written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
             stage.detail = f"{len(written):,} files of all releases, generated"
+    return _new_build(settings, run_id).save(paths)
+
+
+def _new_build(settings: Settings, run_id: str) -> Build:
     started = datetime.now(UTC)
-    corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.only))
     return Build(
         build_id=started.strftime("%Y%m%dT%H%M%S%fZ"),
         run_id=run_id,
         started_at=started,
         source=str(settings.source or EMBEDDED_SAMPLE),
-        corpora=corpora,
+        corpora=tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.only)),
         strict=settings.strict,
+        verify=settings.verify,
         form=settings.form,
-    ).save(paths)
+    )
 
 
 def current(paths: WarehousePaths) -> Build:
@@ -128,16 +136,49 @@ def exclusive(paths: WarehousePaths) -> Generator[None]:
         yield
 
 
-def fingerprint(build: Build) -> str:
-    """Hash of what goes into a build: each file's bytes, path and schema, the code, and the corpora asked for."""
+def fingerprint(build: Build, files: Iterable[tuple[str, str, str]]) -> str:
+    """Hash of all that decides what a build comes to.
+
+    That is each file's id, SHA-256 and verification (`files`), the code with its schemas, models and claims, the
+    libraries that compute, and the settings of the build.
+    """
     digest = hashlib.sha256()
-    for file in sorted(build.landed, key=lambda file: file.source_file_id):
-        schema = landing.schema_hash(registry.load_corpus(file.corpus_id))
-        digest.update(f"{file.source_file_id} {file.sha256} {file.verification} {schema}\n".encode())
+    for file in sorted(files):
+        digest.update(f"{' '.join(file)}\n".encode())
     for path in _code_files():
         digest.update(f"{path.relative_to(CLONE)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    digest.update(f"{code_version()} {','.join(build.corpora)}".encode())
+    for library in LIBRARIES:
+        digest.update(f"{library} {importlib.metadata.version(library)}\n".encode())
+    digest.update(f"{build.source} {build.form} {build.strict} {','.join(build.corpora)}".encode())
     return digest.hexdigest()
+
+
+def fingerprint_landed(build: Build) -> str:
+    """The fingerprint of a build that has landed its files."""
+    return fingerprint(build, [(file.source_file_id, file.sha256, file.verification) for file in build.landed])
+
+
+def unchanged(settings: Settings) -> str | None:
+    """The published build, when building again would come to the same; None otherwise. Reads every file once."""
+    paths = WarehousePaths(settings.warehouse)
+    build_id = paths.published_build()
+    if build_id is None or not (paths.published.exists() and paths.build_database(build_id).exists()):
+        return None
+    with contextlib.suppress(FileNotFoundError):
+        manifest = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))
+        if settings.verify and not manifest.get("verified"):
+            return None
+        found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+        tasks = [(release.corpus, release.folder, path) for release in found for _, path in release.files]
+        with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:
+            identities = pool.map(lambda task: landing.identify(*task), tasks)
+            files = [
+                (f"{corpus.corpus_id}/{path}", *identity)
+                for (corpus, _, path), identity in zip(tasks, identities, strict=True)
+            ]
+        if manifest.get("fingerprint") == fingerprint(_new_build(settings, ""), files):
+            return build_id
+    return None
 
 
 def code_version() -> str:
@@ -184,6 +225,7 @@ def publish(build: Build, paths: WarehousePaths, builds_kept: int) -> Path:
         "build_id": build.build_id,
         "source": build.source,
         "form": build.form,
+        "verified": build.verify,
         "corpora": build.corpora,
         "raw": build.raw,
     }

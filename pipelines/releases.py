@@ -14,20 +14,23 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines import landing
+from pipelines import landing, registry
 from pipelines.corpus import Corpus, Entity, SourceFile
 from pipelines.errors import InputError
 from pipelines.forms import SUFFIXES, Form
 from pipelines.landing import Landed
 from pipelines.paths import WarehousePaths
+from pipelines.settings import FORMS, Settings
 
 WORTH_PROCESSES = 24 * 2**20
-"""Bytes of a release from which starting processes costs less than it saves."""
+"""Bytes of text from which starting processes costs less than it saves."""
+PACKED = 6
+"""Bytes of text in a byte of a gzipped release."""
 
 CATALOG_TABLES = {
     "corpora": pa.schema(
@@ -79,10 +82,12 @@ class Release:
     form: Form | None = None
     """The form of the files, where it is not the release's own."""
 
-    @property
-    def bytes(self) -> int:
-        """Size of the data files."""
-        return sum((self.folder / path).stat().st_size for _, path in self.files)
+
+def find(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> Release:
+    """What of a corpus is at the source of the settings, in the form that they say."""
+    if settings.source is None or settings.form == FORMS[0]:
+        return find_release(corpus, settings.source or paths.sample)
+    return find_form(corpus, settings.source, registry.load_form(corpus.corpus_id, settings.form))
 
 
 def find_release(corpus: Corpus, source: Path) -> Release:
@@ -118,23 +123,70 @@ def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
     return Release(corpus, source, tuple(files), tuple(missing), (), form)
 
 
-def land_release(release: Release, target: Path, processes: int = 1, strict: bool = False) -> list[Landed]:
-    """Land every file of a release, in the order of their paths. Raises `landing.LandingError` for the first refused.
+class Lander:
+    """Lands releases, many files side by side in processes; a context manager.
 
-    Files are spread over processes when there is enough to do; each is landed by `landing.land_file`.
+    with Lander(paths.raw, settings) as lander:
+        lander.start(releases)          # returns at once; the processes work from here on
+        landed = lander.land(release)   # waits for the files of one release
+
+    Each file is landed by `landing.land_file`. Where there is little to do no process is started, because that costs
+    more than it saves.
     """
-    common = (target, strict, release.form)
-    tasks = [(release.corpus, entity, release.folder, path, *common) for entity, path in release.files]
-    if processes == 1 or len(tasks) == 1 or release.bytes < WORTH_PROCESSES:
-        return [landing.land_file(*task) for task in tasks]
-    context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(processes, mp_context=context) as pool:
-        largest_first = sorted(tasks, key=lambda task: -(task[2] / task[3]).stat().st_size)
-        futures = {task[3]: pool.submit(landing.land_file, *task) for task in largest_first}
-        try:
-            return [futures[path].result() for _, path in release.files]
-        finally:
-            pool.shutdown(cancel_futures=True)
+
+    def __init__(self, target: Path, settings: Settings) -> None:
+        """`target` is the folder of the raw layer."""
+        self._target, self._strict, self._force = target, settings.strict, settings.force
+        self._processes = settings.processes
+        self._pool: concurrent.futures.ProcessPoolExecutor | None = None
+        self._started: dict[str, concurrent.futures.Future[Landed]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the processes; what they have not begun is not done."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def start(self, releases: Iterable[Release]) -> None:
+        """Begin to land every file of these releases, where processes are worth it."""
+        tasks = [task for release in releases for task in self._tasks(release)]
+        if self._processes == 1 or len(tasks) == 1 or sum(map(_weight, tasks)) < WORTH_PROCESSES:
+            return
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = concurrent.futures.ProcessPoolExecutor(self._processes, mp_context=context)
+        for task in sorted(tasks, key=_weight, reverse=True):
+            self._started[_source_file_id(task)] = self._pool.submit(landing.land_file, *task)
+
+    def land(self, release: Release) -> list[Landed]:
+        """Land every file of a release, in the order of their paths. Raises LandingError for the first refused."""
+        tasks = self._tasks(release)
+        if not any(_source_file_id(task) in self._started for task in tasks):
+            self.start([release])
+        return [self._land(task) for task in tasks]
+
+    def _land(self, task: tuple) -> Landed:
+        started = self._started.pop(_source_file_id(task), None)
+        return started.result() if started else landing.land_file(*task)
+
+    def _tasks(self, release: Release) -> list[tuple]:
+        """The arguments of `landing.land_file` for each file."""
+        return [
+            (release.corpus, entity, release.folder, path, self._target, self._strict, release.form, self._force)
+            for entity, path in release.files
+        ]
+
+
+def _source_file_id(task: tuple) -> str:
+    return f"{task[0].corpus_id}/{task[3]}"
+
+
+def _weight(task: tuple) -> int:
+    """How much there is to do for a file, in bytes of text."""
+    size = (task[2] / task[3]).stat().st_size
+    return size * PACKED if task[3].endswith(".gz") else size
 
 
 def raw_tables(corpora: Iterable[Corpus]) -> list[str]:

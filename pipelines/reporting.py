@@ -100,7 +100,8 @@ def print_summary(summary: Summary) -> None:
     for notice in summary.notices:
         console.print(f"notice: {notice}", markup=False, soft_wrap=True)
     megabytes = summary.bytes / 2**20
-    console.print(f"published {summary.database} ({megabytes:,.1f} MiB, build {summary.build_id})", soft_wrap=True)
+    said = "nothing changed, still published:" if summary.is_unchanged else "published"
+    console.print(f"{said} {summary.database} ({megabytes:,.1f} MiB, build {summary.build_id})", soft_wrap=True)
     console.print("next: dialogue-warehouse tables", markup=False)
     console.print(f'      dialogue-warehouse sql "{EXAMPLE}"', markup=False, soft_wrap=True)
     if summary.places:

@@ -11,6 +11,7 @@ import dagster as dg
 from expectations.client import AuditProcess
 from pipelines import publishing
 from pipelines.paths import WarehousePaths
+from pipelines.releases import Lander
 from pipelines.reporting import Reporter
 from pipelines.settings import Settings
 
@@ -39,6 +40,13 @@ def audit_resource() -> Iterator[AuditProcess]:
         process.close()
 
 
+@dg.resource(description="The processes that land files.", required_resource_keys={"settings", "paths"})
+def lander_resource(context: dg.InitResourceContext) -> Iterator[Lander]:
+    """A lander whose processes start with the first large release, and end with the run."""
+    with Lander(context.resources.paths.raw, context.resources.settings) as lander:
+        yield lander
+
+
 @dg.resource(description="Tells the user what the build does; quiet under Dagster, which has its own log.")
 def reporter_resource() -> Reporter:
     """A quiet reporter."""
@@ -51,5 +59,6 @@ def default_resources() -> dict[str, dg.ResourceDefinition]:
         "settings": settings_resource,
         "paths": paths_resource,
         "audit": audit_resource,
+        "lander": lander_resource,
         "reporter": reporter_resource,
     }

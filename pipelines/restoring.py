@@ -24,9 +24,9 @@ import duckdb
 from pipelines import forms, registry
 from pipelines.corpus import Container, Corpus, Entity
 from pipelines.errors import InputError
-from pipelines.landing import Record, pointer_token
 from pipelines.paths import WarehousePaths
 from pipelines.rawtypes import literal
+from pipelines.records import Record, pointer_token
 from pipelines.settings import Settings
 
 BATCH_BYTES = 64 * 2**20

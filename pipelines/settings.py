@@ -45,6 +45,8 @@ class Settings:
     """Refuse what the schemas do not know, and block on warnings too."""
     verify: bool = False
     """Rebuild every file from core and compare it with its source before publishing."""
+    force: bool = False
+    """Build although nothing changed, and land every file again."""
     memory_limit: str = "4GB"
     """Memory that DuckDB may use in the building process, as DuckDB writes it."""
     threads: int = 2
@@ -79,7 +81,7 @@ def _parse(name: str, text: str) -> Any:
             return Path(text)
         case "only":
             return tuple(part.strip() for part in text.split(",") if part.strip())
-        case "strict" | "verify":
+        case "strict" | "verify" | "force":
             return text.lower() in ("1", "true", "yes", "on")
         case "threads" | "processes" | "builds_kept":
             if not text.isdigit() or int(text) < 1:

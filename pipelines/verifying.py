@@ -20,12 +20,12 @@ import pyarrow as pa
 from rich import box
 from rich.table import Table
 
-from pipelines import forms, landing, publishing, registry, releases
+from pipelines import forms, landing, publishing, records, registry, releases
 from pipelines.corpus import Container, Entity
 from pipelines.errors import CheckError
-from pipelines.landing import Record, pointer_token
 from pipelines.paths import WarehousePaths
 from pipelines.printing import make_console
+from pipelines.records import Record, pointer_token
 from pipelines.restoring import RestoredFile, Restorer, open_core, published
 from pipelines.settings import Settings
 
@@ -127,7 +127,7 @@ def verify_file(restored: RestoredFile, source: Path) -> Verified:
         texts = ((index, text or json.dumps(row).encode()) for index, (text, row, _) in rows)
         parts, published = None, (Record(index, None, f"/{index}", text) for index, text in texts)
     else:
-        parts, published = landing.split_records(restored.entity, name, landing.unpack(name, data))
+        parts, published = records.split_records(restored.entity, name, records.unpack(name, data))
     if list(restored.file.parts or ()) != list(parts or ()):
         return Verified(name, 0, False, f"the parts are {parts}, restored {restored.file.parts}")
     try:

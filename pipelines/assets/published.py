@@ -27,7 +27,8 @@ def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
             database = publishing.publish(build, paths, settings.builds_kept)
             stage.detail = f"build {build.build_id}"
         return dg.MaterializeResult(
-            metadata={"path": str(database), "bytes": database.stat().st_size, "build_id": build.build_id}
+            data_version=dg.DataVersion(build.fingerprint),
+            metadata={"path": str(database), "bytes": database.stat().st_size, "build_id": build.build_id},
         )
 
     return dialogues

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import dagster as dg
 
-from pipelines import landing, publishing, registry, releases
+from pipelines import landing, publishing, releases
 from pipelines.corpus import Corpus
-from pipelines.paths import WarehousePaths
-from pipelines.settings import FORMS, Settings
+from pipelines.settings import FORMS
 
 RESOURCES = {"settings", "paths", "reporter"}
+LANDING = RESOURCES | {"lander"}
 
 
 def release_spec(corpus: Corpus) -> dg.AssetSpec:
@@ -41,16 +41,16 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         for entity in corpus.entities
     ]
 
-    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=RESOURCES)
+    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING)
     def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
         paths = context.resources.paths
         build = publishing.begin(settings, context.run_id, reporter)
         landed: list[landing.Landed] = []
         if corpus.corpus_id in build.corpora:
-            release = _release(corpus, settings, paths)
+            release = releases.find(corpus, settings, paths)
             with reporter.stage("land", corpus.corpus_id) as stage:
-                landed = releases.land_release(release, paths.raw, settings.processes, settings.strict)
+                landed = context.resources.lander.land(release)
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
             if settings.form != FORMS[0] and release.form is None:
@@ -61,6 +61,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
             files = [file for file in landed if file.entity == entity.name]
             yield dg.MaterializeResult(
                 asset_key=keys[entity.name],
+                data_version=dg.DataVersion(landing.data_version(files)),
                 metadata={
                     "dagster/row_count": sum(file.record_count - len(file.quarantine) for file in files),
                     "files": len(files),
@@ -92,18 +93,15 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
         build = publishing.current(paths)
         built = [corpus for corpus in corpora if corpus.corpus_id in build.corpora]
         counts = releases.write_catalog(built, build.landed, paths)
-        replace(build, fingerprint=publishing.fingerprint(build)).save(paths)
+        replace(build, fingerprint=publishing.fingerprint_landed(build)).save(paths)
         for name, count in counts.items():
-            yield dg.MaterializeResult(asset_key=dg.AssetKey(["raw", name]), metadata={"dagster/row_count": count})
+            yield dg.MaterializeResult(
+                asset_key=dg.AssetKey(["raw", name]),
+                data_version=dg.DataVersion(landing.data_version(build.landed)),
+                metadata={"dagster/row_count": count},
+            )
 
     return catalog
-
-
-def _release(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> releases.Release:
-    """What of the corpus is at the source, in the form that the settings say."""
-    if settings.source is None or settings.form == FORMS[0]:
-        return releases.find_release(corpus, settings.source or paths.sample)
-    return releases.find_form(corpus, settings.source, registry.load_form(corpus.corpus_id, settings.form))
 
 
 def _notice(reporter, release: releases.Release, landed: list[landing.Landed]) -> None:  # noqa: ANN001

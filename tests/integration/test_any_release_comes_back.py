@@ -200,9 +200,9 @@ def build_core(source: Path, paths: Any) -> dict[str, int]:
     """Land and model a release, nothing more; how many records were set aside and kept."""
     paths.scratch_database.unlink(missing_ok=True)
     paths.scratch_staging.unlink(missing_ok=True)
-    corpora, landed = registry.load_corpora(), []
+    corpora, landed, lander = registry.load_corpora(), [], releases.Lander(paths.raw, Settings())
     for corpus in corpora:
-        own = releases.land_release(releases.find_release(corpus, source), paths.raw)
+        own = lander.land(releases.find_release(corpus, source))
         releases.link_raw(corpus, own, paths)
         landed += own
     releases.write_catalog(corpora, landed, paths)

@@ -115,6 +115,7 @@ def test_killed_build_leaves_what_was_published_and_the_next_one_works(
         awkward_releases,
         "--warehouse",
         published.root,
+        "--force",
     ]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=CLONE)
     deadline = time.monotonic() + 120
@@ -125,7 +126,7 @@ def test_killed_build_leaves_what_was_published_and_the_next_one_works(
     assert what_a_reader_sees(published) == before
 
     with duckdb.connect(str(published.published_database()), read_only=True) as reader:
-        again = run_command("build", "--source", awkward_releases, "--warehouse", published.root, "--quiet")
+        again = run_command("build", "--source", awkward_releases, "--warehouse", published.root, "--quiet", "--force")
         assert again.returncode == 0, again.stderr
         assert reader.execute("select count(*) from quality.builds").fetchall() == [(1,)]
     assert len(publishing.kept_builds(published)) == 2

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from pipelines import registry, restoring, verifying
-from pipelines.landing import Record
+from pipelines.records import Record
 from pipelines.restoring import SourceFile
 from tests.conftest import run_command
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from msgspec import UNSET, Struct, UnsetType, inspect
 
-from pipelines import landing, rawtypes
+from pipelines import landing, rawtypes, records
 from pipelines.corpus import Container, Corpus, Entity, Integer, SourceFile
 
 
@@ -139,7 +139,7 @@ def test_broken_gzip_and_cut_off_lines_are_refused(tmp_path: Path) -> None:
 
 
 def test_archive_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(landing, "UNPACKED_LIMIT", 1000)
+    monkeypatch.setattr(records, "UNPACKED_LIMIT", 1000)
     with pytest.raises(landing.LandingError, match="unpacks to more than 1000 bytes"):
         land(tmp_path, gzip.compress(b" " * 5000), SPLITS, "splits.json.gz")
 

@@ -17,66 +17,47 @@
     {%- endfor %}{% endfor %}
 {%- endset -%}
 
-{{ account('abcd', 'dialogues', '1', conversations, ref('stg_abcd__conversations'), ref('int_abcd__dialogues'),
-           record_entity='conversations') }}
-union all
-{{ account('abcd', 'turns', 'cardinality(original)', conversations, ref('stg_abcd__original_turns'),
-           ref('int_abcd__turns')) }}
-union all
-{{ account('abcd', 'delexed_turns', 'cardinality(delexed)', conversations, turns, ref('int_abcd__turns')) }}
-union all
-{{ account('abcd', 'actions', count_where('delexed', 'turn', 'turn.targets.action is not null'), conversations, turns,
-           ref('int_abcd__actions'), staged_where='act is not null') }}
-union all
-{{ account('abcd', 'action_values',
-           'cardinality(flatten(' ~ list_map('delexed', 'turn', 'turn.targets.values') ~ '))', conversations,
-           ref('stg_abcd__action_values'), ref('int_abcd__slots')) }}
-union all
-{{ account('abcd', 'candidates',
-           count_where('delexed', 'turn', "turn.targets.nextstep = 'retrieve_utterance'"),
-           conversations, turns, ref('int_abcd__candidates'), staged_where="next_step = 'retrieve_utterance'") }}
-union all
-{{ account('abcd', 'scenario_values', scenario_values, conversations, ref('stg_abcd__scenario_values'),
-           ref('int_abcd__scenario_values'), staged_where='value is not null') }}
-union all
-{{ account('abcd', 'candidate_utterances', '1', source('raw_abcd', 'abcd__utterances'),
-           ref('stg_abcd__candidate_utterances'), ref('int_abcd__candidate_utterances'), record_entity='utterances') }}
-union all
-{{ account('abcd', 'flows', 'cardinality(intents.flows)', ontology, ref('stg_abcd__flows'), ref('int_abcd__flows')) }}
-union all
-{{ account('abcd', 'intents', 'cardinality(flatten(map_values(intents.subflows)))', ontology, ref('stg_abcd__subflows'),
-           ref('int_abcd__intents'), staged_where='subflow is not null') }}
-union all
-{{ account('abcd', 'acts',
-           'cardinality(map_keys(actions.kb_query)) + cardinality(map_keys(actions.interaction)) '
-               ~ '+ cardinality(map_keys(actions.faq_policy))',
-           ontology, ref('stg_abcd__actions'), ref('int_abcd__acts'), conformed_where='act_group is not null') }}
-union all
-{{ account('abcd', 'act_slots',
-           'cardinality(flatten(map_values(actions.kb_query))) + cardinality(flatten(map_values(actions.interaction))) '
-               ~ '+ cardinality(flatten(map_values(actions.faq_policy)))',
-           ontology, ref('stg_abcd__action_slots'), ref('int_abcd__act_slots')) }}
-union all
-{{ account('abcd', 'slot_definitions',
-           'cardinality(map_keys(values.enumerable)) + cardinality(flatten(map_values(values.non_enumerable)))',
-           ontology, ref('stg_abcd__slots'), ref('int_abcd__slot_definitions'), staged_where='slot is not null') }}
-union all
-{{ account('abcd', 'vocabulary',
-           'cardinality(vocabulary.tokens) + cardinality(vocabulary.special) + cardinality(next_steps)', ontology,
-           ref('stg_abcd__vocabulary'), ref('int_abcd__vocabulary')) }}
-union all
-{{ account('abcd', 'intent_acts', 'cardinality(value)', source('raw_abcd', 'abcd__kb'), ref('stg_abcd__kb'),
-           ref('int_abcd__intent_acts'), staged_where='act is not null') }}
-union all
-{{ account('abcd', 'guidelines', 'cardinality(map_keys(subflows))', guidelines, ref('stg_abcd__guidelines'),
-           ref('int_abcd__guidelines'), staged_where='subflow_title is not null',
-           conformed_where='subflow_title is not null') }}
-union all
-{{ account('abcd', 'guideline_steps',
-           'cardinality(flatten(' ~ list_map('map_values(subflows)', 'guideline', 'guideline.actions') ~ '))', guidelines,
-           ref('stg_abcd__guideline_steps'), ref('int_abcd__guideline_steps')) }}
-union all
-{{ account('abcd', 'dialogue_services', '1', conversations, ref('stg_abcd__conversations'),
-           ref('int_abcd__dialogue_services')) }}
-union all
-{{ account('abcd', 'scenarios', '1', conversations, ref('stg_abcd__conversations'), ref('int_abcd__scenarios')) }}
+{{ account('abcd', [
+    counted('dialogues', '1', conversations, ref('stg_abcd__conversations'), ref('int_abcd__dialogues'),
+            record_entity='conversations'),
+    counted('turns', 'cardinality(original)', conversations, ref('stg_abcd__original_turns'), ref('int_abcd__turns')),
+    counted('delexed_turns', 'cardinality(delexed)', conversations, turns, ref('int_abcd__turns')),
+    counted('actions', count_where('delexed', 'turn', 'turn.targets.action is not null'), conversations, turns,
+            ref('int_abcd__actions'), staged_where='act is not null'),
+    counted('action_values', 'cardinality(flatten(' ~ list_map('delexed', 'turn', 'turn.targets.values') ~ '))',
+            conversations, ref('stg_abcd__action_values'), ref('int_abcd__slots')),
+    counted('candidates', count_where('delexed', 'turn', "turn.targets.nextstep = 'retrieve_utterance'"),
+            conversations, turns, ref('int_abcd__candidates'), staged_where="next_step = 'retrieve_utterance'"),
+    counted('scenario_values', scenario_values, conversations, ref('stg_abcd__scenario_values'),
+            ref('int_abcd__scenario_values'), staged_where='value is not null'),
+    counted('candidate_utterances', '1', source('raw_abcd', 'abcd__utterances'),
+            ref('stg_abcd__candidate_utterances'), ref('int_abcd__candidate_utterances'), record_entity='utterances'),
+    counted('flows', 'cardinality(intents.flows)', ontology, ref('stg_abcd__flows'), ref('int_abcd__flows')),
+    counted('intents', 'cardinality(flatten(map_values(intents.subflows)))', ontology, ref('stg_abcd__subflows'),
+            ref('int_abcd__intents'), staged_where='subflow is not null'),
+    counted('acts',
+            'cardinality(map_keys(actions.kb_query)) + cardinality(map_keys(actions.interaction)) '
+                ~ '+ cardinality(map_keys(actions.faq_policy))',
+            ontology, ref('stg_abcd__actions'), ref('int_abcd__acts'), conformed_where='act_group is not null'),
+    counted('act_slots',
+            'cardinality(flatten(map_values(actions.kb_query))) + cardinality(flatten(map_values(actions.interaction))) '
+                ~ '+ cardinality(flatten(map_values(actions.faq_policy)))',
+            ontology, ref('stg_abcd__action_slots'), ref('int_abcd__act_slots')),
+    counted('slot_definitions',
+            'cardinality(map_keys(values.enumerable)) + cardinality(flatten(map_values(values.non_enumerable)))',
+            ontology, ref('stg_abcd__slots'), ref('int_abcd__slot_definitions'), staged_where='slot is not null'),
+    counted('vocabulary',
+            'cardinality(vocabulary.tokens) + cardinality(vocabulary.special) + cardinality(next_steps)', ontology,
+            ref('stg_abcd__vocabulary'), ref('int_abcd__vocabulary')),
+    counted('intent_acts', 'cardinality(value)', source('raw_abcd', 'abcd__kb'), ref('stg_abcd__kb'),
+            ref('int_abcd__intent_acts'), staged_where='act is not null'),
+    counted('guidelines', 'cardinality(map_keys(subflows))', guidelines, ref('stg_abcd__guidelines'),
+            ref('int_abcd__guidelines'), staged_where='subflow_title is not null',
+            conformed_where='subflow_title is not null'),
+    counted('guideline_steps',
+            'cardinality(flatten(' ~ list_map('map_values(subflows)', 'guideline', 'guideline.actions') ~ '))',
+            guidelines, ref('stg_abcd__guideline_steps'), ref('int_abcd__guideline_steps')),
+    counted('dialogue_services', '1', conversations, ref('stg_abcd__conversations'),
+            ref('int_abcd__dialogue_services')),
+    counted('scenarios', '1', conversations, ref('stg_abcd__conversations'), ref('int_abcd__scenarios'))
+]) }}

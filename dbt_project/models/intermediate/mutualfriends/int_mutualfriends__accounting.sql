@@ -2,35 +2,25 @@
 {%- set items = 'flatten(scenario.kbs)' -%}
 {%- set events = ref('stg_mutualfriends__events') -%}
 
-{{ account('mutualfriends', 'dialogues', '1', dialogues, ref('stg_mutualfriends__dialogues'),
-           ref('int_mutualfriends__dialogues'), record_entity='dialogues') }}
-union all
-{{ account('mutualfriends', 'participants', 'cardinality(map_keys(agents))', dialogues,
-           ref('stg_mutualfriends__participants'), ref('int_mutualfriends__participants')) }}
-union all
-{{ account('mutualfriends', 'turns', 'cardinality(events)', dialogues, events, ref('int_mutualfriends__turns')) }}
-union all
-{{ account('mutualfriends', 'actions', count_where('events', 'event', 'event.data.entries is not null'), dialogues,
-           events, ref('int_mutualfriends__actions'), staged_where='selected_item is not null') }}
-union all
-{{ account('mutualfriends', 'selected_values',
-           'cardinality(flatten(' ~ list_map('events', 'event', 'map_keys(event.data.entries)') ~ '))', dialogues,
-           ref('stg_mutualfriends__selected_values'), ref('int_mutualfriends__slots')) }}
-union all
-{{ account('mutualfriends', 'knowledge_items',
-           'cardinality(flatten(' ~ list_map(items, 'item', 'map_keys(item)') ~ '))', dialogues,
-           ref('stg_mutualfriends__item_values'), ref('int_mutualfriends__knowledge_items')) }}
-union all
-{{ account('mutualfriends', 'scenario_attributes', 'cardinality(scenario.attributes)', dialogues,
-           ref('stg_mutualfriends__attributes'), ref('int_mutualfriends__scenario_attributes'),
-           conformed_where='attribute is not null') }}
-union all
-{{ account('mutualfriends', 'scenario_alphas', 'cardinality(scenario.alphas)', dialogues,
-           ref('stg_mutualfriends__alphas'), ref('int_mutualfriends__scenario_attributes'),
-           conformed_where='alpha is not null') }}
-union all
-{{ account('mutualfriends', 'dialogue_services', '1', dialogues, ref('stg_mutualfriends__dialogues'),
-           ref('int_mutualfriends__dialogue_services')) }}
-union all
-{{ account('mutualfriends', 'scenarios', '1', dialogues, ref('stg_mutualfriends__dialogues'),
-           ref('int_mutualfriends__scenarios')) }}
+{{ account('mutualfriends', [
+    counted('dialogues', '1', dialogues, ref('stg_mutualfriends__dialogues'), ref('int_mutualfriends__dialogues'),
+            record_entity='dialogues'),
+    counted('participants', 'cardinality(map_keys(agents))', dialogues, ref('stg_mutualfriends__participants'),
+            ref('int_mutualfriends__participants')),
+    counted('turns', 'cardinality(events)', dialogues, events, ref('int_mutualfriends__turns')),
+    counted('actions', count_where('events', 'event', 'event.data.entries is not null'), dialogues, events,
+            ref('int_mutualfriends__actions'), staged_where='selected_item is not null'),
+    counted('selected_values',
+            'cardinality(flatten(' ~ list_map('events', 'event', 'map_keys(event.data.entries)') ~ '))', dialogues,
+            ref('stg_mutualfriends__selected_values'), ref('int_mutualfriends__slots')),
+    counted('knowledge_items', 'cardinality(flatten(' ~ list_map(items, 'item', 'map_keys(item)') ~ '))', dialogues,
+            ref('stg_mutualfriends__item_values'), ref('int_mutualfriends__knowledge_items')),
+    counted('scenario_attributes', 'cardinality(scenario.attributes)', dialogues,
+            ref('stg_mutualfriends__attributes'), ref('int_mutualfriends__scenario_attributes'),
+            conformed_where='attribute is not null'),
+    counted('scenario_alphas', 'cardinality(scenario.alphas)', dialogues, ref('stg_mutualfriends__alphas'),
+            ref('int_mutualfriends__scenario_attributes'), conformed_where='alpha is not null'),
+    counted('dialogue_services', '1', dialogues, ref('stg_mutualfriends__dialogues'),
+            ref('int_mutualfriends__dialogue_services')),
+    counted('scenarios', '1', dialogues, ref('stg_mutualfriends__dialogues'), ref('int_mutualfriends__scenarios'))
+]) }}

@@ -1,3 +1,5 @@
+{{ config(materialized='table') }}
+
 {#- Each item of each knowledge base as one comparable text: its attributes in order of their names. -#}
 select
     source_file_id,

@@ -11,46 +11,33 @@
         ~ 'else action.values end'
 ) -%}
 
-{{ account('sgd', 'dialogues', '1', dialogues, ref('stg_sgd__dialogues'), ref('int_sgd__dialogues'),
-           record_entity='dialogues') }}
-union all
-{{ account('sgd', 'dialogue_services', 'cardinality(services)', dialogues, ref('stg_sgd__dialogue_services'),
-           ref('int_sgd__dialogue_services')) }}
-union all
-{{ account('sgd', 'turns', 'cardinality(turns)', dialogues, ref('stg_sgd__turns'), ref('int_sgd__turns')) }}
-union all
-{{ account('sgd', 'frames', 'cardinality(' ~ frames ~ ')', dialogues, ref('stg_sgd__frames'), ref('int_sgd__frames')) }}
-union all
-{{ account('sgd', 'actions', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.actions') ~ '))', dialogues,
-           ref('stg_sgd__actions'), ref('int_sgd__actions')) }}
-union all
-{{ account('sgd', 'spans', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.slots') ~ '))', dialogues,
-           ref('stg_sgd__spans'), slots, conformed_where="annotation_type = 'span'") }}
-union all
-{{ account('sgd', 'state_values',
-           'cardinality(flatten(flatten(' ~ list_map(frames, 'frame', 'map_values(frame.state.slot_values)') ~ ')))',
-           dialogues, ref('stg_sgd__state_values'), slots, staged_where='variant_index is not null',
-           conformed_where="annotation_type = 'state' and value_index is not null") }}
-union all
-{{ account('sgd', 'action_values', 'cardinality(flatten(' ~ action_values ~ '))', dialogues,
-           ref('stg_sgd__action_values'), slots, conformed_where="annotation_type = 'action_value'") }}
-union all
-{{ account('sgd', 'call_parameters',
-           'cardinality(flatten(' ~ list_map(frames, 'frame', 'map_keys(frame.service_call.parameters)') ~ '))',
-           dialogues, ref('stg_sgd__call_parameters'), slots, conformed_where="annotation_type = 'call_parameter'") }}
-union all
-{{ account('sgd', 'service_calls', count_where(frames, 'frame', 'frame.service_call is not null'), dialogues,
-           ref('stg_sgd__frames'), ref('int_sgd__service_calls'), staged_where='method is not null') }}
-union all
-{{ account('sgd', 'service_results', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.service_results') ~ '))',
-           dialogues, ref('stg_sgd__service_results'), ref('int_sgd__service_results')) }}
-union all
-{{ account('sgd', 'services', '1', services, ref('stg_sgd__services'), ref('int_sgd__services'),
-           record_entity='services') }}
-union all
-{{ account('sgd', 'slot_definitions', 'cardinality(slots)', services, ref('stg_sgd__slots'),
-           ref('int_sgd__slot_definitions')) }}
-union all
-{{ account('sgd', 'intents', 'cardinality(intents)', services, ref('stg_sgd__intents'), ref('int_sgd__intents')) }}
-union all
-{{ account('sgd', 'intent_slots', intents, services, ref('stg_sgd__intent_slots'), ref('int_sgd__intent_slots')) }}
+{{ account('sgd', [
+    counted('dialogues', '1', dialogues, ref('stg_sgd__dialogues'), ref('int_sgd__dialogues'),
+            record_entity='dialogues'),
+    counted('dialogue_services', 'cardinality(services)', dialogues, ref('stg_sgd__dialogue_services'),
+            ref('int_sgd__dialogue_services')),
+    counted('turns', 'cardinality(turns)', dialogues, ref('stg_sgd__turns'), ref('int_sgd__turns')),
+    counted('frames', 'cardinality(' ~ frames ~ ')', dialogues, ref('stg_sgd__frames'), ref('int_sgd__frames')),
+    counted('actions', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.actions') ~ '))', dialogues,
+            ref('stg_sgd__actions'), ref('int_sgd__actions')),
+    counted('spans', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.slots') ~ '))', dialogues,
+            ref('stg_sgd__spans'), slots, conformed_where="annotation_type = 'span'"),
+    counted('state_values',
+            'cardinality(flatten(flatten(' ~ list_map(frames, 'frame', 'map_values(frame.state.slot_values)') ~ ')))',
+            dialogues, ref('stg_sgd__state_values'), slots, staged_where='variant_index is not null',
+            conformed_where="annotation_type = 'state' and value_index is not null"),
+    counted('action_values', 'cardinality(flatten(' ~ action_values ~ '))', dialogues, ref('stg_sgd__action_values'),
+            slots, conformed_where="annotation_type = 'action_value'"),
+    counted('call_parameters',
+            'cardinality(flatten(' ~ list_map(frames, 'frame', 'map_keys(frame.service_call.parameters)') ~ '))',
+            dialogues, ref('stg_sgd__call_parameters'), slots, conformed_where="annotation_type = 'call_parameter'"),
+    counted('service_calls', count_where(frames, 'frame', 'frame.service_call is not null'), dialogues,
+            ref('stg_sgd__frames'), ref('int_sgd__service_calls'), staged_where='method is not null'),
+    counted('service_results', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.service_results') ~ '))',
+            dialogues, ref('stg_sgd__service_results'), ref('int_sgd__service_results')),
+    counted('services', '1', services, ref('stg_sgd__services'), ref('int_sgd__services'), record_entity='services'),
+    counted('slot_definitions', 'cardinality(slots)', services, ref('stg_sgd__slots'),
+            ref('int_sgd__slot_definitions')),
+    counted('intents', 'cardinality(intents)', services, ref('stg_sgd__intents'), ref('int_sgd__intents')),
+    counted('intent_slots', intents, services, ref('stg_sgd__intent_slots'), ref('int_sgd__intent_slots'))
+]) }}

@@ -1,5 +1,3 @@
-{{ config(materialized='table') }}
-
 with
 
 actions as (
@@ -9,8 +7,8 @@ actions as (
         turn_index,
         frame_index,
         speaker,
-        frame.service as service,
-        {{ explode_indexed('frame.actions', 'action', 'action_index') }}
+        service,
+        {{ explode_indexed('actions', 'action', 'action_index') }}
     from {{ ref('stg_sgd__nested_frames') }}
 )
 

@@ -1,5 +1,3 @@
-{{ config(materialized='table') }}
-
 select
     source_file_id,
     record_index,
@@ -7,6 +5,6 @@ select
     frame_index,
 
     speaker,
-    frame.service as service,
-    {{ explode_map('frame.service_call.parameters', 'slot', 'value', 'parameter_index') }}
+    service,
+    {{ explode_map('service_call.parameters', 'slot', 'value', 'parameter_index') }}
 from {{ ref('stg_sgd__nested_frames') }}

@@ -1,8 +1,30 @@
+{{ config(materialized='table') }}
+
+with
+
+frames as (
+    select
+        source_file_id,
+        record_index,
+        turn_index,
+        speaker,
+        utterance,
+        {{ explode_indexed('frames', 'frame', 'frame_index') }}
+    from {{ ref('stg_sgd__nested_turns') }}
+)
+
 select
     source_file_id,
     record_index,
     turn_index,
-    turn.speaker as speaker,
-    turn.utterance as utterance,
-    {{ explode_indexed('turn.frames', 'frame', 'frame_index') }}
-from {{ ref('stg_sgd__nested_turns') }}
+    frame_index,
+
+    speaker,
+    utterance,
+    frame.service as service,
+    frame.actions as actions,
+    frame.slots as slots,
+    frame.state as state,
+    frame.service_call as service_call,
+    frame.service_results as service_results
+from frames

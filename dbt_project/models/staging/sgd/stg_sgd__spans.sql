@@ -1,5 +1,3 @@
-{{ config(materialized='table') }}
-
 with
 
 spans as (
@@ -10,8 +8,8 @@ spans as (
         frame_index,
         speaker,
         utterance,
-        frame.service as service,
-        {{ explode_indexed('frame.slots', 'span', 'span_index') }}
+        service,
+        {{ explode_indexed('slots', 'span', 'span_index') }}
     from {{ ref('stg_sgd__nested_frames') }}
 )
 

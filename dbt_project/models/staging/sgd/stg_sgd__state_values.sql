@@ -1,5 +1,3 @@
-{{ config(materialized='table') }}
-
 with
 
 slots as (
@@ -9,8 +7,8 @@ slots as (
         turn_index,
         frame_index,
         speaker,
-        frame.service as service,
-        {{ explode_map('frame.state.slot_values', 'slot', 'variants', 'slot_index') }}
+        service,
+        {{ explode_map('state.slot_values', 'slot', 'variants', 'slot_index') }}
     from {{ ref('stg_sgd__nested_frames') }}
 ),
 

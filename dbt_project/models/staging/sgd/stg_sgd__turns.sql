@@ -1,9 +1,7 @@
-{{ config(materialized='table') }}
-
 select
     source_file_id,
     record_index,
     turn_index,
-    turn.speaker as speaker,
-    turn.utterance as utterance
+    speaker,
+    utterance
 from {{ ref('stg_sgd__nested_turns') }}

@@ -1,0 +1,179 @@
+"""Building again: nothing changed, one file changed, and what Dagster's data versions say of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines import publishing, registry, simulating
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
+from tests.conftest import build_warehouse, run_command
+
+OF_THE_BUILD = {"builds", "expectation_results"}
+"""Tables that hold when a build was made."""
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("releases")
+    simulating.simulate(folder, 0.005)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> WarehousePaths:
+    return WarehousePaths(build_warehouse(tmp_path_factory.mktemp("built"), "--source", releases))
+
+
+@pytest.fixture
+def again(releases: Path, built: WarehousePaths, tmp_path: Path) -> tuple[Path, WarehousePaths]:
+    """Copies of the releases and of their warehouse, as if it had been built from the copies."""
+    shutil.copytree(releases, tmp_path / "releases")
+    shutil.copytree(built.root, tmp_path / "warehouse", copy_function=shutil.copy2)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    yaml = paths.dagster_home / "dagster.yaml"
+    yaml.write_text(yaml.read_text().replace(str(built.root), str(paths.root)))
+    return tmp_path / "releases", paths
+
+
+def landed_at(paths: WarehousePaths) -> dict[str, int]:
+    return {
+        str(path.relative_to(paths.raw)): path.stat().st_mtime_ns
+        for path in paths.raw.rglob("*.parquet")
+        if not path.name.startswith("empty-")
+    }
+
+
+def contents(database: Path) -> dict[str, list[tuple]]:
+    """Every table of a published database, its rows sorted."""
+    with duckdb.connect(str(database), read_only=True) as con:
+        tables = con.execute("select schema_name, table_name from duckdb_tables() order by all").fetchall()
+        return {
+            f"{schema}.{table}": con.sql(f'from "{schema}"."{table}" order by all').fetchall()
+            for schema, table in tables
+            if table not in OF_THE_BUILD
+        }
+
+
+def change_one_word(release: Path) -> None:
+    path = release / "sgd" / "train" / "dialogues_001.json"
+    dialogues = json.loads(path.read_text())
+    dialogues[0]["turns"][0]["utterance"] += "!"
+    path.write_text(json.dumps(dialogues))
+
+
+def test_unchanged_sources_are_not_built_again(releases: Path, built: WarehousePaths) -> None:
+    before = publishing.kept_builds(built), landed_at(built), built.pointer.read_bytes()
+    completed = run_command("build", "--source", releases, "--warehouse", built.root)
+    assert completed.returncode == 0, completed.stderr
+    assert f"nothing changed, still published: {built.published}" in completed.stdout
+    assert (publishing.kept_builds(built), landed_at(built), built.pointer.read_bytes()) == before
+
+
+def test_sample_is_not_built_again(sample_folder: Path) -> None:
+    completed = run_command("build", "--warehouse", sample_folder)
+    assert completed.returncode == 0, completed.stderr
+    assert "nothing changed" in completed.stdout
+
+
+def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, paths = again
+    settings = Settings(source=source, warehouse=paths.root)
+    manifest = paths.build_manifest(paths.published_build())
+    moved = json.loads(manifest.read_text())
+
+    def remember(settings: Settings) -> None:
+        """Let the published build be one of these settings."""
+        build = publishing._new_build(settings, "")
+        files = [
+            (f"{file['corpus_id']}/{file['path']}", file["sha256"], file["verification"]) for file in moved["files"]
+        ]
+        manifest.write_text(json.dumps(moved | {"fingerprint": publishing.fingerprint(build, files)}))
+
+    remember(settings)
+    assert publishing.unchanged(settings) == paths.published_build()
+    assert publishing.unchanged(Settings(source=source, warehouse=paths.root, only=("sgd",))) is None
+    assert publishing.unchanged(Settings(source=source, warehouse=paths.root, strict=True)) is None
+    assert publishing.unchanged(Settings(source=source, warehouse=paths.root, verify=True)) is None
+    assert publishing.unchanged(Settings(source=None, warehouse=paths.root)) is None
+
+    monkeypatch.setattr(publishing.importlib.metadata, "version", lambda name: f"another {name}")
+    assert publishing.unchanged(settings) is None
+    monkeypatch.undo()
+    code = source / "model.sql"
+    monkeypatch.setattr(publishing, "CLONE", source)
+    monkeypatch.setattr(publishing, "_code_files", lambda: [code])
+    code.write_text("select 1")
+    remember(settings)
+    assert publishing.unchanged(settings) == paths.published_build()
+    code.write_text("select 2")
+    assert publishing.unchanged(settings) is None
+    code.write_text("select 1")
+
+    (source / "bbai" / "SIMULATED.json").rename(source / "bbai" / "was.json")
+    assert publishing.unchanged(settings) is None
+    (source / "bbai" / "was.json").rename(source / "bbai" / "SIMULATED.json")
+    assert publishing.unchanged(settings) == paths.published_build()
+    paths.published.unlink()
+    assert publishing.unchanged(settings) is None
+
+
+def test_force_lands_and_builds_all_the_same(again) -> None:
+    source, paths = again
+    before, builds = landed_at(paths), publishing.kept_builds(paths)
+    completed = run_command("build", "--source", source, "--warehouse", paths.root, "--force", "--corpora", "bbai")
+    assert completed.returncode == 0, completed.stderr
+    assert len(publishing.kept_builds(paths)) == len(builds) + 1
+    after = landed_at(paths)
+    assert {name for name in before if after[name] != before[name]} == {
+        name for name in before if name.startswith("bbai/")
+    }
+
+
+def test_one_changed_file_is_landed_alone_and_gives_what_a_full_build_gives(again, tmp_path: Path) -> None:
+    source, paths = again
+    change_one_word(source)
+    before = landed_at(paths)
+    completed = run_command("build", "--source", source, "--warehouse", paths.root)
+    assert completed.returncode == 0, completed.stderr
+    assert "nothing changed" not in completed.stdout
+    after = landed_at(paths)
+    assert {name: time for name, time in after.items() if name in before} == before
+    (landed,) = set(after) - set(before)
+    assert landed.startswith("sgd/dialogues/train~dialogues_001.json-")
+
+    full = build_warehouse(tmp_path / "full", "--source", source)
+    assert contents(paths.published) == contents(full / "dialogues.duckdb")
+
+
+def test_data_versions_change_with_the_file_and_with_nothing_else(again) -> None:
+    import dagster as dg
+
+    source, paths = again
+    tables = [f"{corpus.corpus_id}__{entity.name}" for corpus in registry.load_corpora() for entity in corpus.entities]
+
+    def versions() -> dict[str, str]:
+        with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+            found = {}
+            for key in (*(["raw", table] for table in tables), ["core", "fct_turns"], ["core", "fct_votes"]):
+                event = instance.get_latest_materialization_event(dg.AssetKey(key))
+                found["/".join(key)] = event.asset_materialization.tags["dagster/data_version"]
+            return found
+
+    before = versions()
+    assert len(set(before.values())) == len(before)
+    assert run_command("build", "--source", source, "--warehouse", paths.root, "--force").returncode == 0
+    assert versions() == before
+    change_one_word(source)
+    assert run_command("build", "--source", source, "--warehouse", paths.root).returncode == 0
+    after = versions()
+    changed = {name for name in before if after[name] != before[name]}
+    assert "raw/sgd__dialogues" in changed
+    assert {name for name in changed if name.startswith("raw/")} == {"raw/sgd__dialogues"}
+    assert "core/fct_turns" in changed
+    assert "core/fct_votes" not in changed
