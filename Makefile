@@ -50,6 +50,7 @@ lock: ## Pin the newest allowed versions (needs uv).
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-strip-extras \
 		--no-header --all-extras pyproject.toml -o requirements.lock
 
-clean: ## Remove the environment and everything built.
+clean: ## Remove the environment and everything built; releases that were fetched stay.
 	rm -rf $(VENV) *.egg-info warehouse/.scratch warehouse/.dagster warehouse/raw warehouse/builds warehouse/sample \
 		warehouse/dialogues.duckdb warehouse/published.json warehouse/.lock
+	@if [ -d warehouse/landing ]; then echo "kept: the fetched releases (rm -r warehouse/landing removes them)"; fi

@@ -7,6 +7,7 @@ process imports Great Expectations while landing and models run.
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -74,13 +75,14 @@ def _check_input(settings: Settings, paths: WarehousePaths) -> None:
         return
     if settings.source is None:
         return
+    download = f"`dialogue-warehouse fetch --to {shlex.quote(str(settings.source))}` downloads the releases"
     if not settings.source.is_dir():
-        raise InputError(f"{settings.source}: no such folder")
+        raise InputError(f"{settings.source}: no such folder ({download})")
     if not any(releases.find_release(corpus, settings.source).files for corpus in corpora):
         places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
         raise InputError(
             f"{settings.source}: no data file of {places.replace('/', '')}; expected below {places} "
-            "(`dialogue-warehouse status` lists the files and where to get them)"
+            f"({download}, `dialogue-warehouse status` lists where they come from)"
         )
 
 

@@ -19,7 +19,7 @@ from pipelines.errors import CheckError, InputError
 from pipelines.paths import WarehousePaths
 from pipelines.settings import FORMS, Settings, silence_telemetry
 
-CHECK_FAILED, BAD_INPUT = 1, 2
+CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 Folder = click.Path(file_okay=False, path_type=Path)
 
@@ -51,7 +51,8 @@ def _names(_context: click.Context, _parameter: click.Parameter, value: str | No
 def cli() -> None:
     """Five public dialogue corpora in one SQL warehouse.
 
-    Start with `build` (it makes its own sample when it is given no data), then `tables` and `sql`.
+    Start with `build` (it makes its own sample when it is given no data), then `tables` and `sql`; `fetch` downloads
+    the real releases.
     """
 
 
@@ -74,6 +75,32 @@ def build(quiet: bool, **options: Any) -> None:
     summary = building.build(Settings.from_environment(**options), reporting.Reporter(quiet))
     if not quiet:
         reporting.print_summary(summary)
+
+
+@cli.command()
+@click.option("--to", "to", type=Folder, help="Folder to download into.  [default: landing/ of the warehouse]")
+@click.option("--jobs", type=click.IntRange(1), help=f"Files at a time.  [default: {Settings.jobs}]")
+@click.option("--quiet", is_flag=True, help="No progress; errors only.")
+@corpora_option
+@warehouse_option
+def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
+    """Download the real releases, checked against the listed checksums, to TO/<corpus_id>/<path>.
+
+    What is there and right is not downloaded again, what was interrupted is continued, nothing is overwritten.
+    """
+    from pipelines import fetching, reporting
+
+    settings = Settings.from_environment(**options)
+    to = to.expanduser().absolute() if to else _paths(settings).landing
+    try:
+        with reporting.FetchDisplay(quiet) as display:
+            results = fetching.fetch(settings, to, display)
+    except KeyboardInterrupt:
+        click.echo("interrupted; the same command goes on where it stopped", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    if not quiet:
+        reporting.print_fetched(results, to)
+    fetching.refuse_failures(results, settings.mirror)
 
 
 @cli.command()
@@ -207,7 +234,7 @@ def main(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except click.Abort:
         click.echo("interrupted", err=True)
-        return 130
+        return INTERRUPTED
     except click.ClickException as error:
         error.show()
         return BAD_INPUT

@@ -54,6 +54,11 @@ class WarehousePaths:
         return self.root / "raw"
 
     @property
+    def landing(self) -> Path:
+        """The publishers' own files as `fetch` downloads them, `<corpus_id>/<path>`: a folder to build from."""
+        return self.root / "landing"
+
+    @property
     def sample(self) -> Path:
         """The embedded sample's releases, generated on the spot."""
         return self.root / "sample"

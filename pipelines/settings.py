@@ -6,8 +6,10 @@ warehouse folder is the business of `pipelines.paths`.
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import dataclass, fields, replace
+import urllib.parse
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,19 +57,31 @@ class Settings:
     """Processes that land files side by side."""
     builds_kept: int = 3
     """Published builds that stay on disk."""
+    jobs: int = 4
+    """Files that are downloaded at a time."""
+    mirror: str | None = field(default=None, repr=False)
+    """URL (http, https or file) to download from instead of upstream: each file is at `<mirror>/<corpus_id>/<path>`."""
+    timeout: float = 30.0
+    """Seconds without a byte after which a download counts as cut."""
+    attempts: int = 5
+    """Times that a file is asked for without progress before the download gives up."""
+    backoff: float = 1.0
+    """Seconds before a download is tried again; twice as long each further time, less a random part."""
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> Settings:
         """Settings from `DIALOGUE_…` variables; overrides that are not None win. Raises SettingsError."""
         values: dict[str, Any] = {}
-        for field in fields(cls):
-            text = os.environ.get(f"DIALOGUE_{field.name.upper()}")
+        for setting in fields(cls):
+            text = os.environ.get(f"DIALOGUE_{setting.name.upper()}")
             if text:
-                values[field.name] = _parse(field.name, text)
+                values[setting.name] = _parse(setting.name, text)
         settings = replace(cls(), **values)
         settings = replace(settings, **{name: value for name, value in overrides.items() if value is not None})
         if settings.form not in FORMS:
             raise SettingsError(f"DIALOGUE_FORM: '{settings.form}' is none of {', '.join(FORMS)}")
+        if settings.mirror is not None and not _is_mirror(settings.mirror):
+            raise SettingsError("DIALOGUE_MIRROR is no URL of http://HOST/…, https://HOST/… or file:///FOLDER")
         return replace(
             settings,
             warehouse=settings.warehouse.expanduser().absolute(),
@@ -83,12 +97,33 @@ def _parse(name: str, text: str) -> Any:
             return tuple(part.strip() for part in text.split(",") if part.strip())
         case "strict" | "verify" | "force":
             return text.lower() in ("1", "true", "yes", "on")
-        case "threads" | "processes" | "builds_kept":
+        case "threads" | "processes" | "builds_kept" | "jobs" | "attempts":
             if not text.isdigit() or int(text) < 1:
                 raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number")
             return int(text)
+        case "timeout" | "backoff":
+            return _seconds(name, text)
         case _:
             return text
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number of seconds")
+    return seconds
+
+
+def _is_mirror(url: str) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return bool(host) if parts.scheme in ("http", "https") else parts.scheme == "file" and host in (None, "localhost")
 
 
 def silence_telemetry() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,8 @@ class Status:
     source: str | None
     """None stands for the embedded sample, of which nothing can be missing."""
     corpora: tuple[CorpusStatus, ...]
+    is_fetchable: bool
+    """Whether `fetch` can download what is missing: the publishers' own files, not their republication."""
 
 
 def status(paths: WarehousePaths, settings: Settings) -> Status:
@@ -89,6 +92,7 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
         raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
         corpora=tuple(_corpus_status(corpus, source, settings.form) for corpus in corpora if source),
+        is_fetchable=settings.form == FORMS[0],
     )
 
 
@@ -165,7 +169,9 @@ def print_status(found: Status, console: Console | None = None) -> None:
     console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
     if found.source is None:
         console.print("source     the embedded sample, made when it is built")
-        console.print("releases   real data, for `dialogue-warehouse build --source FOLDER`:", markup=False)
+        console.print(
+            "releases   `dialogue-warehouse fetch` downloads the real data; or by hand, to build --source FOLDER:"
+        )
         for place in places(registry.load_corpora()):
             console.print(Text(f"  {place}"), soft_wrap=True)
         return
@@ -176,6 +182,10 @@ def print_status(found: Status, console: Console | None = None) -> None:
             console.print(Text(f"    missing {file.path}: fetch {file.url} to {file.put_at}"), soft_wrap=True)
         if len(corpus.missing) > DISPLAYED_MISSING:
             console.print(f"    and {len(corpus.missing) - DISPLAYED_MISSING} more")
+    corpora = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
+    if corpora and found.is_fetchable:
+        command = f"dialogue-warehouse fetch --to {shlex.quote(found.source)} --corpora {corpora}"
+        console.print(Text(f"  what is missing: `{command}` downloads it"), soft_wrap=True)
 
 
 def _size(count: int) -> str:
