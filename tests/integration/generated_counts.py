@@ -1006,6 +1006,12 @@ SGD = [
         _grid(15.286, 23.035, 20.441, 14.268, 22.356, 19.632, 12.660, 23.604, 20.137),
     ),
     Count(
+        "V2.6", "examples of ParlAI's two tasks by split",
+        "select split, (sum(len(turns)) + 3 * count(*))::integer, (sum(len(turns)) // 2 + count(*))::integer "
+        "from sgd_dialogue group by split",
+        {"train": (378_390, 181_124), "dev": (56_172, 26_845), "test": (97_197, 46_498)},
+    ),
+    Count(
         "V2.2", "slots",
         _by_kind("count(distinct (service, slot))", SLOTS),
         _grid(201, 214, 214, 134, 132, 136, 157, 158, 159),
