@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from pipelines.corpora.abcd import simulate_documents as documents
-from pipelines.simulating import PlannedFile, compact_document, random_stream, scaled
+from pipelines.simulating import PlannedFile, apportion, compact_document, random_stream, scaled
 
 CONVERSATIONS = {"train": (8_034, 177_407), "dev": (1_004, 22_170), "test": (1_004, 22_170)}
 """Split -> conversations and turns at scale 1 (turns of dev and test are not documented: the same number each)."""
@@ -132,22 +132,12 @@ def _conversation_file(scale: float, seed: int) -> Iterator[bytes]:
     for split, (count, turns) in CONVERSATIONS.items():
         yield separator + b'"%b": [' % split.encode()
         separator = b""
-        for length in conversation_lengths(round(turns * sizes[split] / count), sizes[split], rng):
+        total = round(turns * sizes[split] / count)
+        for length in apportion(total, [rng.uniform(0.6, 1.4) for _ in range(sizes[split])]):
             yield separator + _on_one_line(_conversation(identifiers.pop(), length, ranking, rng))
             separator = b", "
         separator = b"], "
     yield b"]}"
-
-
-def conversation_lengths(total: int, count: int, rng: random.Random) -> list[int]:
-    """Numbers of turns that add up to the total."""
-    mean = total / count
-    lengths = [round(mean * rng.uniform(0.6, 1.4)) for _ in range(count)]
-    difference = total - sum(lengths)
-    step = 1 if difference > 0 else -1
-    for index in range(abs(difference)):
-        lengths[index % count] += step
-    return lengths
 
 
 class Ranking:

@@ -15,8 +15,9 @@ from pipelines.simulating import PlannedFile, apportion, random_stream, scaled
 
 DIALOGUES = {"train": (8_967, 33_178_253), "dev": (1_083, 4_001_596), "test": (1_107, 4_094_729)}
 """File stem -> dialogues and bytes at scale 1."""
-COMPLETED = 9_041
-"""Dialogues with reward 1 in all three files."""
+COMPLETED, EVENTS, SECONDS = 9_041, 103_158, 824_358
+"""Dialogues with reward 1 in all three files, their events (11.41 each), and from their first to their last ones the
+seconds (91.18 each)."""
 SILENT_SHARE = 0.007
 """Share of dialogues in which nothing happens."""
 FIRST_TIME = 1_480_736_443
@@ -96,22 +97,27 @@ CODE = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class FilePlan:
-    """How many dialogues a file has, and how many of them reach their goal or stay empty."""
+    """How many dialogues a file has, how many are silent or completed, and how long the completed ones are together."""
 
     dialogues: int
-    completed: int
     silent: int
+    completed: int
+    events: int
+    seconds: int
 
 
 def plan(scale: float) -> list[PlannedFile]:
     """The three files of the release."""
     counts = {name: scaled(dialogues, scale, minimum=6) for name, (dialogues, _) in DIALOGUES.items()}
     completed = apportion(round(COMPLETED * sum(counts.values()) / 11_157), tuple(counts.values()))
+    events, seconds = (
+        apportion(round(total * sum(completed) / COMPLETED), completed, minimum=2) for total in (EVENTS, SECONDS)
+    )
     files = []
-    for (name, count), successes in zip(counts.items(), completed, strict=True):
+    for (name, count), *course in zip(counts.items(), completed, events, seconds, strict=True):
         dialogues, size = DIALOGUES[name]
-        silent = scaled(count, SILENT_SHARE)
-        files.append(PlannedFile(f"{name}.json", size * count // dialogues, FilePlan(count, successes, silent)))
+        parameters = FilePlan(count, scaled(count, SILENT_SHARE), *course)
+        files.append(PlannedFile(f"{name}.json", size * count // dialogues, parameters))
     return files
 
 
@@ -122,16 +128,32 @@ def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
     outcomes = ["completed"] * counts.completed + ["silent"] * counts.silent
     outcomes += ["failed"] * (counts.dialogues - len(outcomes))
     rng.shuffle(outcomes)
+    courses = _courses(counts, rng)
     start = FIRST_TIME
     separator = b"["
     for outcome in outcomes:
         start += rng.randrange(60)
-        yield separator + msgspec.json.format(msgspec.json.encode(_dialogue(outcome, start, rng)), indent=0)
+        course = courses.pop() if outcome == "completed" else _failed_course(outcome, rng)
+        element = msgspec.json.encode(_dialogue(outcome, start, course, rng))
+        yield separator + msgspec.json.format(element, indent=0)
         separator = b", "
     yield b"]"
 
 
-def _dialogue(outcome: str, start: int, rng: random.Random) -> dict:
+def _courses(counts: FilePlan, rng: random.Random) -> list[tuple[int, int]]:
+    """Events and seconds of each completed dialogue; both add up to the file's numbers."""
+    events = apportion(counts.events, [rng.uniform(0.3, 1.7) for _ in range(counts.completed)], minimum=2)
+    seconds = apportion(counts.seconds, [(count - 1) * rng.uniform(0.6, 1.4) for count in events], minimum=1)
+    return list(zip(events, seconds, strict=True))
+
+
+def _failed_course(outcome: str, rng: random.Random) -> tuple[int, int]:
+    """Events and seconds of a dialogue that does not reach its goal, or in which nothing happens."""
+    count = 0 if outcome == "silent" else rng.choice((1, 3, 5, 7, 9, 10, 11, 13, 18))
+    return count, sum(rng.randint(2, 14) for _ in range(count - 1))
+
+
+def _dialogue(outcome: str, start: int, course: tuple[int, int], rng: random.Random) -> dict:
     """One dialogue; the keys in the order of the release."""
     attributes, knowledge = _knowledge(rng)
     code = "S_" + "".join(rng.choices(CODE, k=16))
@@ -147,7 +169,7 @@ def _dialogue(outcome: str, start: int, rng: random.Random) -> dict:
         "scenario_uuid": code,
         "agents": {"1": "human", "0": "human"},
         "outcome": {"reward": int(outcome == "completed")},
-        "events": [] if outcome == "silent" else _events(outcome, knowledge, start, rng),
+        "events": _events(outcome, knowledge, start, course, rng) if course[0] else [],
     }
 
 
@@ -204,40 +226,35 @@ def _item(friend: tuple[str, ...], names: list[str], order: list[int]) -> dict[s
     return {names[index]: friend[index] for index in order}
 
 
-def _events(outcome: str, knowledge: Knowledge, start: int, rng: random.Random) -> list[dict]:
+def _events(outcome: str, knowledge: Knowledge, start: int, course: tuple[int, int], rng: random.Random) -> list[dict]:
     """Messages, with the selections among and behind them that lead to the outcome."""
-    moves: list[tuple[int, int | None]] = []
-    agent = rng.randrange(2)
-    for _ in range(rng.choice((2, 4, 6, 8, 9, 10, 12, 17)) if rng.random() < 0.97 else 0):
-        moves.append((agent, None))
-        agent = 1 - agent if rng.random() < 0.75 else agent
-    for _ in range(rng.choice((0, 0, 0, 1, 2))):
-        moves.insert(rng.randint(0, len(moves)), _selection(rng.randrange(2), knowledge, rng))
-    moves = [move for move in moves if move[1] is None or outcome == "completed" or rng.random() < 0.8]
-    moves += _last_moves(outcome, moves, knowledge, agent, rng)
+    count, seconds = course
+    moves = _moves(outcome, knowledge, count, rng)
+    gaps = apportion(seconds, [rng.randint(2, 14) for _ in moves[1:]]) if seconds else []
     events = []
-    for agent, item in moves:
-        start += rng.randint(2, 14)
+    for (agent, item), gap in zip(moves, [0, *gaps], strict=True):
+        start += gap
         data = _message(knowledge.items[agent], rng) if item is None else _selected(knowledge.items[agent][item], rng)
         action = "message" if item is None else "select"
         events.append({"action": action, "start_time": None, "data": data, "agent": agent, "time": f"{start}.0"})
     return events
 
 
-def _selection(agent: int, knowledge: Knowledge, rng: random.Random) -> tuple[int, int]:
-    return agent, rng.randrange(len(knowledge.items[agent]))
-
-
-def _last_moves(
-    outcome: str, moves: list[tuple[int, int | None]], knowledge: Knowledge, agent: int, rng: random.Random
-) -> list[tuple[int, int | None]]:
-    """Both select the shared friend, or at least one of them ends up with another choice or none."""
+def _moves(outcome: str, knowledge: Knowledge, count: int, rng: random.Random) -> list[tuple[int, int | None]]:
+    """So many times an agent, and the item that it selects; None where it sends a message."""
+    agent = rng.randrange(2)
+    last: list[tuple[int, int | None]] = []
     if outcome == "completed":
-        return [(agent, knowledge.shared[agent]), (1 - agent, knowledge.shared[1 - agent])]
-    wrong = (knowledge.shared[agent] + 1) % len(knowledge.items[agent])
-    if not moves or rng.random() < 0.6 or any(item is not None for _, item in moves):
-        return [(agent, wrong)]
-    return []
+        last = [(agent, knowledge.shared[agent]), (1 - agent, knowledge.shared[1 - agent])]
+    elif rng.random() < 0.75:
+        last = [(agent, (knowledge.shared[agent] + 1) % len(knowledge.items[agent]))]
+    may_select = len(last) > 0
+    moves: list[tuple[int, int | None]] = []
+    for _ in range(count - len(last)):
+        selects = may_select and rng.random() < 0.08
+        moves.append((agent, rng.randrange(len(knowledge.items[agent])) if selects else None))
+        agent = 1 - agent if rng.random() < 0.75 else agent
+    return moves + last
 
 
 def _selected(item: dict[str, str], rng: random.Random) -> dict[str, str]:

@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle, islice
 
 from pipelines.corpora.sgd.simulate_dialogue import LONGEST, Design, DialogueWriter
 from pipelines.corpora.sgd.simulate_schema import SIZES, SPLITS, schema, service
@@ -116,15 +117,18 @@ def _planned_files(split: str, scale: float, sizes: dict[str, int]) -> Iterator[
     facts = FACTS[split]
     rng = random_stream(0, "sgd", split, "plan")
     services = _Services(split, facts, scale, rng)
-    kinds = (
-        (1, services.single, facts.single_turns, single_layout(split)),
-        (1 + facts.single_files, services.multi, facts.multi_turns, multi_layout(split)),
-    )
-    for first, casts, turns, layout in kinds:
+    listed = [sizes[_path(split, number)] for number in range(1, 1 + facts.single_files + facts.multi_files)]
+    first = 1
+    for casts, turns, layout, layout_bytes in (
+        (services.single, facts.single_turns, single_layout(split), listed[: facts.single_files]),
+        (services.multi, facts.multi_turns, multi_layout(split), listed[facts.single_files :]),
+    ):
         counts = _file_counts(len(casts), layout)
-        each = [sizes[_path(split, first + index)] / layout[index] for index in range(len(counts))]
+        means = [size / count for size, count in zip(layout_bytes, layout, strict=True)]
+        each = list(islice(cycle(means), len(counts)))
         exchanges = round(turns / 2 * len(casts) / sum(layout))
         yield from _fill(split, first, counts, each, casts, exchanges, rng)
+        first += max(len(counts), len(layout))
 
 
 def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
@@ -182,14 +186,13 @@ def _path(split: str, number: int) -> str:
 
 
 def _file_counts(total: int, layout: list[int]) -> list[int]:
-    """Dialogues in each file: all files grow with the scale; below scale 1 the last ones are missing."""
-    if total >= sum(layout):
-        return apportion(total, layout)
+    """Dialogues in each file: as in the release; below scale 1 the last files are missing, above it more follow."""
     counts = []
-    for count in layout:
-        counts.append(min(count, total - sum(counts)))
-        if sum(counts) == total:
-            break
+    for count in cycle(layout):
+        counts.append(min(count, total))
+        total -= counts[-1]
+        if not total:
+            return counts
     return counts
 
 
@@ -303,7 +306,7 @@ def _suffixes(split: str, number: int, count: int) -> list[int]:
 def _lengths(total: int, shortest: Sequence[int], rng: random.Random) -> list[int]:
     """Numbers of exchanges that add up to the total, none too short for its services or longer than any dialogue."""
     mean = total / len(shortest)
-    lengths = [min(LONGEST, max(least, round(mean * rng.uniform(0.65, 1.35)))) for least in shortest]
+    lengths = [min(LONGEST, max(least, round(mean * rng.uniform(0.4, 1.6)))) for least in shortest]
     difference, index = total - sum(lengths), 0
     while difference:
         step = 1 if difference > 0 else -1

@@ -27,7 +27,6 @@ from pipelines.corpora.sgd.simulate_thread import (
     Speech,
     Thread,
     Utterance,
-    askable_slots,
 )
 
 LONGEST = 25
@@ -56,7 +55,7 @@ class DialogueWriter:
         self.rows = rows
         self.rng = rng
         self.turns: list[dict] = []
-        self.threads = [Thread.start(name, rng) for name in design.services]
+        self.threads = [Thread.start(name, len(design.services) == 1, rng) for name in design.services]
         self.previous: Thread | None = None
         self.last = ""
         self.oddity = design.oddity
@@ -88,13 +87,13 @@ class DialogueWriter:
         rng, rest = self.rng, exchanges - thread.service.shortest
         if not thread.service.searches:
             changes = min(rest, int(rng.random() * 3))
-            fills = min(rest - changes, int(rng.random() * 3), len(thread.first.required))
+            fills = min(rest - changes, int(rng.random() * 4.2), len(thread.first.required))
             questions = rest - changes - fills
             script = self._opening(fills, "confirm") + [("change", "confirm")] * changes
             return [*script, ("affirm", "succeed"), *[("ask", "answer")] * questions]
         ending = self._ending(thread, rest)
         rest -= len(ending)
-        fills = min(rest, int(rng.random() * 3), sum(map(len, thread.used_slots()))) if not self.oddity else 0
+        fills = min(rest, int(rng.random() * 4.2), sum(map(len, thread.used_slots()))) if not self.oddity else 0
         rest -= fills
         late = rest // 3 if ending and ending[-1][1] == "succeed" else 0
         script = self._opening(fills, "offer") + self._browsing(thread, rest - late)
@@ -107,28 +106,28 @@ class DialogueWriter:
 
     def _browsing(self, thread: Thread, count: int) -> list[Move]:
         """Looking at what was found; sometimes nothing is, before the user says it differently."""
-        choices = [("alternatives", "offer_next"), ("ask", "answer"), ("ask", "answer")]
+        choices = [("alternatives", "offer_next")] * 3 + [("ask", "answer")] * 4
         if any(thread.used_slots()):
-            choices.append(("refine", "offer"))
+            choices += [("refine", "offer")] * 2
         moves = [self.rng.choice(choices) for _ in range(count)]
         for index in range(1, len(moves)):
-            if moves[index] == ("refine", "offer") == moves[index - 1] and self.rng.random() < 0.6:
+            if moves[index] == ("refine", "offer") == moves[index - 1]:
                 moves[index - 1] = ("refine", "find_nothing")
         return moves
 
     def _ending(self, thread: Thread, room: int) -> list[Move]:
         """What a search leads to: a booking, with or without trouble, or nothing."""
         chance = 0.0 if self.oddity == "lacking" else self.rng.random()
-        if not thread.service.bookings or room < 2 or chance > 0.72:
-            if thread.service.bookings and room > 2 and chance > 0.93:
+        if not thread.has_booking or room < 2 or chance > 0.72:
+            if thread.has_booking and room > 2 and chance > 0.73:
                 return [("choose", "offer_intent"), ("decline_intent", "more")]
-            return [("choose", "more")] if room and chance > 0.4 else []
+            return [("choose", "more")] if room and chance > 0.2 else []
         moves: list[Move] = [("book", "confirm"), ("affirm", "succeed")]
-        if room > 2 and chance < 0.35:
+        if room > 2 and chance < 0.28:
             moves[0:1] = [("choose", "offer_intent"), ("accept_intent", "confirm")]
-        if room > len(moves) + 1 and chance < 0.06:
+        if room > len(moves) + 1 and chance < 0.15:
             moves[-1:] = [("affirm", "fail"), ("change", "confirm"), ("affirm", "succeed")]
-        elif room > len(moves) and 0.3 < chance < 0.5:
+        elif room > len(moves) and 0.3 < chance < 0.52:
             moves[-1:] = [("change", "confirm"), ("affirm", "succeed")]
         return moves
 
@@ -136,10 +135,10 @@ class DialogueWriter:
         """Decide which slots the user does not give before being asked."""
         fills = sum(user == "fill" for user, _ in script)
         required, optional = thread.used_slots()
-        candidates = list(required)
-        if fills > len(candidates):
-            candidates += self.rng.sample(optional, fills - len(candidates))
-        thread.to_fill = self.rng.sample(candidates, fills)
+        candidates = list(required) if self.oddity else [*required, *optional]
+        count = min(len(candidates), fills + sum(self.rng.random() < 0.95 for _ in range(fills)))
+        asked = self.rng.sample(candidates, count)
+        thread.to_fill = [asked[position::fills] for position in range(fills)]
 
     def _exchange(self, thread: Thread, move: Move) -> None:
         """A user turn and the system turn that answers it."""
@@ -168,7 +167,7 @@ class DialogueWriter:
         if self.last in ("offer", "offer_next") and thread.offered:
             self._user_choose(thread, speech)
         else:
-            speech.plain("THANK_YOU")
+            speech.plain("NEGATE" if self.last == "more" and self.rng.random() < 0.3 else "THANK_YOU")
         return thread.user_frame(speech)
 
     def _say(self, slot: Slot, canonical: str) -> Said:
@@ -196,14 +195,15 @@ class DialogueWriter:
         speech.intent("INFORM_INTENT", thread.first, INTENT_TEXTS)
         required, optional = thread.used_slots()
         given = list(required)
-        if optional and self.rng.random() < 0.4:
+        if optional and self.rng.random() < 0.1:
             given.append(self.rng.choice(optional))
         if self.oddity == "swapped":
             self._inform_swapped(thread, given, speech)
         elif self.oddity == "category":
             speech.act("INFORM", "passengers", ("5",))
             speech.utterance.add("There are 5 of us.")
-        self._inform(thread, [slot for slot in given if slot not in thread.to_fill], speech)
+        asked = {slot for slots in thread.to_fill for slot in slots}
+        self._inform(thread, [slot for slot in given if slot not in asked], speech)
 
     def _inform_swapped(self, thread: Thread, given: list[str], speech: Speech) -> None:
         """The user says where to start and where to go, and the annotation has it the other way round."""
@@ -220,7 +220,7 @@ class DialogueWriter:
             thread.inform(name, (city, city))
 
     def _user_fill(self, thread: Thread, speech: Speech) -> None:
-        self._inform(thread, (thread.to_fill.pop(0),), speech, indifference=0.25)
+        self._inform(thread, thread.to_fill.pop(0), speech, indifference=0.04)
 
     def _user_refine(self, thread: Thread, speech: Speech) -> None:
         required, optional = thread.used_slots()
@@ -231,7 +231,7 @@ class DialogueWriter:
 
     def _user_ask(self, thread: Thread, speech: Speech) -> None:
         slots = thread.askable_slots()
-        for name in self.rng.sample(slots, min(len(slots), 1 + (self.rng.random() < 0.25))):
+        for name in self.rng.sample(slots, min(len(slots), 1 + (self.rng.random() < 0.4))):
             speech.act("REQUEST", name)
             speech.utterance.add(speech.phrase(ASK_TEXTS, thread.service.slots[name].words))
             speech.requested.append(name)
@@ -240,7 +240,7 @@ class DialogueWriter:
 
     def _user_choose(self, thread: Thread, speech: Speech) -> None:
         slots, entity = thread.service.slots, thread.service.entity
-        if list(thread.offered) == [entity] and self.rng.random() < 0.5:
+        if list(thread.offered) == [entity] and self.rng.random() < 0.4:
             speech.valued("SELECT", slots[entity], thread.offered[entity], ("I will take {}.",))
         else:
             speech.plain("SELECT")
@@ -283,21 +283,23 @@ class DialogueWriter:
         if self.rng.random() < 0.55:
             speech.act("GOODBYE")
             speech.utterance.add("Bye.")
-        thread.intent = "NONE"
+        if self.rng.random() < 0.71:
+            thread.intent = "NONE"
 
     # The system's moves; those that call the service return the call.
 
     def _system_request(self, thread: Thread, speech: Speech) -> None:
-        slot = thread.service.slots[thread.to_fill[0]]
-        speech.act("REQUEST", slot.name, slot.categories if self.rng.random() < 0.2 else ())
-        speech.utterance.add(speech.phrase(REQUEST_TEXTS, slot.words))
+        for name in thread.to_fill[0]:
+            slot = thread.service.slots[name]
+            speech.act("REQUEST", name, slot.categories if self.rng.random() < 0.2 else ())
+            speech.utterance.add(speech.phrase(REQUEST_TEXTS, slot.words))
 
     def _system_offer(self, thread: Thread, speech: Speech) -> Call:
         count = min(10, max(1, round(self.rows * (0.4 + 1.2 * self.rng.random()))))
         call = thread.call(thread.first, count, self.rng)
         thread.results, thread.current = call.results, 0
         self._offer(thread, speech)
-        if count > 1 and self.rng.random() < 0.7:
+        if count > 1 and self.rng.random() < 0.4:
             speech.act("INFORM_COUNT", "count", (str(count),))
             speech.utterance.add(speech.phrase(COUNT_TEXTS), str(count))
         return call
@@ -318,24 +320,25 @@ class DialogueWriter:
         if self.oddity == "overlap" and names:
             self._offer_overlapping(thread, row, speech)
             return
-        details = [name for name in askable_slots(thread.first, used.name) if name not in names]
-        names += self.rng.sample(details, min(len(details), (not names) + int(self.rng.random() * 2.2)))
+        details = [name for name in thread.askable_slots(thread.first) if name not in names]
+        names += self.rng.sample(details, min(len(details), (not names) + int(self.rng.random() * 3.6)))
         thread.offered = {name: self._say(used.slots[name], row[name]) for name in names}
         for name, said in thread.offered.items():
             speech.valued("OFFER", used.slots[name], said, OFFER_TEXTS if name == used.entity else DETAIL_TEXTS)
-        if used.entity in row and self.rng.random() < 0.02:
-            self._offer_another(thread, speech)
+        if used.entity in row and self.rng.random() < 0.03:
+            self._offer_others(thread, speech)
 
-    def _offer_another(self, thread: Thread, speech: Speech) -> None:
-        """A second value in the same offer."""
+    def _offer_others(self, thread: Thread, speech: Speech) -> None:
+        """Further values in the same offer, mostly more than one."""
         entity = thread.service.entity
-        other = thread.results[(thread.current + 1) % len(thread.results)][entity]
+        following = [thread.results[(thread.current + step) % len(thread.results)][entity] for step in (1, 2)]
         offer = next(action for action in speech.actions if action["slot"] == entity)
-        if other not in offer["values"]:
-            offer["values"] = (*offer["values"], other)
-            offer["canonical_values"] = (*offer["canonical_values"], other)
-            start = speech.utterance.add("There is {} too.", other)
-            speech.mark(entity, start, start + len(other))
+        for other in following[self.rng.random() < 0.14 :]:
+            if other not in offer["values"]:
+                offer["values"] = (*offer["values"], other)
+                offer["canonical_values"] = (*offer["canonical_values"], other)
+                start = speech.utterance.add("There is {} too.", other)
+                speech.mark(entity, start, start + len(other))
 
     def _offer_overlapping(self, thread: Thread, row: dict[str, str], speech: Speech) -> None:
         """The entity's name with the place in it: two spans that overlap, as in two frames of the release."""
@@ -364,6 +367,8 @@ class DialogueWriter:
         thread.confirming = {}
         for name in thread.booking.required + thread.booking.optional:
             slot = thread.service.slots[name]
+            if name in thread.booking.optional and thread.value(name) is None and self.rng.random() < 0.75:
+                continue
             thread.confirming[name] = self._say(slot, thread.value(name) or slot.values[0])
             speech.valued("CONFIRM", slot, thread.confirming[name], ("[] {},",))
         speech.utterance.text = speech.utterance.text[:-1] + "."

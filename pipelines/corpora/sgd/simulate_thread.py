@@ -16,6 +16,12 @@ NEVER_USED = {"Music_2": "album", "Trains_1": "to_station"}
 """Slots of the schema that no dialogue uses: train and test of the release have one each."""
 NEVER_ACTIVE = "FindFreeTime"
 """An intent of the schema that no dialogue activates: train of the release has one."""
+NEVER_ALONE = {
+    "Buses_2": "to_station", "Flights_3": "stops", "Banks_2": "transfer_day", "Payment_1": "AskForPayment",
+}  # fmt: skip
+"""Slots and intents that only dialogues with several services use: train has one such slot, dev two, test an intent."""
+NEVER_JOINED = {"Music_3": "StreamMusic"}
+"""An intent, and with it a slot, that only dialogues with one service use: test of the release has one."""
 DONTCARE = "dontcare"
 """The value of a slot that the user does not mind about."""
 SPOKEN_CATEGORIES = {"True": "yes", "False": "no"}
@@ -132,10 +138,13 @@ class Thread:
     """The intent that the user comes with: a search where the service has one."""
     booking: Intent
     """What the first intent may lead to; the first intent itself where there is nothing."""
+    unused: tuple[str | None, ...]
+    """Slots that the dialogue does not use."""
     intent: str = ""
     state: dict[str, list[str]] = field(default_factory=dict)
     canonical: dict[str, str] = field(default_factory=dict)
-    to_fill: list[str] = field(default_factory=list)
+    to_fill: list[list[str]] = field(default_factory=list)
+    """Slots that the system asks for, those of one turn together."""
     results: list[dict[str, str]] = field(default_factory=list)
     current: int = 0
     offered: dict[str, Said] = field(default_factory=dict)
@@ -144,22 +153,30 @@ class Thread:
     has_failed: bool = False
 
     @classmethod
-    def start(cls, name: str, rng: random.Random) -> Thread:
-        """A thread about a service."""
+    def start(cls, name: str, is_alone: bool, rng: random.Random) -> Thread:
+        """A thread about a service, alone in its dialogue or beside others."""
         used = service(name)
+        unused = NEVER_USED.get(name), (NEVER_ALONE if is_alone else NEVER_JOINED).get(name)
         searches = [intent for intent in used.searches if intent.name != NEVER_ACTIVE]
-        booking = rng.choice(used.bookings) if used.bookings else None
+        bookings = [intent for intent in used.bookings if intent.name not in unused]
+        booking = rng.choice(bookings) if bookings else None
         search = rng.choice(searches) if searches else booking
         assert search is not None, f"{name} has no intent"
-        return cls(used, search, booking or search)
+        return cls(used, search, booking or search, unused)
+
+    @property
+    def has_booking(self) -> bool:
+        """Whether the search may lead to anything."""
+        return self.booking is not self.first
 
     def used_slots(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Required and optional slots of the first intent that dialogues use."""
-        return _used_slots(self.first, self.service.name)
+        return _used_slots(self.first, self.unused)
 
-    def askable_slots(self) -> tuple[str, ...]:
-        """Slots of what was returned last that a user may ask for."""
-        return askable_slots(self.first if self.intent == self.first.name else self.booking, self.service.name)
+    def askable_slots(self, intent: Intent | None = None) -> tuple[str, ...]:
+        """Slots that an intent returns, the one that returned something last unless given, and a user may ask for."""
+        last = self.first if self.intent == self.first.name else self.booking
+        return _askable_slots(intent or last, self.service.name, self.unused)
 
     def missing(self) -> list[str]:
         """What a booking needs and nobody said yet."""
@@ -232,13 +249,13 @@ def _entities(name: str) -> tuple[dict[str, str], ...]:
 
 
 @functools.cache
-def _used_slots(intent: Intent, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return intent.required, tuple(slot for slot in intent.optional if slot != NEVER_USED.get(name))
+def _used_slots(intent: Intent, unused: tuple[str | None, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return intent.required, tuple(slot for slot in intent.optional if slot not in unused)
 
 
 @functools.cache
-def askable_slots(intent: Intent, name: str) -> tuple[str, ...]:
+def _askable_slots(intent: Intent, name: str, unused: tuple[str | None, ...]) -> tuple[str, ...]:
     """Slots that an intent returns: those that only come back, or else all of them."""
     slots = service(name).slots
-    usable = [slot for slot in intent.result if slot != NEVER_USED.get(name)]
+    usable = [slot for slot in intent.result if slot not in unused]
     return tuple([slot for slot in usable if slots[slot].role == "r"] or usable)

@@ -17,6 +17,8 @@ SELF_DIALOGS, WOZ_DIALOGS = 7_708, 5_507
 SPLITS = {"dev": 770, "test": 770, "train": 6_168}
 """Self dialogs of each split, in the order of their ids."""
 DELETED = "(deleted)"
+MONOLOGUE = 4
+"""Utterances of a dialog with one speaker."""
 UNKNOWN_SPEAKER = "MODERATOR"
 
 
@@ -26,6 +28,8 @@ class Part:
 
     dialogs: int
     utterances: int
+    runs: int
+    """Pieces between two changes of the speaker, without deleted turns and dialogs of fewer than two speakers."""
     annotated_utterances: int
     unannotated_dialogs: int
     empty_dialogs: int
@@ -39,9 +43,10 @@ class Part:
 
 
 PARTS = {
-    "self": Part(SELF_DIALOGS, 169_469, 68_228, 17, 0, 0, 0, 65_748_638, 0.5, 0.2),
-    "woz": Part(WOZ_DIALOGS, 110_000, 41_000, 129, 13, 27, 30, 37_204_053, 0.03, 0.02),
+    "self": Part(SELF_DIALOGS, 169_469, 169_469, 68_228, 17, 0, 0, 0, 65_748_638, 0.5, 0.2),
+    "woz": Part(WOZ_DIALOGS, 126_000, 109_416, 41_000, 129, 13, 27, 30, 37_204_053, 0.03, 0.02),
 }
+"""Not documented for the spoken dialogs, and chosen: utterances, those with annotations, deleted turns."""
 
 
 @dataclass(frozen=True)
@@ -204,41 +209,36 @@ class DialogPlan:
 
     utterances: int
     annotated: int
-    is_monologue: bool = False
+    runs: int
+    """Pieces between two changes of the speaker."""
     has_deleted_turn: bool = False
     has_unknown_speaker: bool = False
 
 
 def dialog_plans(part: Part, count: int, rng: random.Random) -> list[DialogPlan]:
-    """Lengths and annotated utterances of all dialogs of a file; both add up to the release's numbers."""
+    """Lengths, annotated utterances and runs of all dialogs of a file; each adds up to the release's number."""
     share = count / part.dialogs
     empty = scaled(part.empty_dialogs, share) if part.empty_dialogs else 0
     monologues = scaled(part.one_speaker_dialogs, share) if part.one_speaker_dialogs else 0
     bare = scaled(part.unannotated_dialogs, share, minimum=empty + monologues + 1)
     ordinary = count - empty - monologues
-    lengths = _lengths(round(part.utterances * share) - 4 * monologues, ordinary, rng)
+    lengths = _lengths(round(part.utterances * share) - MONOLOGUE * monologues, ordinary, rng)
     annotated = apportion(round(part.annotated_utterances * share), lengths[: count - bare])
     annotated += [0] * (ordinary - len(annotated))
+    runs = apportion(round(part.runs * share), lengths)
     deleted = scaled(part.deleted_turns, share) if part.deleted_turns else 0
-    plans = [DialogPlan(0, 0)] * empty + [DialogPlan(4, 0, is_monologue=True)] * monologues
-    for index, (length, labels) in enumerate(zip(lengths, annotated, strict=True)):
+    plans = [DialogPlan(0, 0, 0)] * empty + [DialogPlan(MONOLOGUE, 0, 1)] * monologues
+    for index, (length, labels, changes) in enumerate(zip(lengths, annotated, runs, strict=True)):
         has_stranger = index == deleted and deleted > 0
-        plans.append(DialogPlan(length, labels, has_deleted_turn=index < deleted, has_unknown_speaker=has_stranger))
+        plans.append(DialogPlan(length, labels, changes, index < deleted, has_stranger))
     rng.shuffle(plans)
     return plans
 
 
 def _lengths(total: int, count: int, rng: random.Random) -> list[int]:
     """Numbers of utterances that add up to the total: even, except for one of them where the total is odd."""
-    mean = total / count
-    lengths = [2 * round(mean / 2 * rng.uniform(0.62, 1.38)) for _ in range(count)]
-    index, difference = 0, total - sum(lengths)
-    while abs(difference) > 1:
-        step = 2 if difference > 0 else -2
-        lengths[index % count] += step
-        difference -= step
-        index += 1
-    lengths[-1] += difference
+    lengths = [2 * pairs for pairs in apportion(total // 2, [rng.uniform(0.62, 1.38) for _ in range(count)])]
+    lengths[-1] += total % 2
     return lengths
 
 
@@ -249,7 +249,7 @@ def _dialogs(name: str, scale: float, seed: int) -> Iterator[dict]:
     identifiers = conversation_ids(name, scale, seed)
     for identifier, dialog in zip(identifiers, dialog_plans(part, len(identifiers), rng), strict=True):
         domain = rng.choice(DOMAINS)
-        speakers = _speakers(name, dialog, rng)
+        speakers = _speakers("USER" if name == "self" else "ASSISTANT", dialog, rng)
         instruction = EXTRA_INSTRUCTION if not dialog.annotated else f"{domain.instruction}-{rng.randint(1, 5)}"
         yield {
             "conversation_id": identifier,
@@ -258,23 +258,27 @@ def _dialogs(name: str, scale: float, seed: int) -> Iterator[dict]:
         }
 
 
-def _speakers(name: str, dialog: DialogPlan, rng: random.Random) -> list[str]:
-    """Strict turns from the user on in self dialogs; spoken dialogs start with the assistant and may stay with one."""
-    if name == "self":
-        return [("USER", "ASSISTANT")[index % 2] for index in range(dialog.utterances)]
-    speakers, speaker = [], "ASSISTANT"
-    for _ in range(dialog.utterances):
-        speakers.append(speaker)
-        if not dialog.is_monologue and (speaker == "USER" or rng.random() < 0.8):
-            speaker = "USER" if speaker == "ASSISTANT" else "ASSISTANT"
+def _speakers(first: str, dialog: DialogPlan, rng: random.Random) -> list[str]:
+    """Who speaks in each utterance; where somebody goes on speaking, it is mostly the one who began."""
+    lengths = [1] * dialog.runs
+    for _ in range(dialog.utterances - dialog.runs):
+        run = rng.randrange(dialog.runs)
+        lengths[run - run % 2 if rng.random() < 0.9 else run] += 1
+    roles = (first, "ASSISTANT" if first == "USER" else "USER")
+    speakers = [roles[run % 2] for run, length in enumerate(lengths) for _ in range(length)]
     if dialog.has_unknown_speaker:
-        speakers[1] = UNKNOWN_SPEAKER
+        speakers[speakers.index("USER")] = UNKNOWN_SPEAKER
     return speakers
 
 
 def _utterances(dialog: DialogPlan, domain: Domain, speakers: list[str], part: Part, rng: random.Random) -> list[dict]:
     """The turns of one dialog."""
-    annotated = sorted(rng.sample(range(dialog.utterances), dialog.annotated))
+    free = list(range(dialog.utterances))
+    deleted = None
+    if dialog.has_deleted_turn:
+        deleted = rng.choice([index for index in free[1:] if speakers[index] == speakers[index - 1]])
+        free.remove(deleted)
+    annotated = sorted(rng.sample(free, dialog.annotated))
     labels = list(domain.required)[:2] + rng.choices(list(domain.labels), k=3 * dialog.annotated)
     marked = set(annotated)
     utterances = []
@@ -286,11 +290,8 @@ def _utterances(dialog: DialogPlan, domain: Domain, speakers: list[str], part: P
             is_status = may_end and rng.random() < STATUS_SHARE * dialog.annotated
             utterance |= _status(domain, rng) if is_status else _annotated(domain, labels, role, part, rng)
         else:
-            utterance["text"] = rng.choice(PLAIN[role])
+            utterance["text"] = DELETED if index == deleted else rng.choice(PLAIN[role])
         utterances.append(utterance)
-    if dialog.has_deleted_turn:
-        free = next(index for index in range(dialog.utterances) if index not in marked)
-        utterances[free]["text"] = DELETED
     return utterances
 
 
