@@ -13,7 +13,7 @@
 --   unheard_percent: the others, which came up nowhere: defaults
 --
 -- Reads: core.fct_service_calls, core.fct_slots, core.dim_intents
--- Expect: the four percentages, one decimal each, are of all arguments and add up to 100; NULL where a method takes none.
+-- Expect: the four percentages, one decimal each, are of all arguments and add up to 100; NULL where there are none.
 --   Values are compared in canonical form, so "the 8th" gives 2019-03-08; `dontcare` is a value. A value that fits two
 --   slots by chance counts as given.
 -- Source: the release documents that a call's parameters are canonical values; these shares are published nowhere.
