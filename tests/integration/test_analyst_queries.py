@@ -34,7 +34,7 @@ WRONG = {
     "which_agent_wins_the_vote": ("questions.named = 1", "questions.named >= 1"),
     "where_do_the_two_annotators_agree": ("others.start_char < spans.end_char", "others.end_char < spans.end_char"),
     "do_agents_follow_the_guidelines": ("'%' order by position) || '%'", "'' order by position) || '%'"),
-    "how_hard_is_retrieval": (">= coalesce(targets.times", "> coalesce(targets.times"),
+    "how_hard_is_retrieval": (">= candidates.target_times", "> candidates.target_times"),
     "which_services_are_unseen": ("active_intent is not null", "true"),
     "how_do_belief_states_grow": ("list_has_any(variants, lag", "list_has_all(variants, lag"),
     "where_do_call_arguments_come_from": (

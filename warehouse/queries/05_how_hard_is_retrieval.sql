@@ -42,23 +42,23 @@ popularity as (
 
 candidates as (
     select
-        candidates_key,
-        target_id,
-        unnest(candidate_ids) as candidate_id
+        retrievals.candidates_key,
+        coalesce(popularity.times, 0) as target_times,
+        unnest(retrievals.candidate_ids) as candidate_id
     from retrievals
-    where split <> 'train'
+    left join popularity
+        on retrievals.target_id = popularity.candidate_id
+    where retrievals.split <> 'train'
 ),
 
 ranked as (
     select
         candidates.candidates_key,
-        bool_or(targets.times is not null) as is_seen,
-        count(*) filter (where coalesce(popularity.times, 0) >= coalesce(targets.times, 0)) as target_rank
+        any_value(candidates.target_times) > 0 as is_seen,
+        count(*) filter (where coalesce(popularity.times, 0) >= candidates.target_times) as target_rank
     from candidates
     left join popularity
         on candidates.candidate_id = popularity.candidate_id
-    left join popularity as targets
-        on candidates.target_id = targets.candidate_id
     group by candidates.candidates_key
 ),
 
