@@ -1,0 +1,233 @@
+"""Every query of `warehouse/queries` runs, says what its columns and rows are, and is right.
+
+Right is what `analyst_answers` finds in the release files without SQL: on the embedded sample, on the sample disturbed
+(`disturbed_release`), where rare things are frequent, and on the real data where they are.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+from pipelines.cli import cli
+from pipelines.paths import CLONE
+from tests.conftest import build_warehouse
+from tests.integration import analyst_answers
+from tests.integration.disturbed_release import disturb
+
+QUERIES = sorted((CLONE / "warehouse" / "queries").glob("*.sql"))
+SOURCES = ("sample", "disturbed", "real")
+MOST_ROWS = 300
+WRONG = {
+    "how_large_are_the_corpora": ("utterance, ' '))", "utterance, ' ')) + 1"),
+    "which_agent_wins_the_vote": ("questions.named = 1", "questions.named >= 1"),
+    "where_do_the_two_annotators_agree": ("others.start_char < spans.end_char", "others.end_char < spans.end_char"),
+    "do_agents_follow_the_guidelines": ("'%' order by position) || '%'", "'' order by position) || '%'"),
+    "how_hard_is_retrieval": (">= candidates.target_times", "> candidates.target_times"),
+    "which_services_are_unseen": ("active_intent is not null", "true"),
+    "how_do_belief_states_grow": ("list_has_any(variants, lag", "list_has_all(variants, lag"),
+    "where_do_call_arguments_come_from": (
+        "arguments.turn_index > heard.turn_index",
+        "arguments.turn_index >= heard.turn_index + 3",
+    ),
+    "when_is_the_mutual_friend_found": ("actions.turn_index desc", "actions.turn_index"),
+    "which_test_texts_stand_in_train": ("'.!?, '", "'.?, '"),
+}
+"""Query -> a slip and what stands there rightly: each must be noticed."""
+
+
+def title(path: Path) -> str:
+    """The file's name without number and ending."""
+    return path.stem[3:]
+
+
+def answer(path: Path) -> Callable[[Path], list[tuple[Any, ...]]]:
+    """The function that answers the query from the release files."""
+    return getattr(analyst_answers, title(path))
+
+
+def header(path: Path) -> dict[str, Any]:
+    """What the comment at the head of the file says: question, grain, columns and tables."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comment = "\n".join(lines[: lines.index("with")])
+    question, grain = lines[:2]
+    section = re.search(r"^-- Columns\n(.*?)^--\n", comment, flags=re.S | re.M)
+    assert section is not None, f"{path.name}: no section Columns"
+    reads = re.search(r"^-- Reads: (.*?)(?=^-- \w)", comment, flags=re.S | re.M)
+    assert reads is not None, f"{path.name}: no line Reads"
+    return {
+        "question": question.removeprefix("-- "),
+        "grain": re.findall(r"\w+", grain.removeprefix("-- One row per ").replace(" and ", ", ")),
+        "grain_line": grain,
+        "columns": [
+            name for names in re.findall(r"^--   ([a-z][\w, ]*):", section[1], flags=re.M) for name in names.split(", ")
+        ],
+        "tables": re.findall(r"\w+\.\w+", reads[1]),
+        "sections": re.findall(r"^-- (Columns|Reads|Expect|Source)\b", comment, flags=re.M),
+    }
+
+
+def run(con: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
+    """Names and types of the columns, and the rows."""
+    cursor = con.execute(sql)
+    return [(column[0], str(column[1])) for column in cursor.description], cursor.fetchall()
+
+
+@pytest.fixture(scope="module")
+def disturbed_folder(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path) -> Path:
+    """The folder of a warehouse built from the disturbed sample, its releases in `releases`."""
+    folder = tmp_path_factory.mktemp("disturbed")
+    return build_warehouse(folder, "--source", disturb(sample_folder / "sample", folder / "releases"))
+
+
+@pytest.fixture(scope="module", params=SOURCES)
+def source(request: pytest.FixtureRequest) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """A warehouse, and the releases that it was built from."""
+    folder = request.getfixturevalue(f"{request.param}_folder")
+    releases = {"sample": folder / "sample", "disturbed": folder / "releases"}.get(request.param)
+    with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
+        yield con, releases or request.getfixturevalue("real_corpora")
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=title)
+def test_query_gives_what_the_files_hold(source, path) -> None:
+    con, releases = source
+    columns, rows = run(con, path.read_text(encoding="utf-8"))
+    assert rows == answer(path)(releases)
+    assert [name for name, _ in columns] == header(path)["columns"]
+    grain = [[name for name, _ in columns].index(column) for column in header(path)["grain"]]
+    assert len({tuple(row[place] for place in grain) for row in rows}) == len(rows) <= MOST_ROWS
+    # DuckDB sums integers to HUGEINT, which a Parquet file of the result cannot hold as a whole number.
+    assert {kind for _, kind in columns} <= {"VARCHAR", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN"}
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=title)
+def test_answers_would_notice_a_wrong_query(disturbed_folder, path) -> None:
+    right, wrong = WRONG[title(path)]
+    sql = path.read_text(encoding="utf-8")
+    assert sql.count(right) >= 1
+    with duckdb.connect(str(disturbed_folder / "dialogues.duckdb"), read_only=True) as con:
+        _, rows = run(con, sql.replace(right, wrong))
+    assert rows != answer(path)(disturbed_folder / "releases")
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=title)
+def test_no_column_of_the_answers_is_the_same_throughout(disturbed_folder, path) -> None:
+    names = header(path)["columns"]
+    with duckdb.connect(str(disturbed_folder / "dialogues.duckdb"), read_only=True) as con:
+        _, rows = run(con, path.read_text(encoding="utf-8"))
+    assert [name for name, values in zip(names, zip(*rows, strict=True), strict=True) if len(set(values)) == 1] == []
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=title)
+def test_query_runs_where_nothing_is_as_usual(awkward_folder, path) -> None:
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        columns, _ = run(con, path.read_text(encoding="utf-8"))
+    assert [name for name, _ in columns] == header(path)["columns"]
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=title)
+def test_command_takes_the_file_and_gives_the_same_in_every_form(sample_folder, path) -> None:
+    sql = path.read_text(encoding="utf-8")
+    with duckdb.connect(str(sample_folder / "dialogues.duckdb"), read_only=True) as con:
+        columns, rows = run(con, sql)
+    names = [name for name, _ in columns]
+
+    def printed(*form: str) -> str:
+        result = CliRunner().invoke(cli, ["sql", "--warehouse", str(sample_folder), *form], input=sql)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    assert json.loads(printed("--json")) == [dict(zip(names, row, strict=True)) for row in rows]
+    assert list(csv.reader(io.StringIO(printed("--csv")))) == [
+        names,
+        *(
+            ["" if value is None else str(value).lower() if isinstance(value, bool) else str(value) for value in row]
+            for row in rows
+        ),
+    ]
+    assert f"{len(rows)} rows" in printed()
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=title)
+def test_file_says_what_it_asks_and_reads(path) -> None:
+    said, sql = header(path), path.read_text(encoding="utf-8")
+    assert re.fullmatch(r"\d\d_[a-z_]+", path.stem)
+    assert said["question"].endswith("?")
+    assert re.fullmatch(r"-- One row per \w+(, \w+)*( and \w+)?\.", said["grain_line"])
+    assert set(said["grain"]) <= set(said["columns"])
+    assert said["sections"] == ["Columns", "Reads", "Expect", "Source"]
+    assert set(said["tables"]) == set(re.findall(r"(?<!distinct )\b(?:from|join) (\w+\.\w+)", sql))
+    assert {table.split(".")[0] for table in said["tables"]} <= {"core", "analytics", "quality"}
+    assert [statement.type.name for statement in duckdb.extract_statements(sql)] == ["SELECT"]
+    assert sql.splitlines()[-1].startswith("order by ")
+
+
+def test_files_are_numbered_and_listed_with_their_question() -> None:
+    assert [int(path.stem[:2]) for path in QUERIES] == list(range(1, len(QUERIES) + 1))
+    page = (CLONE / "warehouse" / "queries" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+\.sql)` \| (.*?) \| (.*?) \| (.*?) \|$", page, flags=re.M)
+    assert [(name, question) for name, question, _, _ in listed] == [
+        (path.name, header(path)["question"]) for path in QUERIES
+    ]
+    assert [re.findall(r"`(\w+)`", tables) for *_, tables in listed] == [
+        [table.split(".")[1] for table in header(path)["tables"]] for path in QUERIES
+    ]
+
+
+def test_every_answer_has_its_query_and_its_slip() -> None:
+    assert {title(path) for path in QUERIES} == set(WRONG)
+
+
+def test_make_lint_reads_the_queries_and_finds_nothing() -> None:
+    recipe = re.search(
+        r"^\t@\$\(BIN\)/sqlfluff lint (.*)$", (CLONE / "Makefile").read_text(encoding="utf-8"), flags=re.M
+    )
+    assert recipe is not None
+    assert "warehouse/queries" in recipe[1].split()
+    command = [sys.executable, "-m", "sqlfluff", "lint", "--disable-progress-bar", "warehouse/queries"]
+    found = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
+
+
+def answered(con: duckdb.DuckDBPyConnection, name: str, columns: str, where: str) -> list[tuple[Any, ...]]:
+    """Some columns and rows of a query's result."""
+    (path,) = [path for path in QUERIES if title(path) == name]
+    return con.execute(f"select {columns} from ({path.read_text(encoding='utf-8')}) where {where}").fetchall()
+
+
+def test_table_3_of_the_agents_paper_is_reproduced(real_warehouse) -> None:
+    columns = "agent_id, right_questions, always_right_percent"
+    where = "split = 'test' and agent_id in ('alexa', 'google', 'houndify', 'adasa')"
+    assert answered(real_warehouse, "which_agent_wins_the_vote", columns, where) == [
+        ("google", 570, 48.06),
+        ("alexa", 523, 44.09),
+        ("houndify", 380, 32.04),
+        ("adasa", 41, 3.45),
+    ]
+    assert answered(real_warehouse, "which_agent_wins_the_vote", "distinct answerable_questions", "true") == [(1_186,)]
+
+
+def test_unseen_services_are_the_published_ones(real_warehouse) -> None:
+    columns = "split, count(*), count(*) filter (where not is_seen)"
+    assert answered(real_warehouse, "which_services_are_unseen", columns, "true group by split order by split") == [
+        ("test", 21, 15),
+        ("validation", 17, 8),
+    ]
+
+
+def test_classifier_files_share_25_questions_but_for_case_and_punctuation(real_warehouse) -> None:
+    columns = "train_texts, test_texts, verbatim_percent, labelled_seen, other_label"
+    where = "collection = 'classifier_examples'"
+    assert answered(real_warehouse, "which_test_texts_stand_in_train", columns, where) == [(2_399, 1_186, 0.0, 25, 13)]

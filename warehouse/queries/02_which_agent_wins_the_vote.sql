@@ -1,0 +1,106 @@
+-- Which agent's answers do the crowd workers accept, how often is it alone with that, and what does it mostly say?
+-- One row per split and agent_id.
+--
+-- Columns
+--   split, agent_id: split and BBAI agent
+--   questions: questions of the split
+--   answerable_questions: those whose `human` list does not name `none`
+--   right_questions: answerable questions whose `human` list names the agent: more than two workers chose its answer
+--   always_right_percent: their share of answerable_questions, cut after two decimals: what asking only this agent
+--     achieves
+--   right_alone: of right_questions, the questions that name no other agent
+--   most_votes: questions where no agent and not `none` got more votes, and the agent got one at least
+--   most_votes_tied: of most_votes, the questions where another option got as many
+--   votes: votes in all; a worker may choose several answers
+--   commonest_answer: the answer that the agent gives most often, the first in the alphabet of equals
+--   commonest_answer_percent: its share of the agent's answers, one decimal: mostly a refusal
+--
+-- Reads: core.fct_votes, core.fct_responses
+-- Expect: the best agent first. A question can be right for several agents, so the shares add up to more than
+--   100. The published precision of a model is measured on the same answerable questions.
+-- Source: One Agent To Rule Them All (2022), table 3: Alexa 44.09, Google 48.06, Houndify 32.04, Adasa 3.45, which are
+--   523, 570, 380 and 41 of the 1,186 answerable questions of test.json. Google is named in 571 `human` lists: the
+--   question "What is the lowest stock value of today?" names `none` beside it, and table 3 leaves it out.
+with
+
+questions as (
+    select
+        dialogue_key,
+        not bool_or(voted_for = 'none' and is_selected) as is_answerable,
+        count(*) filter (where is_selected) as named,
+        max(votes) as top_votes
+    from core.fct_votes
+    group by dialogue_key
+),
+
+tops as (
+    select
+        votes.dialogue_key,
+        count(*) as top_options
+    from core.fct_votes as votes
+    inner join questions
+        on
+            votes.dialogue_key = questions.dialogue_key
+            and votes.votes = questions.top_votes
+    group by votes.dialogue_key
+),
+
+agents as (
+    select
+        votes.split,
+        votes.agent_id,
+        count(*) as questions,
+        count(*) filter (where questions.is_answerable) as answerable_questions,
+        count(*) filter (where questions.is_answerable and votes.is_selected) as right_questions,
+        count(*) filter (where questions.is_answerable and votes.is_selected and questions.named = 1) as right_alone,
+        count(*) filter (where votes.votes > 0 and votes.votes = questions.top_votes) as most_votes,
+        count(*) filter (
+            where votes.votes > 0 and votes.votes = questions.top_votes and tops.top_options > 1
+        ) as most_votes_tied,
+        sum(votes.votes) as votes
+    from core.fct_votes as votes
+    inner join questions
+        on votes.dialogue_key = questions.dialogue_key
+    inner join tops
+        on votes.dialogue_key = tops.dialogue_key
+    where votes.agent_id is not null
+    group by votes.split, votes.agent_id
+),
+
+answers as (
+    select
+        split,
+        agent_id,
+        response,
+        count(*) as times,
+        sum(count(*)) over (partition by split, agent_id) as answers
+    from core.fct_responses
+    group by split, agent_id, response
+    qualify row_number() over (partition by split, agent_id order by times desc, response) = 1
+)
+
+select
+    agents.split,
+    agents.agent_id,
+
+    agents.questions,
+    agents.answerable_questions,
+    agents.right_questions,
+    case
+        when agents.answerable_questions > 0
+            then 10000 * agents.right_questions // agents.answerable_questions / 100
+    end as always_right_percent,
+    agents.right_alone,
+
+    agents.most_votes,
+    agents.most_votes_tied,
+    cast(agents.votes as bigint) as votes,
+
+    answers.response as commonest_answer,
+    round(100.0 * answers.times / answers.answers, 1) as commonest_answer_percent
+from agents
+left join answers
+    on
+        agents.split is not distinct from answers.split
+        and agents.agent_id = answers.agent_id
+order by agents.split, always_right_percent desc, agents.agent_id
