@@ -19,18 +19,20 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import msgspec
 from msgspec import inspect
 
 from pipelines import corpus as corpus_module
-from pipelines import forms, rawtypes, records
+from pipelines import rawtypes, records
 from pipelines.corpus import Container, Corpus, Entity
 from pipelines.errors import first_line
-from pipelines.forms import Form, Table
 from pipelines.records import LandingError, Record, RepeatedKeyError, pairs_without_repeats, pointer_token
+
+if TYPE_CHECKING:
+    from pipelines.forms import Form, Table
 
 GLOB_CHARACTERS = frozenset("*?[]{}")
 
@@ -46,7 +48,6 @@ class Landed:
     parts: list[str] | None
     bytes: int
     sha256: str
-    git_blob_sha1: str
     verification: str
     record_count: int
     parquet: str
@@ -85,8 +86,7 @@ def land_file(
     """
     data = _read(corpus, source, path)
     sha256 = sha256_of(data)
-    git_blob_sha1 = _git_blob_sha1(data)
-    verification = _verification(corpus, source, path, sha256, git_blob_sha1)
+    verification = _verification(corpus, source, path, data, sha256)
     stem = f"{path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
     table, part = form.place(path) if form else (None, entity.source_part(path))
     parquet = target / corpus.corpus_id / entity.name / f"{stem}.parquet"
@@ -101,7 +101,6 @@ def land_file(
             parts=None,
             bytes=len(data),
             sha256=sha256,
-            git_blob_sha1=git_blob_sha1,
             verification=verification,
             record_count=0,
             parquet=parquet.relative_to(target).as_posix(),
@@ -120,9 +119,7 @@ def identify(corpus: Corpus, source: Path, path: str) -> tuple[str, str]:
     """The SHA-256 of a file's bytes and its verification: what landing it would note. Raises LandingError."""
     data = _read(corpus, source, path)
     sha256 = sha256_of(data)
-    listed = corpus.listed(path)
-    git_blob_sha1 = "" if listed is None or listed.sha256 else _git_blob_sha1(data)
-    return sha256, _verification(corpus, source, path, sha256, git_blob_sha1)
+    return sha256, _verification(corpus, source, path, data, sha256)
 
 
 def _read(corpus: Corpus, source: Path, path: str) -> bytes:
@@ -174,7 +171,9 @@ def schema_hash(corpus: Corpus, form: str | None = None) -> str:
     digest = hashlib.sha256()
     sources = [corpus.folder / "schema.py", Path(__file__), Path(records.__file__)]
     sources += [Path(rawtypes.__file__), Path(corpus_module.__file__)]
-    for source in [*sources, corpus.folder / f"{form}.py", Path(forms.__file__)] if form else sources:
+    if form:
+        sources += [corpus.folder / f"{form}.py", Path(__file__).with_name("forms.py")]
+    for source in sources:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -201,7 +200,7 @@ def _git_blob_sha1(data: bytes) -> str:
     return blob.hexdigest()
 
 
-def _verification(corpus: Corpus, source: Path, path: str, sha256: str, git_blob_sha1: str) -> str:
+def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: str) -> str:
     """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml."""
     if (source / "SIMULATED.json").exists():
         return "simulated"
@@ -210,7 +209,7 @@ def _verification(corpus: Corpus, source: Path, path: str, sha256: str, git_blob
         return "unlisted"
     if listed.sha256:
         return "verified" if listed.sha256 == sha256 else "mismatch"
-    return "verified" if listed.git_blob_sha1 == git_blob_sha1 else "mismatch"
+    return "verified" if listed.git_blob_sha1 == _git_blob_sha1(data) else "mismatch"
 
 
 def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
@@ -276,6 +275,8 @@ class _Check:
         where = self.landed.source_file_id
         if self.table is None:
             return records.split_records(self.entity, where, text)
+        from pipelines import forms  # pyarrow, which a process that lands the publisher's own files does not need
+
         rows = enumerate(forms.undo_rows(self.table, where, text))
         return None, (Record(index, None, f"/{index}", *row) for index, row in rows)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 CLONE = Path(__file__).resolve().parent.parent
 """The clone this package runs from (editable install)."""
 DBT_PROJECT = CLONE / "dbt_project"
+DBT_LAST_PARSE = DBT_PROJECT / "target" / "partial_parse.msgpack"
+"""What dbt keeps of its last parse, for whichever warehouse."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,6 @@ CATALOG_TABLES = {
             ("parts", pa.list_(pa.string())),
             ("bytes", pa.int64()),
             ("sha256", pa.string()),
-            ("git_blob_sha1", pa.string()),
             ("verification", pa.string()),
             ("record_count", pa.int32()),
             ("form", pa.string()),

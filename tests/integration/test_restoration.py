@@ -29,7 +29,7 @@ OURS = {
         *("turn_count", "utterance_count", "source_part"),
     },
     "dim_source_files": {
-        *("source_file_id", "path", "entity", "source_part", "verification", "record_count", "git_blob_sha1", "bytes"),
+        *("source_file_id", "path", "entity", "source_part", "verification", "record_count", "bytes"),
         *("release_form", "losses"),
     },
     "fct_turns": {"occurred_at", "segment_count"},

@@ -7,7 +7,6 @@ select
     parts,
     bytes,
     sha256,
-    git_blob_sha1,
     verification,
     record_count,
     release_form,
