@@ -159,7 +159,7 @@ def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
     """
     if not all(run.of(report.MODELS) for run in builds):
         raise BenchmarkError(f"the build has no stage '{report.MODELS}' among {[s.kind for s in builds[0].stages]}")
-    landed = [json.loads(run.stdout)["seconds"] for run in landings]
+    landed = [run.result["seconds"] for run in landings]
     outside = [run.seconds - sum(stage.seconds for stage in run.stages) for run in builds]
     framework = [
         beside + sum(stage.seconds for stage in run.stages if (stage.kind, stage.name) == report.FRAMEWORK)
@@ -177,7 +177,7 @@ def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
 
 def summarize_floor(runs: list[Run]) -> dict[str, Any]:
     """The spread of the floor: its own seconds, without the start of Python, for each corpus and together."""
-    results = [json.loads(run.stdout) for run in runs]
+    results = [run.result for run in runs]
     return {
         "seconds": spread(sum(corpus["seconds"] for corpus in result.values()) for result in results),
         "peak_bytes": spread(run.peak_bytes for run in runs),

@@ -84,7 +84,7 @@ def compare(name: str, source: Path, runs: int, scratch: Path, environments: Pat
             except BenchmarkError as error:
                 errors[library, way] = str(error).splitlines()[-1]
                 continue
-            measured[library, way].append(json.loads(run.stdout) | {"process_peak_bytes": run.peak_bytes})
+            measured[library, way].append(run.result | {"process_peak_bytes": run.peak_bytes})
     with duckdb.connect(str(WarehousePaths(warehouse).published), read_only=True) as con:
         rows = dict(con.execute(OUR_ROWS).fetchall())
     return {

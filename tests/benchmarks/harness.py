@@ -6,6 +6,7 @@ Only the standard library, so that the peers' own environments can import it. Li
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import platform
 import re
@@ -16,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,19 +57,20 @@ class Run:
         """Seconds of the stages of these kinds together."""
         return sum(stage.seconds for stage in self.stages if stage.kind in kinds)
 
-    def as_json(self) -> dict[str, Any]:
-        """The measured numbers, without the output."""
-        return {name: value for name, value in asdict(self).items() if name != "stdout"}
+    @property
+    def result(self) -> Any:
+        """The JSON of the last line written; DuckDB draws its progress on standard output before it."""
+        return json.loads(self.stdout.splitlines()[-1])
 
 
-def run_command(*arguments: object, environment: dict[str, str] | None = None) -> Run:
+def run_command(*arguments: object) -> Run:
     """Run a command in a session of its own and measure it. Raises BenchmarkError when it fails.
 
     Memory is the sum of the resident set sizes of the session's processes, sampled every 40 ms: pages that processes
     share count once in each, so it is an upper bound. CPU seconds are those of every process that was waited for.
     """
     command = [str(argument) for argument in arguments]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         started = time.perf_counter()
         process = subprocess.Popen(
@@ -76,7 +78,7 @@ def run_command(*arguments: object, environment: dict[str, str] | None = None) -
             stdout=output,
             stderr=errors,
             cwd=CLONE,
-            env=inherited | (environment or {}),
+            env=environment,
             start_new_session=True,
         )
         try:

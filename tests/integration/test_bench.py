@@ -214,6 +214,10 @@ def test_every_process_of_a_command_is_measured() -> None:
     assert harness.session_bytes(2**31 - 1) == 0
 
 
+def test_result_of_a_command_stands_behind_what_duckdb_draws() -> None:
+    assert Run(1.0, 1.0, 1, '\n\r 37% done\r100% done\n{"seconds": 2.5}\n').result == {"seconds": 2.5}
+
+
 def test_command_that_fails_is_named() -> None:
     with pytest.raises(BenchmarkError, match=r"ended with 2: .*no such folder"):
         harness.run_command(*bench.COMMAND, "build", "--source", "no/such/folder")
