@@ -9,10 +9,10 @@ READY := $(VENV)/.ready
 WAREHOUSE ?= warehouse
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster lock clean
+.PHONY: help warehouse test lint format dagster bench bench-peers bench-readme lock clean
 
 help: ## Show this list.
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
 
 # The environment: exactly what requirements.lock pins, checked by hash, and this clone itself.
 $(READY): requirements.lock pyproject.toml
@@ -46,11 +46,30 @@ dagster: $(READY) ## Show the asset graph in a browser.
 	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
 		$(BIN)/dagster dev -m pipelines.definitions
 
+# make bench SCALES="1 10" REPEATS=5 SCRATCH=/somewhere/large REAL=FOLDER; what is not given has a default.
+BENCH = $(if $(SCALES),--scales "$(SCALES)") $(if $(REPEATS),--repeats $(REPEATS)) \
+	$(if $(SCRATCH),--scratch "$(SCRATCH)") $(if $(REAL),--real "$(REAL)")
+PEERS := $(patsubst tests/benchmarks/peers/read_with_%.txt,.venv-peers/%/.ready,$(wildcard tests/benchmarks/peers/*.txt))
+
+bench: $(READY) ## Measure builds beside their floor (SCALES="1 10" REPEATS=5); results in warehouse/bench.
+	@$(BIN)/python -m tests.benchmarks.bench $(BENCH)
+
+bench-peers: $(READY) $(PEERS) ## Measure other libraries on the same files (SCALES=1 REPEATS=5).
+	@$(BIN)/python -m tests.benchmarks.comparison $(BENCH)
+
+bench-readme: $(READY) ## Write the newest results into the README.
+	@$(BIN)/python -m tests.benchmarks.report
+
+.venv-peers/%/.ready: tests/benchmarks/peers/read_with_%.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 lock: ## Pin the newest allowed versions (needs uv).
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-strip-extras \
 		--no-header --all-extras pyproject.toml -o requirements.lock
 
 clean: ## Remove the environment and everything built; releases that were fetched stay.
-	rm -rf $(VENV) *.egg-info warehouse/.scratch warehouse/.dagster warehouse/raw warehouse/builds warehouse/sample \
+	rm -rf $(VENV) .venv-peers *.egg-info warehouse/.scratch warehouse/.dagster warehouse/raw warehouse/builds warehouse/sample \
 		warehouse/dialogues.duckdb warehouse/published.json warehouse/.lock
 	@if [ -d warehouse/landing ]; then echo "kept: the fetched releases (rm -r warehouse/landing removes them)"; fi

@@ -1,0 +1,302 @@
+"""`make bench`: builds the warehouse as a user would, beside the floor, and writes down what it cost.
+
+Every command is a process of its own; every full build has a fresh warehouse, so that nothing is cached. Floor and
+build take turns, so that what else the machine does hits both. Results go to `warehouse/bench/<date>-<commit>.json`
+and, by `tests.benchmarks.report`, to `warehouse/bench/latest.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from pipelines import registry, releases
+from pipelines.paths import WarehousePaths
+from tests.benchmarks import harness, report
+from tests.benchmarks.harness import CLONE, BenchmarkError, Run, spread
+
+COMMAND = (sys.executable, "-m", "pipelines.cli")
+QUERIES = CLONE / "warehouse" / "queries"
+QUERY_RUNS = 5
+REPEATED_SCALE = 1
+"""Up to this scale everything is run as often as was asked for, above it once."""
+DISK_PER_SCALE = 3 * 2**30
+"""Bytes that releases, raw layer, three kept builds and a running one take at scale 1, rounded up."""
+CHANGED_CORPUS = "sgd"
+PACKAGES = ("duckdb", "dbt-core", "dbt-duckdb", "dagster", "great-expectations", "msgspec", "pyarrow")
+
+
+def say(text: str) -> None:
+    """Tell whoever waits where the benchmark stands."""
+    print(f"{datetime.now():%H:%M:%S} {text}", file=sys.stderr, flush=True)
+
+
+def generate(to: Path, scale: float, *options: object) -> Run:
+    """Generate releases; one that was generated before is replaced."""
+    return harness.run_command(*COMMAND, "simulate", "--to", to, "--scale", scale, *options)
+
+
+def copy_real(folder: Path, to: Path) -> None:
+    """Copy what is there of the real releases: one of the files is going to be changed."""
+    for corpus_id in registry.corpus_ids():
+        if (folder / corpus_id).is_dir():
+            shutil.copytree(folder / corpus_id, to / corpus_id, copy_function=shutil.copyfile)
+
+
+def land(source: Path, folder: Path, *options: object) -> Run:
+    """Land the releases below a folder, nothing else, into a fresh folder that is removed."""
+    run = harness.run_command(sys.executable, "-m", "tests.benchmarks.land", source, "--warehouse", folder, *options)
+    shutil.rmtree(folder)
+    return run
+
+
+def warm(files: Iterable[Path]) -> None:
+    """Read files into the page cache, for all alike."""
+    for file in files:
+        file.read_bytes()
+
+
+def measure_generated(scale: float, runs: int, scratch: Path) -> dict[str, Any]:
+    """Measure everything on releases that are generated at a scale."""
+    say(f"scale {scale:g}: simulate")
+    simulated = summarize([generate(scratch / "releases", scale) for _ in range(runs)])
+    measured = measure(f"generated, scale {scale:g}", scratch / "releases", runs, scratch)
+    return measured | {"scale": scale, "simulate": simulated}
+
+
+def measure_real(folder: Path, runs: int, scratch: Path) -> dict[str, Any]:
+    """Measure everything on what is there of the real releases."""
+    copy_real(folder, scratch / "releases")
+    return measure("real, in part", scratch / "releases", runs, scratch) | {"scale": None, "simulate": None}
+
+
+def measure(name: str, source: Path, runs: int, scratch: Path) -> dict[str, Any]:
+    """Measure floor, builds, queries and verification on the releases below `source`; the last of these is changed."""
+    files = [
+        release.folder / path
+        for release in (releases.find_release(corpus, source) for corpus in registry.load_corpora())
+        for _, path in release.files
+    ]
+    warm(files)
+    warehouse = scratch / "warehouse"
+    build = (*COMMAND, "build", "--source", source, "--warehouse", warehouse)
+    floors, landings, builds = [], [], []
+    for number in range(1, runs + 1):
+        shutil.rmtree(warehouse, ignore_errors=True)
+        say(f"{name}: floor, landing and build, run {number} of {runs}")
+        floors.append(harness.run_command(sys.executable, "-m", "tests.benchmarks.floor", source))
+        landings.append(land(source, scratch / "landed"))
+        builds.append(harness.run_command(*build))
+    paths = WarehousePaths(warehouse)
+    result = {
+        "name": name,
+        "runs": runs,
+        "files": len(files),
+        "floor": summarize_floor(floors),
+        "build": summarize_builds(builds, landings),
+        "rows": core_rows(paths.published),
+        "sizes": {
+            "release": sum(file.stat().st_size for file in files),
+            "raw": harness.folder_bytes(paths.raw, "*.parquet"),
+            "database": paths.published.stat().st_size,
+        },
+        "queries": time_queries(paths.published, QUERIES),
+    }
+    say(f"{name}: verify, unchanged build, build with one file changed")
+    result["verify"] = summarize(
+        [harness.run_command(*COMMAND, "verify", "--warehouse", warehouse) for _ in range(runs)]
+    )
+    result["unchanged"] = summarize([harness.run_command(*build) for _ in range(runs)])
+    changed = []
+    for _ in range(runs):
+        result["changed_file"] = change_one_file(source).relative_to(source).as_posix()
+        changed.append(harness.run_command(*build))
+    result["changed"] = summarize(changed)
+    return result
+
+
+def summarize(runs: list[Run]) -> dict[str, Any]:
+    """The spread of what a command cost."""
+    return {name: spread(getattr(run, name) for run in runs) for name in ("seconds", "cpu_seconds", "peak_bytes")} | {
+        "stages": summarize_stages(runs)
+    }
+
+
+def summarize_stages(runs: list[Run]) -> list[dict[str, Any]]:
+    """The spread of every stage, in the order of the first run; a stage that has two lines has their sum."""
+    totals: list[dict[tuple[str, str], float]] = []
+    details: dict[tuple[str, str], str] = {}
+    for run in runs:
+        seconds: dict[tuple[str, str], float] = {}
+        for stage in run.stages:
+            key = (stage.kind, stage.name)
+            seconds[key] = seconds.get(key, 0.0) + stage.seconds
+            details.setdefault(key, stage.detail)
+        totals.append(seconds)
+    return [
+        {"kind": kind, "name": name, "detail": detail, "seconds": spread(run.get((kind, name), 0.0) for run in totals)}
+        for (kind, name), detail in details.items()
+    ]
+
+
+def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
+    """The spread of full builds: what they cost, stage by stage, and what no stage accounts for.
+
+    `landings` are runs of landing alone, one for each build; a build's own lines tell how long it waited for that.
+    Raises BenchmarkError when the stage of the models cannot be found among the lines.
+    """
+    if not all(run.of(report.MODELS) for run in builds):
+        raise BenchmarkError(f"the build has no stage '{report.MODELS}' among {[s.kind for s in builds[0].stages]}")
+    landed = [run.result["seconds"] for run in landings]
+    outside = [run.seconds - sum(stage.seconds for stage in run.stages) for run in builds]
+    framework = [
+        beside + sum(stage.seconds for stage in run.stages if (stage.kind, stage.name) == report.FRAMEWORK)
+        for run, beside in zip(builds, outside, strict=True)
+    ]
+    return summarize(builds) | {
+        "landing": spread(landed),
+        "landing_and_models": spread(
+            seconds + run.of(report.MODELS) for seconds, run in zip(landed, builds, strict=True)
+        ),
+        "outside_stages": spread(outside),
+        "framework": spread(framework),
+    }
+
+
+def summarize_floor(runs: list[Run]) -> dict[str, Any]:
+    """The spread of the floor: its own seconds, without the start of Python, for each corpus and together."""
+    results = [run.result for run in runs]
+    return {
+        "seconds": spread(sum(corpus["seconds"] for corpus in result.values()) for result in results),
+        "peak_bytes": spread(run.peak_bytes for run in runs),
+        "corpora": {name: spread(result[name]["seconds"] for result in results) for name in results[0]},
+        "rows": {name: corpus["rows"] for name, corpus in results[0].items()},
+    }
+
+
+def core_rows(database: Path) -> dict[str, int]:
+    """Rows of the largest fact tables of a published warehouse."""
+    with duckdb.connect(str(database), read_only=True) as con:
+        return {
+            table: con.execute(f"select count(*) from core.{table}").fetchone()[0]
+            for table in ("dim_dialogues", "fct_turns", "fct_actions", "fct_slots")
+        }
+
+
+def time_queries(database: Path, folder: Path) -> dict[str, Any]:
+    """The warm spread of every query of a folder, or the error that it ends with."""
+    times: dict[str, Any] = {}
+    with duckdb.connect(str(database), read_only=True, config={"threads": 2}) as con:
+        for path in sorted(folder.glob("*.sql")):
+            query = path.read_text(encoding="utf-8")
+            try:
+                con.execute(query).fetchall()
+                times[path.stem] = {"seconds": spread(time_query(con, query) for _ in range(QUERY_RUNS))}
+            except duckdb.Error as error:
+                times[path.stem] = {"error": str(error).splitlines()[0]}
+    return times
+
+
+def time_query(con: duckdb.DuckDBPyConnection, query: str) -> float:
+    """Seconds until the last row of a query is here."""
+    started = time.perf_counter()
+    con.execute(query).fetchall()
+    return time.perf_counter() - started
+
+
+def change_one_file(source: Path) -> Path:
+    """Lengthen one utterance of one dialogue file, and say which file; no offset into the text moves."""
+    folder = source / CHANGED_CORPUS
+    files = [
+        path
+        for entity, path in releases.find_release(registry.load_corpus(CHANGED_CORPUS), source).files
+        if entity.name == "dialogues"
+    ]
+    file = folder / files[-1]
+    dialogues = json.loads(file.read_text(encoding="utf-8"))
+    dialogues[0]["turns"][0]["utterance"] += "!"
+    file.unlink()  # a copy of a file that is read-only may be replaced, not written
+    file.write_text(json.dumps(dialogues, indent=2), encoding="utf-8")
+    return file
+
+
+def preamble() -> dict[str, Any]:
+    """When and on what is measured."""
+    started = datetime.now(UTC)
+    versions = {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in PACKAGES}
+    return {
+        "date": started.strftime("%Y-%m-%d"),
+        "started_at": started.isoformat(timespec="seconds"),
+        "commit": harness.commit(),
+        "machine": harness.machine(),
+        "versions": versions,
+        "sets": [],
+    }
+
+
+def check_disk(scratch: Path, scales: Iterable[float]) -> str:
+    """What the scratch folder needs and has; raises BenchmarkError when that is too little."""
+    needed, free = int(DISK_PER_SCALE * max(scales, default=1)), shutil.disk_usage(scratch).free
+    text = f"{scratch} needs about {needed / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free"
+    if free < needed:
+        raise BenchmarkError(f"{text}: name another folder with SCRATCH=..., or smaller SCALES")
+    return text
+
+
+def run(scales: list[float], repeats: int, real: Path, scratch: Path, results: Path) -> dict[str, Any]:
+    """Run the whole benchmark; after each set of releases what is known so far is written to `results`."""
+    say(check_disk(scratch, scales))
+    result = preamble()
+    tasks = [(measure_generated, scale, repeats if scale <= REPEATED_SCALE else 1) for scale in scales]
+    if real.is_dir():
+        tasks.insert(0, (measure_real, real, repeats))
+    else:
+        say(f"no real data: {real} is not there")
+    for measured, of, runs in tasks:
+        with tempfile.TemporaryDirectory(dir=scratch, prefix="bench-") as folder:
+            result["sets"].append(measured(of, runs, Path(folder)))
+        result["finished_at"] = datetime.now(UTC).isoformat(timespec="seconds")
+        file = results / f"{result['date']}-{result['commit']}.json"
+        harness.write(file, json.dumps(result, indent=1) + "\n")
+        harness.write(results / "latest.md", report.full_report(result))
+        say(f"written {file} and {results / 'latest.md'}")
+    return result
+
+
+def arguments_of(document: str, scales: list[float]) -> argparse.ArgumentParser:
+    """The options that both benchmarks have."""
+    parser = argparse.ArgumentParser(description=document.partition("\n")[0])
+    parser.add_argument("--scales", type=lambda text: [float(part) for part in text.split()], default=scales)
+    parser.add_argument("--repeats", type=int, default=5, help="runs of everything; above scale 1 there is one")
+    parser.add_argument("--real", type=Path, default=harness.REAL_CORPORA, help="folder with real releases")
+    parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()), help="folder for scratch data")
+    parser.add_argument("--results", type=Path, default=harness.RESULTS, help="folder for the results")
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmark and print its targets; exit status 2 when something that was to be measured failed."""
+    options = arguments_of(__doc__, [1.0, 10.0]).parse_args(arguments)
+    try:
+        result = run(**vars(options))
+    except BenchmarkError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(report.target_table(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""Shared plumbing of the benchmarks: measured processes, stage lines, spreads, and what machine this is.
+
+Only the standard library, so that the peers' own environments can import it. Linux only: memory is read from /proc.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import re
+import signal
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CLONE = Path(__file__).resolve().parents[2]
+RESULTS = CLONE / "warehouse" / "bench"
+REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
+SAMPLE_SECONDS = 0.04
+STAGE = re.compile(r"(?P<kind>\S+) +(?P<name>\S+(?: \S+)*?)(?: {2,}(?P<detail>\S.*?))? +(?P<seconds>\d+\.\d) s")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class BenchmarkError(Exception):
+    """Something that was to be measured failed."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A line that a command wrote about one of its stages."""
+
+    kind: str
+    name: str
+    detail: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command that ended well, and what it cost: wall clock, CPU of all its processes, their memory together."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+    stdout: str = field(repr=False, default="")
+    stages: tuple[Stage, ...] = ()
+
+    def of(self, *kinds: str) -> float:
+        """Seconds of the stages of these kinds together."""
+        return sum(stage.seconds for stage in self.stages if stage.kind in kinds)
+
+    @property
+    def result(self) -> Any:
+        """The JSON of the last line written; DuckDB draws its progress on standard output before it."""
+        return json.loads(self.stdout.splitlines()[-1])
+
+
+def run_command(*arguments: object) -> Run:
+    """Run a command in a session of its own and measure it. Raises BenchmarkError when it fails.
+
+    Memory is the sum of the resident set sizes of the session's processes, sampled every 40 ms: pages that processes
+    share count once in each, so it is an upper bound. CPU seconds are those of every process that was waited for.
+    """
+    command = [str(argument) for argument in arguments]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            stdout=output,
+            stderr=errors,
+            cwd=CLONE,
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            with _PeakMemory(process.pid) as memory:
+                _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGTERM)  # the keyboard's interrupt does not reach another session
+            raise
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        stdout, stderr = output.read(), errors.read()
+    if process.returncode:
+        raise BenchmarkError(f"{' '.join(command)} ended with {process.returncode}: {stderr.strip() or stdout.strip()}")
+    return Run(seconds, usage.ru_utime + usage.ru_stime, memory.peak, stdout, parse_stages(stderr))
+
+
+class _PeakMemory:
+    """Samples the memory of a session's processes in a thread while it is entered; `peak` in bytes."""
+
+    def __init__(self, session: int) -> None:
+        self.session, self.peak = session, 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> _PeakMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._over.wait(SAMPLE_SECONDS):
+            self.peak = max(self.peak, session_bytes(self.session))
+
+
+def session_bytes(session: int) -> int:
+    """Resident bytes of all processes of a session, added up."""
+    total = 0
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):  # a process that has just ended
+                # After the name, which may have blanks and brackets: state, parent, group, session, … 24th field: pages.
+                fields = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
+                if int(fields[3]) == session:
+                    total += int(fields[21]) * PAGE
+    return total
+
+
+def parse_stages(text: str) -> tuple[Stage, ...]:
+    """The stages among the lines of a command's standard error: `kind name detail seconds s`, of whatever kind."""
+    matches = (STAGE.fullmatch(line) for line in text.splitlines())
+    return tuple(
+        Stage(match["kind"], match["name"], match["detail"] or "", float(match["seconds"]))
+        for match in matches
+        if match
+    )
+
+
+def spread(values: Iterable[float]) -> dict[str, float]:
+    """Median, least and greatest of some measurements."""
+    measured = list(values)
+    return {"median": statistics.median(measured), "min": min(measured), "max": max(measured), "runs": len(measured)}
+
+
+def ratio(above: dict[str, float], below: dict[str, float]) -> float:
+    """The ratio of two medians."""
+    return above["median"] / below["median"]
+
+
+def folder_bytes(folder: Path, pattern: str = "*") -> int:
+    """Bytes of the files below a folder whose names match."""
+    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
+
+
+def machine() -> dict[str, Any]:
+    """What this runs on, and how busy it is at this moment."""
+    cpu = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), flags=re.M)
+    memory = re.search(r"^MemTotal: +(\d+) kB", Path("/proc/meminfo").read_text(), flags=re.M)
+    assert memory is not None
+    return {
+        "cpu": cpu[1] if cpu else platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": int(memory[1]) * 1024,
+        "kernel": platform.release(),
+        "load_average": os.getloadavg(),
+    }
+
+
+def commit() -> str:
+    """The commit of this clone, `-dirty` when files differ from it."""
+    described = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, check=True, cwd=CLONE
+    )
+    return described.stdout.strip()
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; every column but the first is aligned to the right."""
+    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text file, its folder made where it is not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

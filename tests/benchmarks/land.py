@@ -1,0 +1,36 @@
+"""Landing alone, in a process of its own: a build lands beside the imports, so that its lines tell only the waiting.
+
+`python -m tests.benchmarks.land SOURCE --warehouse FOLDER` lands every release below SOURCE and prints the seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from pipelines import registry, releases
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
+
+
+def main() -> None:
+    """Print a JSON object: seconds and files."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--warehouse", type=Path, required=True, help="an empty folder: what was landed is kept there")
+    parser.add_argument("--corpora", type=lambda text: tuple(text.split(",")))
+    options = parser.parse_args()
+    settings = Settings.from_environment(source=options.source, warehouse=options.warehouse, only=options.corpora)
+    paths = WarehousePaths(settings.warehouse)
+    started = time.perf_counter()
+    found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+    with releases.Lander(paths.raw, settings) as lander:
+        lander.start(found)
+        landed = [file for release in found for file in lander.land(release)]
+    print(json.dumps({"seconds": time.perf_counter() - started, "files": len(landed)}))
+
+
+if __name__ == "__main__":
+    main()

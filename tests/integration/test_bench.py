@@ -1,0 +1,252 @@
+"""The benchmarks measure what they say: tiny runs of the real thing, and their own arithmetic. No time is asserted."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines import registry
+from pipelines.reporting import Reporter
+from tests.benchmarks import bench, comparison, floor, harness, report
+from tests.benchmarks.harness import BenchmarkError, Run, Stage, spread
+from tests.conftest import CLONE
+
+TINY = 0.01
+PEERS = CLONE / "tests" / "benchmarks" / "peers"
+FLOOR_TABLES = {
+    "select count(*) from core.fct_turns where corpus_id = ?": {
+        "abcd": "turns",
+        "bbai": "questions",
+        "mutualfriends": "turns",
+        "sgd": "turns",
+        "taskmaster1": "turns",
+    },
+    "select count(*) from core.fct_actions where corpus_id = ?": {"sgd": "actions"},
+    "select count(*) from core.fct_votes where corpus_id = ?": {"bbai": "votes"},
+    "select count(*) from core.fct_responses where corpus_id = ?": {"bbai": "responses"},
+    "select count(*) from core.fct_service_results where corpus_id = ?": {"sgd": "service_results"},
+    "select count(*) from core.fct_knowledge_items where corpus_id = ?": {"mutualfriends": "knowledge_items"},
+    "select count(*) from core.fct_slots where corpus_id = ? and annotation_type = 'state'": {"sgd": "state_values"},
+    "select count(*) from core.fct_slots where corpus_id = ? and annotation_type = 'span'": {
+        "sgd": "spans",
+        "taskmaster1": "annotations",
+    },
+    "select count(*) from core.fct_slots where corpus_id = ? and annotation_type = 'selection'": {
+        "mutualfriends": "selected_values"
+    },
+    "select count(*) from core.dim_guideline_steps where ? = 'abcd'": {"abcd": "guideline_steps"},
+    "select count(*) from core.dim_slots where corpus_id = ?": {"sgd": "service_slots"},
+    "select count(*) from core.dim_split_members where corpus_id = ?": {"taskmaster1": "split_members"},
+}
+
+
+def a_landing(seconds: float) -> Run:
+    return Run(seconds + 1, 1.0, 1, json.dumps({"seconds": seconds}))
+
+
+def a_run(*stages: tuple[str, str, float], seconds: float = 10.0) -> Run:
+    return Run(seconds, 1.0, 1, stages=tuple(Stage(kind, name, "", took) for kind, name, took in stages))
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    results = tmp_path_factory.mktemp("results")
+    scratch = tmp_path_factory.mktemp("scratch")
+    result = bench.run([TINY], 1, scratch / "no real data", scratch, results)
+    assert list(scratch.iterdir()) == []
+    assert json.loads((results / f"{result['date']}-{result['commit']}.json").read_text()) == json.loads(
+        json.dumps(result)
+    )
+    assert (results / "latest.md").read_text() == report.full_report(result)
+    return result
+
+
+def test_tiny_benchmark_measures_every_part(tiny) -> None:
+    (part,) = tiny["sets"]
+    stages = {(stage["kind"], stage["name"]) for stage in part["build"]["stages"]}
+    assert stages >= {("land", corpus_id) for corpus_id in registry.corpus_ids()} | {report.FRAMEWORK}
+    for key in ("build", "unchanged", "changed", "verify", "simulate"):
+        assert part[key]["seconds"]["median"] > 0
+        assert part[key]["cpu_seconds"]["median"] > 0
+    assert part["build"]["peak_bytes"]["median"] > part["floor"]["peak_bytes"]["median"]
+    assert part["build"]["landing_and_models"]["median"] < part["build"]["seconds"]["median"]
+    assert min(part["sizes"].values()) > 0
+    assert part["changed_file"].startswith(f"{bench.CHANGED_CORPUS}/")
+    assert part["scale"] == TINY
+
+
+def test_tiny_report_shows_each_stage_and_its_origin(tiny) -> None:
+    text = report.full_report(tiny)
+    for stage in tiny["sets"][0]["build"]["stages"]:
+        assert f"| {stage['kind']} {stage['name']} |" in text
+    assert tiny["commit"] in text
+    assert tiny["machine"]["cpu"] in text
+    assert "| whole build, audit included |" in report.speed_section(tiny, None)
+
+
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_floor_has_the_rows_that_a_build_has(sample_folder, sample_warehouse, corpus_id: str) -> None:
+    seconds, rows = floor.read_corpus(registry.load_corpus(corpus_id), sample_folder / "sample")
+    assert seconds > 0
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        for query, tables in FLOOR_TABLES.items():
+            if corpus_id in tables:
+                assert (rows[tables[corpus_id]],) == con.execute(query, [corpus_id]).fetchone(), query
+
+
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_floor_reads_every_entity(corpus_id: str) -> None:
+    sections = floor.sections((floor.SCRIPTS / f"{corpus_id}.sql").read_text(encoding="utf-8"))
+    assert set(sections) == {entity.name for entity in registry.load_corpus(corpus_id).entities}
+
+
+def test_comparison_runs_a_peer_and_compares_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "pandas").symlink_to(sys.prefix)
+    result = comparison.run([TINY], 1, tmp_path / "none", tmp_path, tmp_path / "results", tmp_path / "environments")
+    (part,) = result["sets"]
+    found = {peer["library"]: peer for peer in part["peers"]}
+    assert found["pandas"]["rows"] == part["ours"]["rows"]
+    assert "make bench-peers" in found["polars"]["error"]
+    text = report.peer_report(result)
+    assert re.search(r"\| pandas \S+ `json_normalize` \|.*\| the same \|", text)
+    assert json.loads((tmp_path / "results" / report.PEERS).read_text())["sets"]
+
+
+def test_every_peer_has_a_script_and_exact_pins() -> None:
+    libraries = {library for library, _ in comparison.WAYS}
+    assert {path.stem.removeprefix("read_with_") for path in PEERS.glob("*.txt")} == libraries
+    for library in libraries:
+        pins = (PEERS / f"read_with_{library}.txt").read_text(encoding="utf-8").split()
+        assert all(re.fullmatch(r"[a-z-]+==[\d.]+", pin) for pin in pins)
+        script = (PEERS / f"read_with_{library}.py").read_text(encoding="utf-8")
+        assert [way for of, way in comparison.WAYS if of == library and f'"{way}"' not in script] == []
+
+
+def test_row_difference_of_a_peer_is_named() -> None:
+    assert (
+        report.row_agreement({"turns": 9, "spans": 4}, {"turns": 10, "spans": 4, "frames": 3}) == "turns -1, frames -3"
+    )
+    assert report.row_agreement({"turns": 10}, {"turns": 10}) == "the same"
+
+
+def test_stage_lines_are_read_as_the_reporter_writes_them(capsys) -> None:
+    reporter = Reporter(quiet=False)
+    for kind, name, detail in (
+        ("land", "sgd", "137 files, 17,193 records"),
+        ("simulate", "scale 0.5", "203 files"),
+        ("reconsider", "warehouse", ""),
+    ):
+        with reporter.stage(kind, name) as stage:
+            stage.detail = detail
+    text = capsys.readouterr().err
+    assert harness.parse_stages(f"warning: 3 s\n{text}error: nothing took 4.0 s at all\n") == (
+        Stage("land", "sgd", "137 files, 17,193 records", 0.0),
+        Stage("simulate", "scale 0.5", "203 files", 0.0),
+        Stage("reconsider", "warehouse", "", 0.0),
+    )
+
+
+def test_build_is_summed_up_by_kind_and_what_no_stage_accounts_for() -> None:
+    run = a_run(
+        ("load", "framework", 2.0), ("land", "a", 1.0), ("land", "b", 0.5), ("model", "x", 3.0), ("audit", "x", 1.0)
+    )
+    summary = bench.summarize_builds([run], [a_landing(4.0)])
+    assert summary["landing"]["median"] == 4.0
+    assert summary["landing_and_models"]["median"] == 7.0
+    assert summary["outside_stages"]["median"] == 2.5
+    assert summary["framework"]["median"] == 4.5
+
+
+def test_stages_of_several_runs_are_matched_by_name_and_repeats_added() -> None:
+    first = a_run(("land", "a", 1.0), ("land", "a", 1.0), ("model", "x", 5.0))
+    second = a_run(("land", "a", 4.0))
+    assert [(stage["name"], stage["seconds"]) for stage in bench.summarize_stages([first, second])] == [
+        ("a", {"median": 3.0, "min": 2.0, "max": 4.0, "runs": 2}),
+        ("x", {"median": 2.5, "min": 0.0, "max": 5.0, "runs": 2}),
+    ]
+
+
+def test_build_without_the_stages_to_compare_is_refused() -> None:
+    with pytest.raises(BenchmarkError, match="no stage 'model'"):
+        bench.summarize_builds([a_run(("land", "a", 1.0))], [a_landing(1.0)])
+
+
+def test_spread_and_ratio() -> None:
+    assert spread([3, 1, 2]) == {"median": 2, "min": 1, "max": 3, "runs": 3}
+    assert harness.ratio(spread([6, 9]), spread([3])) == 2.5
+
+
+def test_targets_are_met_or_not(tiny) -> None:
+    assert report.targets(tiny) == []
+    part = tiny["sets"][0]
+    one = part | {"scale": 1.0, "queries": {"slow": {"seconds": spread([0.5])}, "broken": {"error": "no table"}}}
+    ten = part | {"scale": 10.0, "build": part["build"] | {"seconds": spread([1e9])}}
+    met = {target.name: target.is_met for target in report.targets({"sets": [one, ten]})}
+    assert met["peak memory, scale 1"]
+    assert not met["whole build, scale 10 / scale 1"]
+    assert not met["query slow, scale 1"]
+    assert not [name for name in met if "broken" in name]
+    table = report.target_table({"sets": [one, ten]})
+    assert "| ≤ 0.3 s | 0.50 s | **no** |" in table
+
+
+def test_query_is_timed_and_one_that_fails_is_told(sample_warehouse, tmp_path: Path) -> None:
+    (tmp_path / "turns.sql").write_text("select count(*) from core.fct_turns")
+    (tmp_path / "wrong.sql").write_text("select count(*) from core.no_such_table")
+    times = bench.time_queries(sample_warehouse, tmp_path)
+    assert times["turns"]["seconds"]["runs"] == bench.QUERY_RUNS
+    assert "no_such_table" in times["wrong"]["error"]
+
+
+def test_every_process_of_a_command_is_measured() -> None:
+    child = "block = bytearray(300_000_000); import time; time.sleep(0.5); sum(range(10_000_000))"
+    run = harness.run_command(
+        sys.executable, "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    )
+    assert run.peak_bytes > 300_000_000
+    assert run.cpu_seconds > 0.1
+    assert harness.session_bytes(2**31 - 1) == 0
+
+
+def test_result_of_a_command_stands_behind_what_duckdb_draws() -> None:
+    assert Run(1.0, 1.0, 1, '\n\r 37% done\r100% done\n{"seconds": 2.5}\n').result == {"seconds": 2.5}
+
+
+def test_command_that_fails_is_named() -> None:
+    with pytest.raises(BenchmarkError, match=r"ended with 2: .*no such folder"):
+        harness.run_command(*bench.COMMAND, "build", "--source", "no/such/folder")
+
+
+def test_too_little_disk_is_told_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(BenchmarkError, match="SCRATCH"):
+        bench.check_disk(tmp_path, [1e9])
+    assert "are free" in bench.check_disk(tmp_path, [TINY])
+
+
+def test_section_between_the_markers_is_replaced_and_nothing_else() -> None:
+    document = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
+    assert report.rewrite(document, r"new \1") == f"before\n{report.BEGIN}\nnew \\1\n{report.END}\nafter\n"
+    with pytest.raises(BenchmarkError, match="has no"):
+        report.rewrite("before\nafter\n", "new")
+    assert report.SECTION.search((CLONE / "README.md").read_text(encoding="utf-8"))
+
+
+def test_origin_is_said_once_for_one_machine(tiny) -> None:
+    busy = tiny | {"machine": tiny["machine"] | {"load_average": [9.0]}}
+    other = tiny | {"machine": tiny["machine"] | {"cpu": "another"}}
+    assert "load average 9.0, on the same machine." in report.origin(busy, tiny)
+    assert "another" in report.origin(other, tiny)
+
+
+def test_newest_results_are_the_ones_that_were_finished_last(tmp_path: Path) -> None:
+    assert report.newest(tmp_path) is None
+    for number, finished in enumerate(("2026-01-02", "2026-01-03", "2026-01-01")):
+        (tmp_path / f"{number}.json").write_text(json.dumps({"finished_at": finished}))
+    (tmp_path / report.PEERS).write_text("{}")
+    assert report.newest(tmp_path) == {"finished_at": "2026-01-03"}
