@@ -34,6 +34,8 @@ from pipelines.records import LandingError, Record, RepeatedKeyError, pairs_with
 if TYPE_CHECKING:
     from pipelines.forms import Form, Table
 
+NO_PROGRESS_BAR = "set enable_progress_bar = false"
+"""DuckDB draws one on standard output, terminal or not, for whatever takes two seconds: into the midst of a result."""
 GLOB_CHARACTERS = frozenset("*?[]{}")
 
 
@@ -363,4 +365,6 @@ def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> 
 @functools.cache
 def _connection() -> duckdb.DuckDBPyConnection:
     """DuckDB for this process: in memory, one thread, because files are landed side by side in processes."""
-    return duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False})
+    con = duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False})
+    con.execute(NO_PROGRESS_BAR)
+    return con

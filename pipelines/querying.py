@@ -24,6 +24,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 
 from pipelines.errors import InputError
+from pipelines.landing import NO_PROGRESS_BAR
 from pipelines.paths import WarehousePaths
 from pipelines.rawtypes import literal
 from pipelines.settings import Settings
@@ -69,6 +70,7 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
             except duckdb.Error as error:
                 raise QueryError(f"DIALOGUE_{name.upper()}: {one_line(error)}") from error
         try:
+            con.execute(NO_PROGRESS_BAR)
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
             con.execute("use dialogues")
         except duckdb.Error as error:

@@ -24,6 +24,7 @@ import duckdb
 from pipelines import forms, registry
 from pipelines.corpus import Container, Corpus, Entity
 from pipelines.errors import InputError
+from pipelines.landing import NO_PROGRESS_BAR
 from pipelines.paths import WarehousePaths
 from pipelines.rawtypes import literal
 from pipelines.records import Record, pointer_token
@@ -145,6 +146,7 @@ def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyCo
     """A connection in memory that has a build's core, read-only, as its default schema."""
     config: dict[str, str | float | list[str]] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
     with duckdb.connect(config=config) as con:
+        con.execute(NO_PROGRESS_BAR)
         con.execute(f"attach {literal(database)} as dialogues (read_only)")
         con.execute("use dialogues.core")
         yield con

@@ -264,6 +264,10 @@ def test_no_statement_changes_a_setting(con, statement):
         con.execute(statement)
 
 
+def test_no_progress_bar_gets_into_a_result(con):
+    assert con.execute("select current_setting('enable_progress_bar')").fetchone() == (False,)
+
+
 def test_a_query_does_not_see_the_variables_of_python(con):
     secrets = pyarrow.table({"secret": [1]})
     with pytest.raises(QueryError, match="secrets"):
