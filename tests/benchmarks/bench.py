@@ -256,7 +256,10 @@ def check_disk(scratch: Path, scales: Iterable[float]) -> str:
 
 
 def run(scales: list[float], repeats: int, real: Path, scratch: Path, results: Path) -> dict[str, Any]:
-    """Run the whole benchmark; after each set of releases what is known so far is written to `results`."""
+    """Run the whole benchmark; after each set of releases what is known so far is written to `results`.
+
+    Sets that were measured before at the same commit on the same day are kept.
+    """
     say(check_disk(scratch, scales))
     result = preamble()
     tasks = [(measure_generated, scale, repeats if scale <= REPEATED_SCALE else 1) for scale in scales]
@@ -264,11 +267,15 @@ def run(scales: list[float], repeats: int, real: Path, scratch: Path, results: P
         tasks.insert(0, (measure_real, real, repeats))
     else:
         say(f"no real data: {real} is not there")
+    file = results / f"{result['date']}-{result['commit']}.json"
+    before = json.loads(file.read_text(encoding="utf-8"))["sets"] if file.is_file() else []
     for measured, of, runs in tasks:
         with tempfile.TemporaryDirectory(dir=scratch, prefix="bench-") as folder:
-            result["sets"].append(measured(of, runs, Path(folder)))
+            now = measured(of, runs, Path(folder))
+        before = [part for part in before if part["scale"] != now["scale"]]
+        result["sets"] = sorted([*before, now], key=lambda part: part["scale"] or 0)
+        before = result["sets"]
         result["finished_at"] = datetime.now(UTC).isoformat(timespec="seconds")
-        file = results / f"{result['date']}-{result['commit']}.json"
         harness.write(file, json.dumps(result, indent=1) + "\n")
         harness.write(results / "latest.md", report.full_report(result))
         say(f"written {file} and {results / 'latest.md'}")

@@ -9,7 +9,7 @@ select
     entry.value
 from (
     select filename, unnest(map_entries(json)) as entry
-    from read_json(getvariable('files'), records = false, filename = true, columns = {
+    from read_json(getvariable('files'), records = false, filename = true, maximum_object_size = 1073741824, columns = {
         json: 'map(varchar, struct(
             intent varchar,
             human varchar[],
