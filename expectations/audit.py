@@ -1,8 +1,9 @@
 """The audit as a process: `python -m expectations.audit`. Started early, it imports Great Expectations meanwhile.
 
 Protocol, one JSON object a line. The audit writes `{"ready": true}` and reads a `Request`. It runs the suites, writes
-`<output>/expectation_results/results.parquet`, closes the database and answers with
-`{"suites": {name: {"evaluated", "passed", "warned", "failed", "failures": [...]}}}` or `{"error": one line}`. Then it
+`<output>/expectation_results/results.parquet` and the ledger beside it, closes the database and answers with
+`{"suites": {name: {"evaluated", "passed", "warned", "failed", "failures": [...], "verdicts": {...}}}}` or
+`{"error": one line}`. Then it
 waits for the next request, until its input ends. Nothing else reaches standard output; what is wrong with the program
 itself ends it with a traceback on standard error. `expectations.client` is the other end.
 """
@@ -12,22 +13,40 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+import duckdb
 import msgspec
 
-from expectations.suites import Suite, SuiteError, load_marts_suites, load_suites
+from expectations import ledger
+from expectations.claims import SuiteError
+from expectations.ledger import Ledger
+from expectations.suites import Suite, load_marts_suites, load_suites
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
 
 RESULTS = Path("expectation_results") / "results.parquet"
 """Where the results go, inside the request's output folder."""
+
+
+RESULT_COLUMNS = {
+    "build_id": "string",
+    "suite": "string",
+    "expectation": "string",
+    "claim_id": "string",
+    "table_name": "string",
+    "success": "bool",
+    "observed": "string",
+    "severity": "string",
+    "description": "string",
+    "run_at": "timestamp[us]",
+}
 
 
 class RequestError(ValueError):
@@ -50,7 +69,9 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     only: list[str] | None = None
     """Keys `<suite>/<expectation>`: nothing else is run."""
     suite_file: str | None = None
-    """A file in the form of marts.toml, instead of the project's own suites."""
+    """A file in the form of marts.toml, instead of the project's own suites; nothing is said of claims then."""
+    scales: dict[str, float] = {}
+    """The scales of the corpora that were generated; counts hold at scale 1."""
 
 
 def main() -> int:
@@ -80,12 +101,40 @@ def run(request: Request) -> dict[str, dict[str, Any]]:
         raise RequestError(f"{database}: no such database")
     declared = load_marts_suites(Path(request.suite_file)) if request.suite_file else load_suites(request.corpora)
     suites = _requested(declared, request.suites)
+    book = None
     if request.only is not None:
         suites = _only(suites, request.only)
+    elif request.corpora and not request.suite_file:
+        book = _ledger(database, request)
+        suites = _without(suites, book.skipped)
     parameters = {"corpora": request.corpora, "corpus_count": len(request.corpora)}
     outcomes = validation.validate(database, suites, parameters, request.config)
     write_results(Path(request.output) / RESULTS, outcomes, request.build_id, request.run_at)
-    return summarize(outcomes)
+    summary = summarize(outcomes)
+    if book is not None and request.suites == "all":
+        checks = book.checks(outcomes)
+        ledger.write(Path(request.output), book, checks)
+        for corpus_id, counts in ledger.tally(checks).items():
+            if corpus_id in summary:
+                summary[corpus_id]["verdicts"] = counts
+    return summary
+
+
+def _ledger(database: Path, request: Request) -> Ledger:
+    try:
+        return ledger.open_ledger(database, request.corpora, request.scales)
+    except duckdb.Error as error:
+        raise RequestError(f"{database}: {' '.join(str(error).split())}") from error
+
+
+def _without(suites: Iterable[Suite], keys: Collection[str]) -> list[Suite]:
+    """The suites without these expectations; one that is empty then is left out."""
+    narrowed = []
+    for suite in suites:
+        kept = tuple(entry for entry in suite.expectations if f"{suite.name}/{entry.expectation_id}" not in keys)
+        if kept:
+            narrowed.append(replace(suite, expectations=kept))
+    return narrowed
 
 
 def _requested(suites: Iterable[Suite], names: list[str] | str) -> list[Suite]:
@@ -139,25 +188,8 @@ def summarize(outcomes: Iterable[Outcome]) -> dict[str, dict[str, Any]]:
 
 def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at: datetime) -> None:
     """One row an expectation, in one rename; `run_at` in UTC, without its zone."""
-    import pyarrow
-    from pyarrow import parquet
-
     if run_at.tzinfo is not None:
         run_at = run_at.astimezone(UTC).replace(tzinfo=None)
-    schema = pyarrow.schema(
-        [
-            ("build_id", pyarrow.string()),
-            ("suite", pyarrow.string()),
-            ("expectation", pyarrow.string()),
-            ("claim_id", pyarrow.string()),
-            ("table_name", pyarrow.string()),
-            ("success", pyarrow.bool_()),
-            ("observed", pyarrow.string()),
-            ("severity", pyarrow.string()),
-            ("description", pyarrow.string()),
-            ("run_at", pyarrow.timestamp("us")),
-        ]
-    )
     rows = [
         {
             "build_id": build_id,
@@ -173,13 +205,7 @@ def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at
         }
         for outcome in outcomes
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    ledger.write_parquet(path, RESULT_COLUMNS, rows)
 
 
 def _take_standard_output() -> TextIO:

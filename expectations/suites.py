@@ -4,36 +4,51 @@ Reads and checks the declarations, nothing more: Great Expectations is not impor
 suites does not wait five seconds for it. `expectations.validation` runs them.
 
 A declaration says what holds either with a type of Great Expectations and its `kwargs` (`rows` narrows it to the rows
-with these values) or with `unexpected_rows`, plain DuckDB SQL that selects the rows which should not be there.
+with these values), or with `unexpected_rows`, plain DuckDB SQL that selects the rows which should not be there, or, a
+claim about a number, with the `sql` that measures it and what is `expected` of it. What a claim comes to on a given
+release is decided in `expectations.verdicts`.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any
 
-import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
+from expectations.claims import (
+    CLAIMS,
+    Check,
+    Claim,
+    Defect,
+    Entry,
+    Severity,
+    SuiteError,
+    TableName,
+    convert,
+    label_of,
+    read_array,
+    read_room,
+    read_toml,
+    refuse_duplicates,
+)
 from pipelines import registry
 
 MARTS = Path(__file__).with_name("marts.toml")
-CLAIMS = "claims.toml"
 
 UNEXPECTED_ROWS = "expect_no_unexpected_rows"
 """Our own expectation type, for SQL; `expectations.validation` defines it. Its only argument is the query."""
 
+QUERY_ROWS = "expect_query_rows"
+"""Our own expectation type, for SQL: the query gives just these rows. Its arguments are the query and the rows."""
+
+DEFECT = "defect:"
+"""What the id of a defect's guard begins with."""
+
 IGNORES_ROWS = frozenset({"expect_column_pair_values_to_be_in_set"})
 """Types whose row condition Great Expectations 1.24 accepts and leaves out of the query: they would judge all rows."""
-
-Severity = Literal["critical", "warning"]
-
-
-class SuiteError(ValueError):
-    """A declaration cannot be used; one line with file and claim."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +71,6 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A statement about a corpus, and where it stands."""
-
-    claim_id: str
-    corpus_id: str
-    quote: str
-    document: str
-    locator: str
-    kind: Literal["count", "invariant"]
-
-
-@dataclass(frozen=True)
 class Suite:
     """Expectations that pass or fail together; never empty."""
 
@@ -75,73 +78,24 @@ class Suite:
     expectations: tuple[Expectation, ...]
 
 
-Text = Annotated[str, Meta(min_length=1)]
-TableName = Annotated[str, Meta(pattern=r"^[a-z_]+\.[a-z_0-9]+$")]
-
-
-class _Check(Struct, forbid_unknown_fields=True, kw_only=True):
-    """What a claim and an expectation of the marts have in common."""
-
-    id: Text
-    severity: Severity
-    description: Text
-    why: Text
-    type: Text | None = None
-    kwargs: dict[str, Any] = {}
-    rows: dict[str, str | list[str]] = {}
-    unexpected_rows: Text | None = None
-
-
-class _Claim(_Check, forbid_unknown_fields=True, kw_only=True):
-    """An entry of `[[claims]]`."""
-
-    table: TableName
-    quote: Text
-    document: Text
-    locator: Text
-    kind: Literal["count", "invariant"]
-
-
-class _MartCheck(_Check, forbid_unknown_fields=True, kw_only=True):
+class _MartCheck(Check, forbid_unknown_fields=True, kw_only=True):
     """An entry of marts.toml; `{table}` in its SQL stands for each of its tables."""
 
     tables: Annotated[list[TableName], Meta(min_length=1)]
 
 
-class _Document(Struct, forbid_unknown_fields=True):
-    """An entry of `[documents]`: what a claim's `document` refers to."""
-
-    title: Text
-    url: Text | None = None
-
-
-_Record = TypeVar("_Record", bound=Struct)
-
-
-def load_claims(corpus_id: str, folder: Path | None = None) -> tuple[Claim, ...]:
-    """The claims of a room, as its documents make them."""
-    return tuple(
-        Claim(claim.id, corpus_id, claim.quote, claim.document, claim.locator, claim.kind)
-        for claim in _read_claims(corpus_id, folder or registry.room_folder(corpus_id))
-    )
-
-
 def load_corpus_suite(corpus_id: str, folder: Path | None = None) -> Suite:
-    """The suite of a room; it has the corpus's name. Raises SuiteError."""
+    """The suite of a room: its claims that can be checked, and guards of its defects. Raises SuiteError."""
     place = f"{corpus_id}/{CLAIMS}"
-    return _suite(
-        corpus_id,
-        place,
-        (
-            _expectation(place, claim, claim.table, claim.id, claim.id)
-            for claim in _read_claims(corpus_id, folder or registry.room_folder(corpus_id))
-        ),
-    )
+    room = read_room(corpus_id, folder)
+    expectations = [_claim_expectation(place, entry, claim) for claim, entry in room.claims if not claim.not_checkable]
+    guards = [_guard(defect) for defect in room.defects if defect.expected is not None]
+    return _suite(corpus_id, place, (*expectations, *guards))
 
 
 def load_marts_suites(path: Path = MARTS) -> tuple[Suite, ...]:
     """The suites over all corpora: each array of marts.toml is one. Raises SuiteError."""
-    document = _read_toml(path, path.name)
+    document = read_toml(path, path.name)
     if not document:
         raise SuiteError(f"{path.name}: has no suite")
     return tuple(_suite(name, path.name, _mart_expectations(path.name, entries)) for name, entries in document.items())
@@ -151,36 +105,47 @@ def load_suites(corpora: Iterable[str] | None = None) -> tuple[Suite, ...]:
     """The suites of these corpora (None: of every room) and those of the marts, under different names."""
     names = registry.corpus_ids() if corpora is None else tuple(corpora)
     suites = (*(load_corpus_suite(name) for name in names), *load_marts_suites())
-    _refuse_duplicates(MARTS.name, "suite", [suite.name for suite in suites])
+    refuse_duplicates(MARTS.name, "suite", [suite.name for suite in suites])
     return suites
 
 
-def _read_claims(corpus_id: str, folder: Path) -> list[_Claim]:
-    place = f"{corpus_id}/{CLAIMS}"
-    document = _read_toml(folder / CLAIMS, place)
-    unknown = sorted(document.keys() - {"documents", "claims"})
-    if unknown:
-        raise SuiteError(f"{place}: unknown key '{unknown[0]}'")
-    documents = _table(place, document.get("documents", {}), "documents")
-    for name, entry in documents.items():
-        _convert(place, f"document {name}", entry, _Document)
-    claims = [_convert(place, _label(entry), entry, _Claim) for entry in _array(place, document, "claims")]
-    for claim in claims:
-        if claim.document not in documents:
-            raise SuiteError(f"{place} {claim.id}: document '{claim.document}' is not listed under [documents]")
-    return claims
+def _claim_expectation(place: str, entry: Entry, claim: Claim) -> Expectation:
+    """A count gives the rows that are recorded, else those expected; an invariant is not broken, or as recorded."""
+    table = str(entry.table)
+    if not claim.is_exact:
+        return _expectation(place, entry, table, entry.id, entry.id)
+    kwargs = {"query": claim.query, "rows": claim.recorded or claim.expected}
+    return Expectation(entry.id, entry.id, table, QUERY_ROWS, kwargs, entry.severity, entry.description, entry.why)
+
+
+def _guard(defect: Defect) -> Expectation:
+    """The defect has as many cases as are known: fewer or more mean that the publication has changed."""
+    query = (
+        f"select count(*) as cases from quality.violations "
+        f"where rule_id = '{defect.rule_id}' and corpus_id = '{defect.corpus_id}'"
+    )
+    return Expectation(
+        expectation_id=f"{DEFECT}{defect.rule_id}",
+        claim_id=None,
+        table="quality.violations",
+        type=QUERY_ROWS,
+        kwargs={"query": query, "rows": [[defect.expected]]},
+        severity="warning",
+        description=f"Known defect: {defect.title}",
+        why=defect.why,
+    )
 
 
 def _mart_expectations(place: str, entries: Any) -> Iterator[Expectation]:
-    for entry in _array(place, {"": entries}, ""):
-        check = _convert(place, _label(entry), entry, _MartCheck)
+    for entry in read_array(place, {"": entries}, ""):
+        check = convert(place, label_of(entry), entry, _MartCheck)
         for table in check.tables:
             name = table.partition(".")[2]
             identifier = check.id if len(check.tables) == 1 else f"{check.id}/{name}"
             yield _expectation(place, check, table, identifier, None)
 
 
-def _expectation(place: str, check: _Check, table: str, identifier: str, claim_id: str | None) -> Expectation:
+def _expectation(place: str, check: Check, table: str, identifier: str, claim_id: str | None) -> Expectation:
     """The expectation that a declaration describes for one table."""
     where = f"{place} {check.id}"
     if (check.type is None) == (check.unexpected_rows is None):
@@ -221,44 +186,5 @@ def _suite(name: str, place: str, expectations: Iterable[Expectation]) -> Suite:
     suite = Suite(name, tuple(expectations))
     if not suite.expectations:
         raise SuiteError(f"{place}: suite '{name}' is empty")
-    _refuse_duplicates(place, "id", [expectation.expectation_id for expectation in suite.expectations])
+    refuse_duplicates(place, "id", [expectation.expectation_id for expectation in suite.expectations])
     return suite
-
-
-def _refuse_duplicates(place: str, noun: str, names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise SuiteError(f"{place} {twice[0]}: {noun} occurs twice")
-
-
-def _read_toml(path: Path, place: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SuiteError(f"{place}: is missing") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SuiteError(f"{place}: {error}") from None
-
-
-def _table(place: str, value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise SuiteError(f"{place}: '{name}' is no table")
-    return value
-
-
-def _array(place: str, document: dict[str, Any], name: str) -> list[Any]:
-    entries = document.get(name, [])
-    if not isinstance(entries, list):
-        raise SuiteError(f"{place}: '{name}' is no array of tables")
-    return entries
-
-
-def _label(entry: Any) -> str:
-    return str(entry.get("id", "(no id)")) if isinstance(entry, dict) else "(no table)"
-
-
-def _convert(place: str, label: str, entry: Any, record: type[_Record]) -> _Record:
-    try:
-        return msgspec.convert(entry, record)
-    except msgspec.ValidationError as error:
-        raise SuiteError(f"{place} {label}: {error}") from None

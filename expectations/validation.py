@@ -27,7 +27,9 @@ from great_expectations.expectations.expectation_configuration import Expectatio
 from great_expectations.expectations.metadata_types import FailureSeverity
 
 from expectations import dialect
-from expectations.suites import UNEXPECTED_ROWS, Expectation, Severity, Suite
+from expectations.claims import Rows, Severity
+from expectations.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
+from expectations.verdicts import plain, same_rows, told_rows
 
 MESSAGE_LENGTH = 300
 """Characters kept of what Great Expectations or DuckDB says about an error."""
@@ -51,6 +53,8 @@ class Outcome:
     """Short JSON with the figures, or the error's message."""
     severity: Severity
     """As declared, but an expectation that raised an error is critical."""
+    rows: Rows | None = None
+    """What the query of an expectation about rows gave."""
 
 
 class ExpectNoUnexpectedRows(BatchExpectation):
@@ -66,7 +70,23 @@ class ExpectNoUnexpectedRows(BatchExpectation):
         return {"success": count == 0, "result": {"unexpected_count": count}}
 
 
+class ExpectQueryRows(BatchExpectation):
+    """A query gives just these rows, in this order; its columns have different names."""
+
+    query: str
+    rows: list[list[Any]]
+    fetch_all: bool = True
+
+    metric_dependencies: ClassVar[tuple[str, ...]] = ("query.table",)
+    success_keys: ClassVar[tuple[str, ...]] = ("query", "rows", "fetch_all")
+
+    def _validate(self, metrics: dict[str, Any], *_: Any, **__: Any) -> dict[str, Any]:
+        observed = [[plain(value) for value in row.values()] for row in metrics["query.table"]]
+        return {"success": same_rows(observed, self.rows), "result": {"observed_value": observed}}
+
+
 assert ExpectNoUnexpectedRows.expectation_type == UNEXPECTED_ROWS
+assert ExpectQueryRows.expectation_type == QUERY_ROWS
 
 
 def validate(
@@ -147,7 +167,7 @@ def _key(meta: Any) -> str:
 def _build(key: str, expectation: Expectation) -> Any:
     """Great Expectations' own object. Raises ValidationError for a type or an argument that it does not know."""
     kwargs = dict(expectation.kwargs)
-    if expectation.type == UNEXPECTED_ROWS:
+    if expectation.type in (UNEXPECTED_ROWS, QUERY_ROWS):
         kwargs["query"] = _escape(kwargs["query"])
     try:
         return ExpectationConfiguration(
@@ -179,6 +199,10 @@ def _outcome(suite: str, expectation: Expectation, result: Any) -> Outcome:
     message = _exception_message(result.exception_info or {})
     if message is not None:
         return Outcome(suite, expectation, False, message, "critical")
+    if expectation.type == QUERY_ROWS:
+        rows = result.result["observed_value"]
+        told = json.dumps({"value": told_rows(rows)}, ensure_ascii=False)[:MESSAGE_LENGTH]
+        return Outcome(suite, expectation, bool(result.success), told, expectation.severity, rows)
     return Outcome(suite, expectation, bool(result.success), _observed(result.result), expectation.severity)
 
 

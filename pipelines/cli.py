@@ -23,6 +23,8 @@ from pipelines.settings import FORMS, Settings, silence_telemetry
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
+VERDICTS = ("reproduced", "refuted", "source_absent", "not_checkable")
+
 Folder = click.Path(file_okay=False, path_type=Path)
 
 
@@ -36,6 +38,12 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """The option that narrows a command to some corpora."""
     return click.option("--corpora", "only", metavar="A,B", callback=_names, help="Only these corpora.")(command)
+
+
+def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how rows are printed; without one, as a table."""
+    command = click.option("--csv", "form", flag_value="csv", help="CSV with a header.")(command)
+    return click.option("--json", "form", flag_value="json", help="A JSON array of objects.")(command)
 
 
 def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,8 +135,7 @@ def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
 @cli.command()
 @click.argument("query", required=False)
 @click.option("--raw", is_flag=True, help="Add the landed Parquet of the published build as schema raw.")
-@click.option("--json", "form", flag_value="json", help="A JSON array of objects.")
-@click.option("--csv", "form", flag_value="csv", help="CSV with a header.")
+@result_options
 @click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
 @warehouse_option
 def sql(query: str | None, raw: bool, form: str | None, parquet: Path | None, **options: Any) -> None:
@@ -205,6 +212,41 @@ def restore(corpus: str, to: Path, **options: Any) -> None:
     settings = Settings.from_environment(**options)
     written = restoring.restore_published(_paths(settings), settings, corpus, to)
     click.echo(f"{len(written):,} files written below {to}")
+
+
+@cli.command()
+@click.option("--verdict", type=click.Choice(VERDICTS), help="Only claims with this verdict.")
+@click.option("--unexpected", is_flag=True, help="Only claims that did not come out as the ledger says.")
+@result_options
+@corpora_option
+@warehouse_option
+def claims(verdict: str | None, unexpected: bool, form: str | None, **options: Any) -> None:
+    """Show the ledger: what the corpora's documents claim, and what the data say.
+
+    The table is short; --json and --csv have every column: quote, document, the SQL that measures, the explanation.
+    """
+    from pipelines import ledger, printing, querying
+
+    settings = Settings.from_environment(**options)
+    text = ledger.claims_query(settings.only, verdict, unexpected, is_short=form is None)
+    with querying.open_published(_paths(settings)) as con:
+        printing.print_result(querying.run_query(con, text), form)
+
+
+@cli.command()
+@click.option("--rule", help="Only cases of this rule.")
+@click.option("--rules", "is_summary", is_flag=True, help="The rules and their numbers of cases, not each case.")
+@result_options
+@corpora_option
+@warehouse_option
+def violations(rule: str | None, is_summary: bool, form: str | None, **options: Any) -> None:
+    """Show the defects: each row of a release that breaks a rule, with its file, record and turn."""
+    from pipelines import ledger, printing, querying
+
+    settings = Settings.from_environment(**options)
+    text = ledger.violations_query(settings.only, rule, is_summary)
+    with querying.open_published(_paths(settings)) as con:
+        printing.print_result(querying.run_query(con, text), form)
 
 
 @cli.command()

@@ -75,6 +75,8 @@ class Build:
     landed: tuple[Landed, ...] = ()
     raw: dict[str, list[str]] = field(default_factory=dict)
     form: str = "release"
+    scales: dict[str, float] = field(default_factory=dict)
+    """The scales of the corpora whose release was generated."""
 
     def save(self, paths: WarehousePaths) -> Build:
         """Write the state, all of it or nothing."""
@@ -119,9 +121,11 @@ def current(paths: WarehousePaths) -> Build:
     return msgspec.json.decode(paths.scratch_state.read_bytes(), type=Build)
 
 
-def add_landed(build: Build, paths: WarehousePaths, landed: list[Landed], raw: dict[str, list[str]]) -> Build:
-    """Note what a corpus landed."""
-    return replace(build, landed=(*build.landed, *landed), raw=build.raw | raw).save(paths)
+def add_landed(
+    build: Build, paths: WarehousePaths, landed: list[Landed], raw: dict[str, list[str]], scale: dict[str, float]
+) -> Build:
+    """Note what a corpus landed, and at which scale its release was generated."""
+    return replace(build, landed=(*build.landed, *landed), raw=build.raw | raw, scales=build.scales | scale).save(paths)
 
 
 @contextlib.contextmanager

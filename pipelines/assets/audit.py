@@ -13,8 +13,14 @@ from pipelines import publishing
 
 RESOURCES = {"settings", "paths", "reporter", "audit"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
-NOT_BUILT = {"evaluated": 0, "note": "the corpus is not in this build"}
+VERDICTS = ("evaluated", "passed", "warned", "failed")
+NOT_BUILT = {"evaluated": 0, "note": "nothing of the corpus that can be judged is in this build"}
 BUILDS = dg.AssetKey(["audit", "builds"])
+LEDGER = {
+    "claims": "One row per claim: what a document says of a corpus.",
+    "claim_checks": "One row per claim: its verdict.",
+    "violation_rules": "One row per rule of the violations.",
+}
 
 
 def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
@@ -22,6 +28,10 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     specs = [
         dg.AssetSpec(RESULTS, deps=audited, group_name="audit", description="One row per expectation: its result."),
         dg.AssetSpec(BUILDS, deps=audited, group_name="audit", description="The row of this build."),
+        *(
+            dg.AssetSpec(["audit", name], deps=audited, group_name="audit", description=description)
+            for name, description in LEDGER.items()
+        ),
     ]
     checks = [
         dg.AssetCheckSpec(suite.name, asset=RESULTS, description=f"{len(suite.expectations)} expectations")
@@ -43,6 +53,7 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
                     "output": str(paths.scratch_audit),
                     "build_id": build.build_id,
                     "run_at": build.started_at.isoformat(),
+                    "scales": build.scales,
                     "config": {"memory_limit": settings.memory_limit, "threads": settings.threads},
                 }
             )
@@ -50,6 +61,8 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
             stage.detail = f"{len(summary)} suites, {evaluated} expectations"
         yield dg.MaterializeResult(asset_key=RESULTS, metadata={"dagster/row_count": evaluated})
         yield dg.MaterializeResult(asset_key=BUILDS, metadata={"dagster/row_count": 1})
+        for name in LEDGER:
+            yield dg.MaterializeResult(asset_key=["audit", name])
         for check in checks:
             if check.name not in summary:  # Dagster wants a result of each check
                 yield dg.AssetCheckResult(passed=True, check_name=check.name, asset_key=RESULTS, metadata=NOT_BUILT)
@@ -60,7 +73,7 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
                 check_name=name,
                 asset_key=RESULTS,
                 severity=dg.AssetCheckSeverity.ERROR if is_blocked else dg.AssetCheckSeverity.WARN,
-                metadata={key: suite[key] for key in ("evaluated", "passed", "warned", "failed")},
+                metadata={key: suite[key] for key in VERDICTS} | suite.get("verdicts", {}),
             )
         refuse_failures(summary, build.strict)
 

@@ -47,8 +47,8 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         paths = context.resources.paths
         build = publishing.begin(settings, context.run_id, reporter)
         landed: list[landing.Landed] = []
+        release = releases.find(corpus, settings, paths)
         if corpus.corpus_id in build.corpora:
-            release = releases.find(corpus, settings, paths)
             with reporter.stage("land", corpus.corpus_id) as stage:
                 landed = context.resources.lander.land(release)
                 records = sum(file.record_count for file in landed)
@@ -56,7 +56,9 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
             if settings.form != FORMS[0] and release.form is None:
                 reporter.notice(f"{corpus.corpus_id}: not offered in the form {settings.form}, skipped")
             _notice(reporter, release, landed)
-        publishing.add_landed(build, paths, landed, releases.link_raw(corpus, landed, paths))
+        generated = releases.is_simulated(release.folder) if landed else None
+        scale = {corpus.corpus_id: float(generated["scale"])} if generated else {}
+        publishing.add_landed(build, paths, landed, releases.link_raw(corpus, landed, paths), scale)
         for entity in corpus.entities:
             files = [file for file in landed if file.entity == entity.name]
             yield dg.MaterializeResult(

@@ -1,6 +1,6 @@
 """The tables of the schema `core`, empty, with the columns and types that the contract fixes: for tests by hand.
 
-What the dbt models add to them is not here, so that nothing audited relies on it.
+What the dbt models add to them is not here, so that nothing audited relies on it; but every table has a `corpus_id`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ TABLES = {
     "dim_acts": "corpus_id act act_group action_type position description",
     "dim_act_slots": "corpus_id act position slot",
     "dim_services": "service_definition_key corpus_id split service domain source_name vertical description position",
+    "dim_flows": "corpus_id flow position",
     "dim_intents": "intent_key corpus_id split service intent position description is_transactional parent_intent",
     "dim_intent_slots": "intent_key slot requirement position default_value",
     "dim_intent_acts": "corpus_id intent position act",
@@ -53,6 +54,9 @@ TABLES = {
     "fct_candidates": "candidates_key turn_key dialogue_key corpus_id split turn_index candidate_ids target_position",
     "fct_knowledge_items": "knowledge_key dialogue_key corpus_id split agent item_index attribute_index attribute"
     " value is_shared",
+    "source_exceptions": "source_file_id json_pointer form",
+    "source_extras": "source_file_id json_pointer value",
+    "source_quarantine": "source_file_id record_index record_pointer error value",
 }
 """Table -> columns."""
 
@@ -89,7 +93,8 @@ def create(connection: duckdb.DuckDBPyConnection) -> None:
     """Create the schema and every table, empty."""
     connection.execute("create schema core")
     for table, columns in TABLES.items():
-        typed = ", ".join(f"{column} {TYPES.get(column, 'varchar')}" for column in columns.split())
+        names = dict.fromkeys([*columns.split(), "corpus_id"])
+        typed = ", ".join(f"{column} {TYPES.get(column, 'varchar')}" for column in names)
         connection.execute(f"create table core.{table} ({typed})")
 
 

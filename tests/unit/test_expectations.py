@@ -17,11 +17,11 @@ import duckdb
 import pytest
 
 from expectations import suites
+from expectations.claims import SuiteError, load_claims, load_defects
 from expectations.client import AuditError, AuditProcess
 from expectations.suites import (
+    QUERY_ROWS,
     UNEXPECTED_ROWS,
-    SuiteError,
-    load_claims,
     load_corpus_suite,
     load_marts_suites,
     load_suites,
@@ -50,6 +50,9 @@ CLAIM = {
     "why": '"They are two."',
 }
 QUERY = '"select * from core.fct_turns"'
+RECORDED = '{ value = 3, reason = "miscounted" }'
+NUMBER = {"kind": '"count"', "type": None, "kwargs": None, "rows": None}
+NUMBER |= {"sql": '"select count(*) from core.fct_turns"', "expected": "2"}
 
 
 def room(folder: Path, *claims: dict[str, str | None]) -> Path:
@@ -88,6 +91,33 @@ def test_claims_keep_where_they_stand(tmp_path: Path) -> None:
     assert (claim.quote, claim.document, claim.locator) == ("either A or B", "readme.txt", "Data")
 
 
+def test_a_number_is_expected_as_recorded_else_as_documented(tmp_path: Path) -> None:
+    (documented,) = load_corpus_suite("room", room(tmp_path, NUMBER)).expectations
+    assert (documented.type, documented.kwargs["rows"]) == (QUERY_ROWS, [[2]])
+    (recorded,) = load_corpus_suite("room", room(tmp_path, NUMBER | {"recorded": RECORDED})).expectations
+    assert recorded.kwargs == {"query": "select count(*) from core.fct_turns", "rows": [[3]]}
+    broken = {"type": None, "kwargs": None, "rows": None, "unexpected_rows": QUERY, "recorded": RECORDED}
+    (invariant,) = load_corpus_suite("room", room(tmp_path, broken)).expectations
+    assert invariant.kwargs["query"] == "select count(*) as unexpected from (select * from core.fct_turns)"
+    assert invariant.kwargs["rows"] == [[3]]
+
+
+def test_known_defects_are_read_and_guarded(tmp_path: Path) -> None:
+    folder = room(tmp_path, {})
+    text = (folder / "claims.toml").read_text()
+    entry = '[[defects]]\nid = "blank"\ntitle = "Blank"\ndescription = "d"\nwhy = "w"\nexpected = 2\n'
+    (folder / "claims.toml").write_text(text + entry)
+    (defect,) = load_defects("room", folder)
+    assert (defect.rule_id, defect.expected, defect.upstream) == ("blank", 2, None)
+    guard = load_corpus_suite("room", folder).expectations[-1]
+    assert (guard.expectation_id, guard.claim_id, guard.severity) == ("defect:blank", None, "warning")
+    assert guard.kwargs["rows"] == [[2]]
+    assert "rule_id = 'blank' and corpus_id = 'room'" in guard.kwargs["query"]
+    (folder / "claims.toml").write_text(text + entry + entry)
+    with pytest.raises(SuiteError, match=r"^room/claims\.toml blank: id occurs twice$"):
+        load_defects("room", folder)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -100,6 +130,20 @@ def test_claims_keep_where_they_stand(tmp_path: Path) -> None:
         ({"table": '"fct_turns"'}, "room/claims.toml X01: Expected `str` matching regex"),
         ({"document": '"paper.pdf"'}, "room/claims.toml X01: document 'paper.pdf' is not listed under [documents]"),
         ({"type": None}, "room/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
+        ({"table": None}, "room/claims.toml X01: needs a 'table'"),
+        ({"expected": "3"}, "room/claims.toml X01: 'expected' belongs to a count"),
+        ({"not_checkable": '"why"'}, "room/claims.toml X01: is not checkable, and has 'type'"),
+        (
+            {"recorded": RECORDED},
+            "room/claims.toml X01: 'recorded' needs 'unexpected_rows', and is how many rows they are",
+        ),
+        (
+            {"kind": '"count"'},
+            "room/claims.toml X01: a count needs 'sql' and 'expected', and nothing else that measures",
+        ),
+        (NUMBER | {"expected": None}, "room/claims.toml X01: a count needs 'sql' and 'expected'"),
+        (NUMBER | {"sql": '"select 1"'}, "room/claims.toml X01: 'sql' does not read core.fct_turns"),
+        (NUMBER | {"recorded": "{ value = 3 }"}, "room/claims.toml X01: Object missing required field `reason`"),
         ({"unexpected_rows": QUERY}, "room/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
         (
             {"type": None, "unexpected_rows": QUERY},
@@ -180,8 +224,9 @@ def test_room_has_claims_of_every_kind(corpus_id: str) -> None:
     expectations = load_corpus_suite(corpus_id).expectations
     assert len(expectations) >= 8
     assert {entry.severity for entry in expectations} == {"critical", "warning"}
-    assert {entry.type == UNEXPECTED_ROWS for entry in expectations} == {True, False}
-    assert all(re.fullmatch(r"[A-Z]\d\d[a-z]?", entry.expectation_id) for entry in expectations)
+    assert {UNEXPECTED_ROWS, QUERY_ROWS} < {entry.type for entry in expectations}
+    claimed = [entry for entry in expectations if entry.claim_id]
+    assert all(re.fullmatch(r"[A-Z]\d\d?(\.\d)?[a-z]?", entry.expectation_id) for entry in claimed)
 
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
@@ -313,12 +358,37 @@ def empty_warehouse(audit: AuditProcess, tmp_path_factory: pytest.TempPathFactor
     return bench
 
 
-def test_absent_corpora_pass(empty_warehouse: Bench) -> None:
+@pytest.fixture(scope="module")
+def empty_files(audit: AuditProcess, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """The same with a file of each corpus, in which there is nothing."""
+    bench = Bench(audit, tmp_path_factory.mktemp("files"), corpus_ids())
+    with duckdb.connect(str(bench.database)) as connection:
+        core_tables.create(connection)
+        for corpus_id in corpus_ids():
+            core_tables.insert(connection, "dim_corpora", {"corpus_id": corpus_id})
+            file = {"corpus_id": corpus_id, "path": "other.json", "verification": "unlisted"}
+            core_tables.insert(connection, "dim_source_files", file)
+    return bench
+
+
+def test_of_absent_corpora_nothing_is_judged(empty_warehouse: Bench) -> None:
     summary = empty_warehouse.run()
-    declared = {suite.name: len(suite.expectations) for suite in load_suites()}
-    assert {name: suite["failures"] for name, suite in summary.items()} == {name: [] for name in declared}
-    assert {name: suite["evaluated"] for name, suite in summary.items()} == declared
-    assert {name: suite["passed"] for name, suite in summary.items()} == declared
+    assert list(summary) == ["marts"]
+    assert summary["marts"]["failures"] == []
+    with duckdb.connect() as connection:
+        checks = connection.execute(f"from '{empty_warehouse.folder}/claim_checks/results.parquet'").fetchall()
+    assert {row[0] for row in checks} == {claim.claim_id for corpus in corpus_ids() for claim in load_claims(corpus)}
+    assert {row[3] for row in checks} == {"source_absent", "not_checkable"}
+    assert {(row[2], row[4]) for row in checks} == {(None, None)}
+
+
+def test_invariants_hold_where_there_is_no_row(empty_files: Bench) -> None:
+    summary = empty_files.run()
+    assert sorted(summary) == sorted([*corpus_ids(), "marts"])
+    for corpus_id in corpus_ids():
+        assert summary[corpus_id]["failures"] == []
+        assert summary[corpus_id]["verdicts"]["reproduced"] == summary[corpus_id]["evaluated"] > 8
+        assert summary[corpus_id]["verdicts"].get("refuted", 0) == 0
 
 
 def test_warehouse_of_other_corpora_fails(empty_warehouse: Bench) -> None:
@@ -330,14 +400,27 @@ def test_warehouse_of_other_corpora_fails(empty_warehouse: Bench) -> None:
     assert summary["marts"]["failed"] == 2
 
 
-def test_only_the_built_corpora_are_audited(empty_warehouse: Bench) -> None:
+def test_only_the_built_corpora_are_audited(empty_files: Bench) -> None:
     one = corpus_ids()[0]
-    assert sorted(empty_warehouse.run(corpora=[one])) == sorted([one, "marts"])
+    assert sorted(empty_files.run(corpora=[one])) == sorted([one, "marts"])
 
 
 def test_single_expectation_can_be_audited(empty_warehouse: Bench) -> None:
     summary = empty_warehouse.run(only=["marts/turns_are_dense"])
     assert {name: suite["evaluated"] for name, suite in summary.items()} == {"marts": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "success"),
+    [([["A", 1], ["C", 1.0]], True), ([["A", 1], ["C", 2]], False), ([["A", 1]], False), ([["C", 1], ["A", 1]], False)],
+)
+def test_a_query_gives_just_these_rows(bench: Bench, rows: list[list[Any]], success: bool) -> None:
+    query = "select speaker, count(*) as turns from core.fct_turns where speaker <> 'x:y' group by speaker order by all"
+    summary = bench.run(
+        {"id": "rows", "tables": ["core.fct_turns"], "type": QUERY_ROWS, "kwargs": {"query": query, "rows": rows}}
+    )
+    assert summary["own"]["passed"] == success
+    assert bench.results()[0][6] == json.dumps({"value": '[["A", 1], ["C", 1]]'})
 
 
 def test_results_are_written_in_the_order_of_declaration(bench: Bench) -> None:
@@ -524,7 +607,7 @@ def verdicts(audit: AuditProcess, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 def test_every_type_in_use_has_a_case() -> None:
-    assert {entry.type for suite in load_suites() for entry in suite.expectations} == set(TYPE_CASES)
+    assert {entry.type for suite in load_suites() for entry in suite.expectations} == {QUERY_ROWS, *TYPE_CASES}
 
 
 def test_every_type_that_narrows_its_rows_is_tried_so() -> None:

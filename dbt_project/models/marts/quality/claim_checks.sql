@@ -1,0 +1,10 @@
+{{ config(tags=['audit']) }}
+
+select
+    claim_id,
+    corpus_id,
+    observed,
+    verdict,
+    is_as_recorded,
+    explanation
+from {{ source('audit', 'claim_checks') }}

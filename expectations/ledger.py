@@ -1,0 +1,165 @@
+"""The ledger of an audit: which claims can be judged on this warehouse, their verdicts, and the Parquet of both."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from expectations import verdicts
+from expectations.claims import Claim, Defect, load_claims, load_defects
+from expectations.verdicts import ClaimCheck, Release, told_rows
+from pipelines import registry
+
+if TYPE_CHECKING:
+    from expectations.validation import Outcome
+
+CLAIM_COLUMNS = {
+    "claim_id": "string",
+    "corpus_id": "string",
+    "document": "string",
+    "document_title": "string",
+    "document_url": "string",
+    "locator": "string",
+    "quote": "string",
+    "is_recalled": "bool",
+    "kind": "string",
+    "description": "string",
+    "expected": "string",
+    "recorded": "string",
+    "recorded_reason": "string",
+    "severity": "string",
+    "query": "string",
+    "files": "string",
+    "why": "string",
+}
+CHECK_COLUMNS = {
+    "claim_id": "string",
+    "corpus_id": "string",
+    "observed": "string",
+    "verdict": "string",
+    "is_as_recorded": "bool",
+    "explanation": "string",
+}
+RULE_COLUMNS = {
+    "rule_id": "string",
+    "corpus_id": "string",
+    "title": "string",
+    "description": "string",
+    "upstream_reference": "string",
+    "expected": "int32",
+    "is_guarded": "bool",
+    "why": "string",
+}
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The claims and known defects of the corpora that were built, and what of their releases is there."""
+
+    claims: tuple[Claim, ...]
+    defects: tuple[Defect, ...]
+    releases: Mapping[str, Release]
+
+    @property
+    def skipped(self) -> set[str]:
+        """The keys `<suite>/<expectation>` of what cannot be judged."""
+        return verdicts.expectations_to_skip(self.claims, self.defects, self.releases)
+
+    def checks(self, outcomes: Iterable[Outcome]) -> list[ClaimCheck]:
+        """The verdict on each claim; the outcomes are those of its expectations, matched by the claim's id."""
+        by_claim = {outcome.expectation.claim_id: outcome for outcome in outcomes if outcome.expectation.claim_id}
+        checks = []
+        for claim in self.claims:
+            outcome = by_claim.get(claim.claim_id)
+            result = (outcome.success, outcome.observed, outcome.rows) if outcome else (None, None, None)
+            checks.append(verdicts.check(claim, self.releases[claim.corpus_id], *result))
+        return checks
+
+
+def open_ledger(database: Path, corpora: Sequence[str], scales: Mapping[str, float]) -> Ledger:
+    """The ledger of a warehouse; `scales` says at which scale a corpus was generated."""
+    with duckdb.connect(str(database), read_only=True) as con:
+        files = con.execute("select corpus_id, path, verification from core.dim_source_files").fetchall()
+    found: dict[str, dict[str, str]] = {corpus_id: {} for corpus_id in corpora}
+    for corpus_id, path, verification in files:
+        found.setdefault(corpus_id, {})[path] = verification
+    releases = {
+        corpus_id: Release(corpus_id, found[corpus_id], _data_files(corpus_id), scales.get(corpus_id))
+        for corpus_id in corpora
+    }
+    claims = tuple(claim for corpus_id in corpora for claim in load_claims(corpus_id))
+    own = tuple(defect for corpus_id in corpora for defect in load_defects(corpus_id))
+    return Ledger(claims, (*load_defects(None), *own), releases)
+
+
+def _data_files(corpus_id: str) -> frozenset[str]:
+    files = registry.load_corpus(corpus_id).files
+    return frozenset(file.path for file in files if not file.is_documentation)
+
+
+def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck]) -> None:
+    """Write claims, verdicts and rules, a folder each with one Parquet file."""
+    claims = [
+        asdict(claim)
+        | {
+            "expected": claim.expected and told_rows(claim.expected),
+            "recorded": claim.recorded and told_rows(claim.recorded),
+            "files": ", ".join(claim.files) or None,
+        }
+        for claim in ledger.claims
+    ]
+    rules = [
+        {
+            "rule_id": defect.rule_id,
+            "corpus_id": defect.corpus_id,
+            "title": defect.title,
+            "description": defect.description,
+            "upstream_reference": defect.upstream,
+            "expected": defect.expected,
+            "is_guarded": is_guarded(defect, ledger.releases),
+            "why": defect.why,
+        }
+        for defect in ledger.defects
+    ]
+    write_parquet(folder / "claims" / "results.parquet", CLAIM_COLUMNS, claims)
+    write_parquet(folder / "claim_checks" / "results.parquet", CHECK_COLUMNS, [asdict(check) for check in checks])
+    write_parquet(folder / "violation_rules" / "results.parquet", RULE_COLUMNS, rules)
+
+
+def is_guarded(defect: Defect, releases: Mapping[str, Release]) -> bool:
+    """Whether the number of a defect's cases is held against the known one in this audit."""
+    if defect.corpus_id is None or defect.expected is None:
+        return False
+    return verdicts.is_guarded(defect, releases[defect.corpus_id])
+
+
+def tally(checks: Iterable[ClaimCheck]) -> dict[str, dict[str, int]]:
+    """By corpus: how many claims have each verdict, and how many of those refuted are so as recorded."""
+    counts: dict[str, Counter[str]] = {}
+    for check in checks:
+        count = counts.setdefault(check.corpus_id, Counter())
+        count[check.verdict] += 1
+        count["refuted_as_recorded"] += check.verdict == "refuted" and bool(check.is_as_recorded)
+    return {corpus_id: dict(count) for corpus_id, count in counts.items()}
+
+
+def write_parquet(path: Path, columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as Parquet in one rename; `columns` are names and Arrow types, what else a row has is left out."""
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in columns.items()])
+    table = pyarrow.Table.from_pylist([{name: row[name] for name in columns} for row in rows], schema=schema)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        parquet.write_table(table, partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

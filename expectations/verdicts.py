@@ -1,0 +1,166 @@
+"""What a claim comes to: held against what of a release is in the warehouse, and against what was measured there.
+
+A number is judged on what is complete: every file that it needs is there and has the checksum that the publisher's
+file has, or the release was generated at scale 1. An invariant is judged on whatever is there. Both are honest only
+together with the verdicts for the rest: `source_absent` and `not_checkable`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from expectations.claims import Cell, Claim, Defect, Rows
+from expectations.suites import DEFECT
+
+Verdict = Literal["reproduced", "refuted", "source_absent", "not_checkable"]
+DIFFERENCES_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Release:
+    """What of a corpus's release is in the warehouse."""
+
+    corpus_id: str
+    verifications: Mapping[str, str] = field(default_factory=dict)
+    """`verified`, `mismatch`, `unlisted` or `simulated`, by path."""
+    listed: frozenset[str] = frozenset()
+    """The data files that the release has in full."""
+    scale: float | None = None
+    """The scale of a generated release; None for a real one."""
+
+    def has(self, files: Iterable[str]) -> bool:
+        """Whether any of these files is there; globs, none stands for all."""
+        return bool(_matching(self.verifications, files))
+
+    def lacks(self, files: Iterable[str]) -> str | None:
+        """Why these files are not the complete, genuine ones; None when they are."""
+        if self.scale is not None:
+            return None if self.scale == 1 else f"generated at scale {self.scale:g}, not at 1"
+        needed = sorted(_matching(self.listed, files))
+        missing = [path for path in needed if path not in self.verifications]
+        if missing or not needed:
+            first = f", such as {missing[0]}" if missing else ""
+            return f"{len(missing)} of {len(needed)} files are not there{first}"
+        changed = [path for path in needed if self.verifications[path] != "verified"]
+        return f"{changed[0]} is not the file whose checksum is known" if changed else None
+
+
+@dataclass(frozen=True)
+class ClaimCheck:
+    """What became of a claim: the row of `quality.claim_checks`."""
+
+    claim_id: str
+    corpus_id: str
+    observed: str | None
+    verdict: Verdict
+    is_as_recorded: bool | None
+    """Whether it came out as the ledger says it does; None where nothing was judged."""
+    explanation: str
+
+
+def _matching(paths: Iterable[str], globs: Iterable[str]) -> list[str]:
+    globs = tuple(globs)
+    return [path for path in paths if not globs or any(fnmatchcase(path, glob) for glob in globs)]
+
+
+def unjudged(claim: Claim, release: Release) -> tuple[Verdict, str] | None:
+    """The verdict on a claim that cannot be judged on this release, and why; None for one that can."""
+    if claim.not_checkable:
+        return "not_checkable", claim.not_checkable
+    if claim.real_only and release.scale is not None:
+        return "not_checkable", f"a generated release cannot show it: {claim.real_only}"
+    if not release.has(claim.files):
+        return "source_absent", "the files that it speaks of are not there"
+    lacking = release.lacks(claim.files) if claim.is_exact else None
+    return ("source_absent", lacking) if lacking else None
+
+
+def is_guarded(defect: Defect, release: Release) -> bool:
+    """Whether a defect's cases can be counted on this release. A generated one has its own number of them."""
+    return release.scale is None and release.lacks(defect.files) is None
+
+
+def expectations_to_skip(
+    claims: Iterable[Claim], defects: Iterable[Defect], releases: Mapping[str, Release]
+) -> set[str]:
+    """The keys `<suite>/<expectation>` of what cannot be judged on these releases."""
+    skipped = {f"{claim.corpus_id}/{claim.claim_id}" for claim in claims if unjudged(claim, releases[claim.corpus_id])}
+    return skipped | {
+        f"{defect.corpus_id}/{DEFECT}{defect.rule_id}"
+        for defect in defects
+        if defect.corpus_id and not is_guarded(defect, releases[defect.corpus_id])
+    }
+
+
+def check(claim: Claim, release: Release, success: bool | None, observed: str | None, rows: Rows | None) -> ClaimCheck:
+    """The verdict on a claim; `success`, `observed` and `rows` are the outcome of its expectation, where it has one."""
+    early = unjudged(claim, release)
+    if early:
+        return ClaimCheck(claim.claim_id, claim.corpus_id, None, early[0], None, early[1])
+    assert success is not None
+    told = told_rows(rows) if rows is not None else observed
+    if not claim.is_exact:
+        explanation = "nothing breaks it" if success else f"broken: {observed}"
+        return ClaimCheck(
+            claim.claim_id, claim.corpus_id, told, "reproduced" if success else "refuted", success, explanation
+        )
+    holds = rows is not None and same_rows(rows, claim.expected)
+    if claim.recorded is None:
+        explanation = "as documented" if holds else f"documented otherwise: {differences(claim.expected, rows)}"
+    elif success:
+        explanation = f"not as documented, and known to be so: {claim.recorded_reason}"
+    else:
+        explanation = f"not as recorded: {differences(claim.recorded, rows)}; recorded: {claim.recorded_reason}"
+    return ClaimCheck(claim.claim_id, claim.corpus_id, told, "reproduced" if holds else "refuted", success, explanation)
+
+
+def same_rows(observed: Rows, expected: Rows | None) -> bool:
+    """Whether two measured tables are equal, row by row and cell by cell; 1 and 1.0 are the same number."""
+    return (
+        expected is not None
+        and len(observed) == len(expected)
+        and all(
+            len(left) == len(right) and all(map(_same, left, right))
+            for left, right in zip(observed, expected, strict=True)
+        )
+    )
+
+
+def _same(left: Cell, right: Cell) -> bool:
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return math.isclose(left, right, rel_tol=1e-9)
+    return left == right
+
+
+def plain(value: Any) -> Cell:
+    """A value of DuckDB as a cell."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value if value is None or isinstance(value, int | float | str) else str(value)
+
+
+def differences(expected: Rows | None, observed: Rows | None) -> str:
+    """Where two measured tables differ, the first few places."""
+    if not expected or not observed or len(expected) != len(observed):
+        return f"expected {told_rows(expected or [])}, observed {told_rows(observed or [])}"
+    told = []
+    for left, right in zip(expected, observed, strict=True):
+        label = f"{left[0]}: " if len(left) > 1 and isinstance(left[0], str) else ""
+        if len(left) != len(right):
+            told.append(f"{label}expected {len(left)} cells, observed {len(right)}")
+        told += [f"{label}{b} instead of {a}" for a, b in zip(left, right, strict=False) if not _same(a, b)]
+    more = f" and {len(told) - DIFFERENCES_TOLD} more" if len(told) > DIFFERENCES_TOLD else ""
+    return "; ".join(told[:DIFFERENCES_TOLD]) + more
+
+
+def told_rows(rows: Rows) -> str:
+    """A measured table as text: a single cell as it stands, else JSON."""
+    if len(rows) == 1 and len(rows[0]) == 1:
+        return str(rows[0][0])
+    return json.dumps(rows, ensure_ascii=False)

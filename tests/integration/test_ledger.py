@@ -1,0 +1,181 @@
+"""The ledger on real data, on the sample and on the generated release at scale 1; and the commands that show it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from expectations.claims import load_claims
+from pipelines import registry, simulating
+from tests.conftest import build_warehouse, run_command
+
+CLAIMS = {claim.claim_id: claim for corpus_id in registry.corpus_ids() for claim in load_claims(corpus_id)}
+
+
+def verdicts(database: Path) -> dict[str, tuple[str, bool | None, str | None]]:
+    with duckdb.connect(str(database), read_only=True) as con:
+        rows = con.execute("select claim_id, verdict, is_as_recorded, observed from quality.claim_checks").fetchall()
+    return {claim_id: tuple(rest) for claim_id, *rest in rows}
+
+
+@pytest.fixture(scope="module")
+def scale_1(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database of the generated release that has the true counts."""
+    folder = tmp_path_factory.mktemp("scale_1")
+    simulating.simulate(folder / "releases", 1, processes=2)
+    return build_warehouse(folder / "warehouse", "--source", folder / "releases") / "dialogues.duckdb"
+
+
+def test_claim_ids_are_unique_over_all_rooms() -> None:
+    assert len(CLAIMS) == sum(len(load_claims(corpus_id)) for corpus_id in registry.corpus_ids())
+
+
+def test_every_claim_has_a_verdict(sample_warehouse: Path) -> None:
+    found = verdicts(sample_warehouse)
+    assert set(found) == set(CLAIMS)
+    for claim_id, (verdict, is_as_recorded, _) in found.items():
+        claim = CLAIMS[claim_id]
+        if claim.not_checkable:
+            assert verdict == "not_checkable"
+        elif claim.is_exact:
+            assert verdict in ("source_absent", "not_checkable"), claim_id
+        elif verdict not in ("source_absent", "not_checkable"):
+            assert (verdict, is_as_recorded) == ("reproduced", True), claim_id
+
+
+def test_at_scale_1_every_number_is_checked_and_as_the_ledger_says(scale_1: Path) -> None:
+    found = verdicts(scale_1)
+    wrong = {claim_id: found[claim_id] for claim_id in found if found[claim_id][1] is False}
+    assert wrong == {}
+    for claim_id, claim in CLAIMS.items():
+        verdict, is_as_recorded, observed = found[claim_id]
+        if claim.not_checkable or claim.real_only:
+            assert verdict == "not_checkable", claim_id
+            continue
+        assert is_as_recorded is True, (claim_id, verdict)
+        assert verdict == ("refuted" if claim.recorded else "reproduced"), claim_id
+        assert observed is not None, claim_id
+    counted = [claim for claim in CLAIMS.values() if claim.kind == "count" and found[claim.claim_id][1]]
+    assert len(counted) > 100
+
+
+def test_at_scale_1_the_turn_counts_of_the_sgd_card_are_refuted(scale_1: Path) -> None:
+    with duckdb.connect(str(scale_1), read_only=True) as con:
+        (turns,) = con.execute("select count(*) from core.fct_turns where corpus_id = 'sgd'").fetchone()
+        refuted = con.execute(
+            """
+            select claims.quote, checks.observed, checks.explanation
+            from quality.claim_checks as checks
+            inner join quality.claims as claims on checks.claim_id = claims.claim_id
+            where claims.document = 'sgd_card.txt' and checks.verdict = 'refuted' and claims.description ilike '%turn%'
+            """
+        ).fetchall()
+    assert turns == 463_284
+    assert refuted
+    assert any("329964" in observed or "463284" in observed for _, observed, _ in refuted)
+    assert all(explanation.startswith("not as documented, and known to be so") for _, _, explanation in refuted)
+
+
+def test_real_data_get_honest_verdicts(real_folder: Path) -> None:
+    with duckdb.connect(str(real_folder / "dialogues.duckdb"), read_only=True) as con:
+        rows = con.execute(
+            """
+            select claims.corpus_id, claims.quote, claims.expected, checks.observed, checks.verdict, checks.is_as_recorded
+            from quality.claims as claims
+            inner join quality.claim_checks as checks on claims.claim_id = checks.claim_id
+            """
+        ).fetchall()
+    refuted = {
+        (corpus_id, expected, observed)
+        for corpus_id, _, expected, observed, verdict, as_recorded in rows
+        if verdict == "refuted" and as_recorded
+    }
+    assert ("bbai", "1186", "1187") in refuted
+    assert ("abcd", "125", "126") in refuted
+    (table,) = [row for row in rows if row[0] == "bbai" and "44.09" in str(row[2]) and "48.06" in str(row[2])]
+    assert table[4:] == ("reproduced", True)
+    assert all(number in table[3] for number in ("44.09", "48.06", "32.04", "3.45"))
+    assert [row for row in rows if row[5] is False] == []
+    for corpus_id in ("sgd", "taskmaster1", "mutualfriends", "abcd"):
+        assert "source_absent" in {row[4] for row in rows if row[0] == corpus_id}
+
+
+COUNTS = [
+    claim.claim_id for claim in CLAIMS.values() if claim.kind == "count" and not (claim.not_checkable or claim.real_only)
+]
+
+
+@pytest.fixture(scope="module")
+def without(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """A copy of the sample's core tables to spoil."""
+    con = duckdb.connect(str(tmp_path_factory.mktemp("copy") / "copy.duckdb"))
+    con.execute(f"attach '{sample_warehouse}' as sample (read_only)")
+    con.execute("create schema core")
+    tables = con.execute(
+        "select table_name from duckdb_tables() where database_name = 'sample' and schema_name = 'core'"
+    ).fetchall()
+    for (table,) in tables:
+        con.execute(f"create table core.{table} as from sample.core.{table}")
+    return con
+
+
+@pytest.mark.parametrize("claim_id", COUNTS)
+def test_the_query_of_a_number_reads_the_table_that_it_counts(without, claim_id: str) -> None:
+    """Without the corpus's rows of that table another number comes out."""
+    from expectations.claims import read_room
+
+    claim = CLAIMS[claim_id]
+    (table,) = [entry.table for _, entry in read_room(claim.corpus_id).claims if entry.id == claim_id]
+    before = without.execute(claim.query)
+    names = [column[0] for column in before.description]
+    assert len(set(names)) == len(names), f"{claim_id}: two columns of one name"
+    rows = before.fetchall()
+    columns = [name for name, *_ in without.execute(f"describe {table}").fetchall()]
+    where = f" where corpus_id = '{claim.corpus_id}'" if "corpus_id" in columns else ""
+    without.execute("begin")
+    try:
+        (deleted,) = without.execute(f"delete from {table}{where}").fetchone()
+        after = without.execute(claim.query).fetchall()
+    finally:
+        without.execute("rollback")
+    if not deleted:
+        pytest.skip(f"the sample has no row of {table}")
+    assert after != rows
+
+
+def test_claims_are_shown_filtered_and_whole(sample_folder: Path) -> None:
+    shown = run_command("claims", "--warehouse", sample_folder, "--corpora", "bbai", "--json")
+    assert shown.returncode == 0, shown.stderr
+    claims = json.loads(shown.stdout)
+    assert {claim["corpus_id"] for claim in claims} == {"bbai"}
+    assert {claim["claim_id"] for claim in claims} == {c.claim_id for c in CLAIMS.values() if c.corpus_id == "bbai"}
+    assert {"quote", "document", "locator", "expected", "observed", "verdict", "query", "explanation"} <= set(claims[0])
+    table = run_command("claims", "--warehouse", sample_folder, "--verdict", "not_checkable", "--csv")
+    rows = list(csv.DictReader(io.StringIO(table.stdout)))
+    assert rows
+    assert {row["verdict"] for row in rows} == {"not_checkable"}
+    assert run_command("claims", "--warehouse", sample_folder, "--verdict", "perhaps").returncode == 2
+    assert "B01" in run_command("claims", "--warehouse", sample_folder, "--corpora", "bbai").stdout
+
+
+def test_violations_are_shown_filtered_and_summed_up(awkward_folder: Path) -> None:
+    shown = run_command("violations", "--warehouse", awkward_folder, "--corpora", "sgd", "--json")
+    assert shown.returncode == 0, shown.stderr
+    cases = json.loads(shown.stdout)
+    assert cases
+    assert {case["corpus_id"] for case in cases} == {"sgd"}
+    rule = cases[0]["rule_id"]
+    narrowed = json.loads(run_command("violations", "--warehouse", awkward_folder, "--rule", rule, "--json").stdout)
+    assert {case["rule_id"] for case in narrowed} == {rule}
+    rules = json.loads(run_command("violations", "--warehouse", awkward_folder, "--rules", "--json").stdout)
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        counted = dict(con.execute("select rule_id, count(*) from quality.violations group by all").fetchall())
+    summed: dict[str, int] = {}
+    for entry in rules:
+        summed[entry["rule_id"]] = summed.get(entry["rule_id"], 0) + entry["observed"]
+    assert {rule_id: count for rule_id, count in summed.items() if count} == counted
