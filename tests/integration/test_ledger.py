@@ -106,7 +106,9 @@ def test_real_data_get_honest_verdicts(real_folder: Path) -> None:
 
 
 COUNTS = [
-    claim.claim_id for claim in CLAIMS.values() if claim.kind == "count" and not (claim.not_checkable or claim.real_only)
+    claim.claim_id
+    for claim in CLAIMS.values()
+    if claim.kind == "count" and not (claim.not_checkable or claim.real_only)
 ]
 
 
