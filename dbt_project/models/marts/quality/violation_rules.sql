@@ -26,7 +26,9 @@ select
     rules.description,
     rules.upstream_reference,
     rules.expected,
-    cast(coalesce(case when rules.corpus_id is null then totals.case_count else cases.case_count end, 0) as integer) as observed,
+    cast(
+        coalesce(case when rules.corpus_id is null then totals.case_count else cases.case_count end, 0) as integer
+    ) as observed,
     rules.is_guarded,
     rules.why
 from {{ source('audit', 'violation_rules') }} as rules
