@@ -13,8 +13,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tests.integration.disturbed_release import disturb
+
 CLONE = Path(__file__).resolve().parent.parent
 FIXTURES = Path(__file__).parent / "fixtures"
+SOURCES = ("sample", "disturbed", "real")
 REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
 
 
@@ -48,6 +51,13 @@ def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sample_warehouse(sample_folder: Path) -> Path:
     """The database published from the embedded sample; copy it before you change it."""
     return sample_folder / "dialogues.duckdb"
+
+
+@pytest.fixture(scope="session")
+def disturbed_folder(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path) -> Path:
+    """The folder of a warehouse built from the disturbed sample, its releases in `releases`."""
+    folder = tmp_path_factory.mktemp("disturbed")
+    return build_warehouse(folder, "--source", disturb(sample_folder / "sample", folder / "releases"))
 
 
 @pytest.fixture(scope="session")
@@ -87,3 +97,12 @@ def real_warehouse(real_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A read-only connection to the warehouse built from the real data."""
     with duckdb.connect(str(real_folder / "dialogues.duckdb"), read_only=True) as con:
         yield con
+
+
+@pytest.fixture(scope="module", params=SOURCES)
+def source(request: pytest.FixtureRequest) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """A warehouse, and the releases that it was built from."""
+    folder = request.getfixturevalue(f"{request.param}_folder")
+    releases = {"sample": folder / "sample", "disturbed": folder / "releases"}.get(request.param)
+    with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
+        yield con, releases or request.getfixturevalue("real_corpora")

@@ -457,7 +457,8 @@ def when_is_the_mutual_friend_found(releases: Path) -> list[Row]:
     for _, dialogue in _friend_dialogues(releases):
         scenario, events = dialogue["scenario"], dialogue["events"]
         last = {event["agent"]: event["data"] for event in events if event["action"] == "select"}
-        is_found = len(last) == 2 and all(item in kb for item in last.values() for kb in scenario["kbs"])
+        picks = list(last.values())
+        is_found = len(picks) == 2 and picks[0] == picks[1] and all(picks[0] in kb for kb in scenario["kbs"])
         times = [Fraction(event["time"]) for event in events]
         facts = (
             dialogue["outcome"]["reward"] == 1,

@@ -6,6 +6,7 @@ No edit breaks the shape of a release: nothing lands in quarantine.
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 import random
@@ -45,7 +46,10 @@ def _edit(path: Path, edit: Callable[[Any], Any]) -> None:
 
 
 def _disturb_conversations(parts: dict[str, Any], rng: random.Random) -> dict[str, Any]:
-    """Buttons are exchanged, inserted or become another, targets are taken from train, lists lose their last candidate."""
+    """Buttons are exchanged, inserted or become another, targets are taken from train, lists lose their last candidate.
+
+    A conversation of train returns in test, its texts in other letters, and a second one in train itself.
+    """
     popular = [
         turn["candidates"][turn["targets"][4]]
         for conversation in parts["train"][:5]
@@ -76,6 +80,11 @@ def _disturb_conversations(parts: dict[str, Any], rng: random.Random) -> dict[st
                     candidates.pop()
                 elif 0 <= place < len(candidates) - 2 and rng.random() < 0.2:
                     del candidates[-2:]
+    for place, part in enumerate(("test", "train")):
+        again = copy.deepcopy(parts["train"][place])
+        again["convo_id"] += 1_000_000
+        again["original"] = [[speaker, f"{text.upper()} !"] for speaker, text in again["original"]]
+        parts[part].append(again)
     return parts
 
 
@@ -111,7 +120,7 @@ def _disturb_examples(content: list[Any], train: list[Any]) -> list[Any]:
 
 
 def _disturb_friends(dialogue: dict[str, Any], rng: random.Random) -> dict[str, Any]:
-    """Some rewards are wrong, some people choose another item in the end, some dialogues never begin."""
+    """Some rewards are wrong, some people choose another item in the end, share another or none; some never begin."""
     edit = rng.randrange(6)
     if edit == 0:
         dialogue["outcome"]["reward"] = 1 - dialogue["outcome"]["reward"]
@@ -121,6 +130,12 @@ def _disturb_friends(dialogue: dict[str, Any], rng: random.Random) -> dict[str, 
         for event in dialogue["events"]:
             if event["action"] == "select" and rng.random() < 0.5:
                 event["data"] = rng.choice(dialogue["scenario"]["kbs"][event["agent"]])
+    elif edit == 3:
+        mine, yours = dialogue["scenario"]["kbs"]
+        yours[0] = mine[0]
+    elif edit == 4:
+        mine, yours = dialogue["scenario"]["kbs"]
+        yours[:] = [item for item in yours if item not in mine]
     return dialogue
 
 
@@ -156,7 +171,7 @@ def _disturb_services(dialogue: dict[str, Any], rng: random.Random) -> dict[str,
 
 
 def _disturb_annotations(dialog: dict[str, Any], rng: random.Random) -> dict[str, Any]:
-    """Segments get a second label, or a neighbor that overlaps them with the same label or another."""
+    """Segments get a second or another label, or a neighbor that overlaps them with the same label or another."""
     for utterance in dialog["utterances"]:
         for segment in list(utterance.get("segments", ())):
             edit, name = rng.randrange(6), segment["annotations"][0]["name"]
@@ -165,6 +180,8 @@ def _disturb_annotations(dialog: dict[str, Any], rng: random.Random) -> dict[str
                 segment["annotations"].append(
                     {"name": name.removesuffix(".accept").removesuffix(".reject") + ".accept"}
                 )
+            elif edit == 3:
+                segment["annotations"].append({"name": "uber_lyft.num.people"})
             elif edit in (1, 2) and end - start > 1:
                 label = name if edit == 1 else "uber_lyft.num.people"
                 text = utterance["text"][start : end - 1]

@@ -15,57 +15,13 @@
 --   commonest_answer: the answer that the agent gives most often, the first in the alphabet of equals
 --   commonest_answer_percent: its share of the agent's answers, one decimal: mostly a refusal
 --
--- Reads: core.fct_votes, core.fct_responses
+-- Reads: core.fct_responses, analytics.vote_agreement
 -- Expect: the best agent first. A question can be right for several agents, so the shares add up to more than
 --   100. The published precision of a model is measured on the same answerable questions.
 -- Source: One Agent To Rule Them All (2022), table 3: Alexa 44.09, Google 48.06, Houndify 32.04, Adasa 3.45, which are
 --   523, 570, 380 and 41 of the 1,186 answerable questions of test.json. Google is named in 571 `human` lists: the
 --   question "What is the lowest stock value of today?" names `none` beside it, and table 3 leaves it out.
 with
-
-questions as (
-    select
-        dialogue_key,
-        not bool_or(voted_for = 'none' and is_selected) as is_answerable,
-        count(*) filter (where is_selected) as named,
-        max(votes) as top_votes
-    from core.fct_votes
-    group by dialogue_key
-),
-
-tops as (
-    select
-        votes.dialogue_key,
-        count(*) as top_options
-    from core.fct_votes as votes
-    inner join questions
-        on
-            votes.dialogue_key = questions.dialogue_key
-            and votes.votes = questions.top_votes
-    group by votes.dialogue_key
-),
-
-agents as (
-    select
-        votes.split,
-        votes.agent_id,
-        count(*) as questions,
-        count(*) filter (where questions.is_answerable) as answerable_questions,
-        count(*) filter (where questions.is_answerable and votes.is_selected) as right_questions,
-        count(*) filter (where questions.is_answerable and votes.is_selected and questions.named = 1) as right_alone,
-        count(*) filter (where votes.votes > 0 and votes.votes = questions.top_votes) as most_votes,
-        count(*) filter (
-            where votes.votes > 0 and votes.votes = questions.top_votes and tops.top_options > 1
-        ) as most_votes_tied,
-        sum(votes.votes) as votes
-    from core.fct_votes as votes
-    inner join questions
-        on votes.dialogue_key = questions.dialogue_key
-    inner join tops
-        on votes.dialogue_key = tops.dialogue_key
-    where votes.agent_id is not null
-    group by votes.split, votes.agent_id
-),
 
 answers as (
     select
@@ -83,24 +39,25 @@ select
     agents.split,
     agents.agent_id,
 
-    agents.questions,
-    agents.answerable_questions,
-    agents.right_questions,
+    agents.question_count as questions,
+    agents.answerable_count as answerable_questions,
+    agents.right_count as right_questions,
     case
-        when agents.answerable_questions > 0
-            then 10000 * agents.right_questions // agents.answerable_questions / 100
+        when agents.answerable_count > 0
+            then 10000 * agents.right_count // agents.answerable_count / 100
     end as always_right_percent,
-    agents.right_alone,
+    agents.right_alone_count as right_alone,
 
-    agents.most_votes,
-    agents.most_votes_tied,
-    cast(agents.votes as bigint) as votes,
+    agents.top_count as most_votes,
+    agents.tied_count as most_votes_tied,
+    agents.vote_count as votes,
 
     answers.response as commonest_answer,
     round(100.0 * answers.times / answers.answers, 1) as commonest_answer_percent
-from agents
+from analytics.vote_agreement as agents
 left join answers
     on
         agents.split is not distinct from answers.split
         and agents.agent_id = answers.agent_id
+where agents.agent_id is not null
 order by agents.split, always_right_percent desc, agents.agent_id

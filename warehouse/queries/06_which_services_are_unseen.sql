@@ -13,8 +13,7 @@
 --   slots, unseen_slots: slots of the service; those whose name no service of the train schema has
 --   intents, unseen_intents: the same for intents
 --
--- Reads: core.dim_services, core.dim_slots, core.dim_intents, core.dim_dialogue_services, core.dim_dialogues,
---   core.fct_frames
+-- Reads: core.dim_services, core.dim_slots, core.dim_intents, analytics.service_exposure
 -- Expect: 38 rows; sum frames_percent over `not is_seen` for the share that an evaluation spends on unseen services. In
 --   a build without the train schema no service is seen.
 -- Source: 8 of 17 services of dev and 15 of 21 of test are unseen, counted in the release's three schema.json; SGD's
@@ -73,77 +72,31 @@ vocabularies as (
             names.kind = train_names.kind
             and names.name = train_names.name
     group by names.split, names.service
-),
-
-dialogues as (
-    select
-        split,
-        service,
-        count(distinct dialogue_key) as dialogues
-    from core.dim_dialogue_services
-    where corpus_id = 'sgd'
-    group by split, service
-),
-
-split_dialogues as (
-    select
-        split,
-        count(*) as dialogues
-    from core.dim_dialogues
-    where corpus_id = 'sgd'
-    group by split
-),
-
-frames as (
-    select
-        split,
-        service,
-        count(*) as frames,
-        sum(count(*)) over (partition by split) as split_frames
-    from core.fct_frames
-    where active_intent is not null
-    group by split, service
 )
 
 select
-    services.split,
-    services.service,
-    services.domain,
+    exposure.split,
+    exposure.service,
+    exposure.domain,
 
-    train.service is not null as is_seen,
+    exposure.is_seen,
     train_domains.domain is not null as is_domain_seen,
 
-    coalesce(dialogues.dialogues, 0) as dialogues,
-    round(100.0 * coalesce(dialogues.dialogues, 0) / split_dialogues.dialogues, 1) as dialogues_percent,
-    coalesce(frames.frames, 0) as frames,
-    round(100.0 * coalesce(frames.frames, 0) / max(frames.split_frames) over (partition by services.split), 1)
-        as frames_percent,
+    exposure.dialogue_count as dialogues,
+    round(100 * exposure.dialogue_share, 1) as dialogues_percent,
+    exposure.state_frame_count as frames,
+    round(100 * exposure.state_frame_share, 1) as frames_percent,
 
     coalesce(vocabularies.slots, 0) as slots,
     coalesce(vocabularies.unseen_slots, 0) as unseen_slots,
     coalesce(vocabularies.intents, 0) as intents,
     coalesce(vocabularies.unseen_intents, 0) as unseen_intents
-from core.dim_services as services
-left join core.dim_services as train
-    on
-        train.corpus_id = 'sgd'
-        and train.split = 'train'
-        and services.service = train.service
+from analytics.service_exposure as exposure
 left join train_domains
-    on services.domain = train_domains.domain
-left join dialogues
-    on
-        services.split = dialogues.split
-        and services.service = dialogues.service
-left join split_dialogues
-    on services.split = split_dialogues.split
-left join frames
-    on
-        services.split = frames.split
-        and services.service = frames.service
+    on exposure.domain = train_domains.domain
 left join vocabularies
     on
-        services.split = vocabularies.split
-        and services.service = vocabularies.service
-where services.corpus_id = 'sgd' and services.split <> 'train'
-order by services.split desc, is_seen, services.service
+        exposure.split = vocabularies.split
+        and exposure.service = vocabularies.service
+where exposure.corpus_id = 'sgd' and exposure.split <> 'train'
+order by exposure.split desc, exposure.is_seen, exposure.service

@@ -13,7 +13,8 @@
 --   messages_when_completed: messages alone, mean, two decimals
 --   seconds_when_completed: from the first event to the last, mean, two decimals
 --
--- Reads: core.dim_dialogues, core.dim_scenario_attributes, core.fct_knowledge_items, core.fct_actions, core.fct_turns
+-- Reads: core.dim_dialogues, core.dim_scenario_attributes, core.fct_knowledge_items, core.fct_turns,
+--   analytics.scenario_solvability
 -- Expect: found_by_both = completed in every row, which we could see on a part of the release only. An attribute with a
 --   low alpha repeats few values, so that naming one tells less. A dialogue can be empty: it counts, not completed.
 -- Source: the definitions of the authors' dataset_statistics.py. Their paper (2017) counts 9,041 of 11,157 dialogues as
@@ -37,43 +38,6 @@ items as (
     group by dialogue_key
 ),
 
-friends as (
-    select distinct
-        dialogue_key,
-        agent,
-        item_index
-    from core.fct_knowledge_items
-    where is_shared
-),
-
-selections as (
-    select
-        actions.dialogue_key,
-        turns.source_speaker as agent,
-        actions.item_index,
-        row_number() over (
-            partition by actions.dialogue_key, turns.source_speaker order by actions.turn_index desc
-        ) as place_from_end
-    from core.fct_actions as actions
-    inner join core.fct_turns as turns
-        on actions.turn_key = turns.turn_key
-    where actions.action_type = 'selection'
-),
-
-selected as (
-    select
-        selections.dialogue_key,
-        count(*) as selections,
-        count(friends.item_index) filter (where selections.place_from_end = 1) as finders
-    from selections
-    left join friends
-        on
-            selections.dialogue_key = friends.dialogue_key
-            and selections.agent = friends.agent
-            and selections.item_index = friends.item_index
-    group by selections.dialogue_key
-),
-
 clocks as (
     select
         dialogue_key,
@@ -89,21 +53,20 @@ dialogues as (
         dialogues.turn_count,
         dialogues.utterance_count,
         clocks.milliseconds,
-        coalesce(selected.selections, 0) as selections,
-        coalesce(selected.finders, 0) = 2 as is_found,
+        solvability.selection_count,
+        solvability.is_found,
         attributes.attributes,
         attributes.lowest_alpha,
         items.items
     from core.dim_dialogues as dialogues
+    inner join analytics.scenario_solvability as solvability
+        on dialogues.dialogue_key = solvability.dialogue_key
     left join attributes
         on dialogues.dialogue_key = attributes.scenario_key
     left join items
         on dialogues.dialogue_key = items.dialogue_key
-    left join selected
-        on dialogues.dialogue_key = selected.dialogue_key
     left join clocks
         on dialogues.dialogue_key = clocks.dialogue_key
-    where dialogues.corpus_id = 'mutualfriends'
 )
 
 select
@@ -119,7 +82,7 @@ select
     count(*) filter (where is_completed) as completed,
     round(100.0 * count(*) filter (where is_completed) / count(*), 1) as completed_percent,
     count(*) filter (where is_found) as found_by_both,
-    round(avg(selections), 2) as selections_per_dialogue,
+    round(avg(selection_count), 2) as selections_per_dialogue,
 
     round(avg(turn_count) filter (where is_completed), 2) as turns_when_completed,
     round(avg(utterance_count) filter (where is_completed), 2) as messages_when_completed,

@@ -1,0 +1,259 @@
+"""The tables of schema `analytics` about the quality of the corpora, found in the release files without any SQL.
+
+One function a table, of the same name, gives its rows in any order; nothing here imports the project. A share is an
+exact fraction.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter, defaultdict
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+from tests.integration.analyst_answers import (
+    Row,
+    _conversations,
+    _dialogs,
+    _dialogues,
+    _examples,
+    _friend_dialogues,
+    _group,
+    _questions,
+    _service_dialogues,
+)
+from tests.integration.recount import SPLITS, _label, _load, _ontology_subflow
+
+PARTS = {split: part for part, split in SPLITS.items()}
+WORKERS = 5
+
+
+def _share(part: int, whole: int) -> Fraction | None:
+    return Fraction(part, whole) if whole else None
+
+
+def _mean(values: list[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values)
+
+
+def _letters_and_digits(text: str) -> str:
+    return "".join(letter for letter in text.lower() if unicodedata.category(letter)[0] in "LN")
+
+
+def split_leakage(releases: Path) -> list[Row]:
+    said = [
+        ((dialogue.corpus_id, "dialogue"), dialogue.split, [turn.text for turn in dialogue.turns])
+        for dialogue in _dialogues(releases)
+        if dialogue.corpus_id != "bbai"
+    ]
+    asked = {(split, question) for split, question, _ in _questions(releases)}
+    said += [(("bbai", "question"), split, [question]) for split, question in asked]
+    said += [
+        (("bbai", "question"), split, [question])
+        for split, question, _ in _examples(releases)
+        if (split, question) not in asked
+    ]
+    rows = []
+    for kind, texts in _group((kind, rest) for kind, *rest in said).items():
+        splits = _group(
+            (split, "\n".join(_letters_and_digits(text) for text in lines if text is not None))
+            for split, lines in texts
+        )
+        order = sorted(splits, key=["train", "validation", "test", None].index)
+        for place, split in enumerate(order):
+            for other in order[place:]:
+                here, there = splits[split], splits[other]
+                # A text is shared by two different dialogues: within a split another one must have it.
+                times, other_times = Counter(here), Counter(there)
+                shared = {
+                    text
+                    for text in times.keys() & other_times.keys()
+                    if text.strip() and (split != other or times[text] > 1)
+                }
+                leaked, other_leaked = (sum(text in shared for text in texts) for texts in (here, there))
+                share = _share(leaked, len(here)) if len(here) <= len(there) else _share(other_leaked, len(there))
+                rows.append((*kind, split, other, len(here), len(there), len(shared), leaked, other_leaked, share))
+    return rows
+
+
+def annotator_agreement(releases: Path) -> list[Row]:
+    ontology = _load(releases / "taskmaster1/ontology.json")
+    verticals = {domain["id"]: domain["vertical"] for domain in ontology.values()}
+    counts: dict[Row, Counter[str]] = defaultdict(Counter)
+    for part, split, dialog in _dialogs(releases):
+        for utterance in dialog["utterances"]:
+            for segment in utterance.get("segments", ()):
+                marks = [_label(annotation["name"], verticals) for annotation in segment["annotations"]]
+                labels = [mark[:2] for mark in marks]
+                is_agreed = all(labels.count(label) > 1 for label in labels)
+                for label in set(labels):
+                    count = counts["taskmaster1", split, "spoken" if part == "woz" else "written", *label]
+                    count["segments"] += 1
+                    count["once" if len(labels) == 1 else "twice" if len(labels) == 2 else "more"] += 1
+                    count["agreed"] += is_agreed
+                    count["status"] += is_agreed and len({mark[2] for mark in marks if mark[:2] == label}) > 1
+                    count["pairs"] += not is_agreed and sum(
+                        label in pair and pair[0] != pair[1] for pair in combinations(labels, 2)
+                    )
+    return [
+        (
+            *key,
+            *(count[name] for name in ("segments", "once", "twice", "more", "agreed", "status", "pairs")),
+            _share(count["agreed"], count["twice"] + count["more"]),
+        )
+        for key, count in counts.items()
+    ]
+
+
+def vote_agreement(releases: Path) -> list[Row]:
+    rows = []
+    for split, questions in _group((split, content) for split, _, content in _questions(releases)).items():
+        for option in questions[0]["human_vote"]:
+            if option == "intent":
+                continue
+            ballots = [
+                [votes for name, votes in content["human_vote"].items() if name != "intent"] for content in questions
+            ]
+            votes = [content["human_vote"][option] for content in questions]
+            answerable = [content["human"] for content in questions if "none" not in content["human"]]
+            ahead = [ballot for ballot, own in zip(ballots, votes, strict=True) if own and own == max(ballot)]
+            deciders = [[place < own for place in range(WORKERS)] for own in votes]
+            agreement = _mean([_mean([Fraction(a == b) for a, b in combinations(five, 2)]) for five in deciders])
+            rate = Fraction(sum(votes), WORKERS * len(votes))
+            chance = rate**2 + (1 - rate) ** 2
+            rows.append(
+                (
+                    "bbai",
+                    split,
+                    option,
+                    None if option == "none" else option,
+                    len(questions),
+                    len(answerable),
+                    sum(votes),
+                    sum(option in content["human"] for content in questions),
+                    sum(option in human for human in answerable),
+                    sum([option] == human for human in answerable),
+                    len(ahead),
+                    sum(ballot.count(max(ballot)) > 1 for ballot in ahead),
+                    sum(own > WORKERS // 2 for own in votes),
+                    _share(sum(own > WORKERS // 2 for own in votes), len(votes)),
+                    agreement,
+                    None if chance == 1 else (agreement - chance) / (1 - chance),
+                )
+            )
+    return rows
+
+
+def vote_consensus(releases: Path) -> list[Row]:
+    ballots = _group(
+        (split, {name: votes for name, votes in content["human_vote"].items() if name != "intent"})
+        for split, _, content in _questions(releases)
+    )
+    return [
+        (
+            "bbai",
+            split,
+            top,
+            len(level),
+            sum(list(ballot.values()).count(top) > 1 for ballot in level),
+            sum(ballot["none"] == top for ballot in level),
+            _share(len(level), len(ballots[split])),
+        )
+        for split in ballots
+        for top, level in _group((max(ballot.values()), ballot) for ballot in ballots[split]).items()
+    ]
+
+
+def scenario_solvability(releases: Path) -> list[Row]:
+    rows = []
+    for split, dialogue in _friend_dialogues(releases):
+        mine, yours = dialogue["scenario"]["kbs"]
+        shared = [item for place, item in enumerate(mine) if item in yours and item not in mine[:place]]
+        picks = [(event["agent"], event["data"]) for event in dialogue["events"] if event["action"] == "select"]
+        last = list(dict(picks).values())
+        is_found = len(last) == 2 and last[0] == last[1] and last[0] in shared
+        reward = dialogue["outcome"]["reward"]
+        rows.append(
+            (
+                f"mutualfriends/{PARTS[split]}/{dialogue['uuid']}",
+                "mutualfriends",
+                split,
+                len(shared),
+                len(shared) == 1,
+                len(picks),
+                len(last),
+                sum(item in shared for item in last),
+                is_found,
+                reward,
+                None if reward is None else (reward == 1) == is_found,
+            )
+        )
+    return rows
+
+
+def guideline_conformance(releases: Path) -> list[Row]:
+    ontology, prescribed = _load(releases / "abcd/ontology.json"), _load(releases / "abcd/kb.json")
+
+    def is_within(few: list[str], many: list[str]) -> bool:
+        left = iter(many)
+        return all(act in left for act in few)
+
+    rows = []
+    for split, conversation in _conversations(releases):
+        scenario = conversation["scenario"]
+        subflow = _ontology_subflow(scenario["flow"], scenario["subflow"], ontology)
+        wanted = prescribed[subflow]
+        pressed = [turn["targets"][2] for turn in conversation["delexed"] if turn["targets"][2]]
+        verdicts = {
+            "exact": pressed == wanted,
+            "interrupted": is_within(wanted, pressed),
+            "shortened": is_within(pressed, wanted),
+            "broken": True,
+        }
+        missing = [act for act in wanted if act not in pressed]
+        extra = [act for act in dict.fromkeys(pressed) if act not in wanted]
+        rows.append(
+            (
+                f"abcd/{PARTS[split]}/{conversation['convo_id']}",
+                "abcd",
+                split,
+                subflow,
+                next(name for name, holds in verdicts.items() if holds),
+                len(wanted),
+                len(pressed),
+                len(missing),
+                len(extra),
+                missing or None,
+                extra or None,
+            )
+        )
+    return rows
+
+
+def service_exposure(releases: Path) -> list[Row]:
+    schemas = {split: _load(releases / f"sgd/{part}/schema.json") for part, split in SPLITS.items()}
+    known = {service["service_name"] for service in schemas["train"]}
+    dialogues, frames, states = defaultdict(list), Counter(), Counter()
+    for split, dialogue in _service_dialogues(releases):
+        dialogues[split].append(dialogue["services"])
+        for turn in dialogue["turns"]:
+            for frame in turn["frames"]:
+                frames[split, frame["service"]] += 1
+                states[split, frame["service"]] += "state" in frame
+    return [
+        (
+            "sgd",
+            split,
+            name,
+            name.rpartition("_")[0],
+            name in known,
+            sum(name in services for services in dialogues[split]),
+            _share(sum(name in services for services in dialogues[split]), len(dialogues[split])),
+            frames[split, name],
+            states[split, name],
+            _share(states[split, name], sum(count for (other, _), count in states.items() if other == split)),
+        )
+        for split, schema in schemas.items()
+        for name in (service["service_name"] for service in schema)
+    ]
