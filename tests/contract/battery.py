@@ -140,12 +140,12 @@ BATTERY = (
         """
         select turns.turn_key from core.fct_turns as turns
         left join quality.violations as violations
-            on turns.dialogue_key = violations.dialogue_key and turns.turn_index = violations.turn_index
+            on turns.turn_key = violations.row_key and violations.rule_id in ('unknown_speaker', 'unknown_event')
         where turns.corpus_id = '{corpus}' and (turns.role = 'unknown' or turns.event_type = 'other')
             and violations.rule_id is null
         """,
-        "update core.fct_turns set role = 'unknown' where turn_key = (select min(turns.turn_key) from core.fct_turns as "
-        "turns anti join quality.violations using (dialogue_key, turn_index))",
+        "update core.fct_turns set role = 'unknown' where turn_key = (select min(turn_key) from core.fct_turns where "
+        "turn_key not in (select row_key from quality.violations where rule_id in ('unknown_speaker', 'unknown_event')))",
     ),
     Check(
         "every speaker label is listed with its role",

@@ -23,7 +23,7 @@ CASES = [
     for check in BATTERY
     if check.needs in ENTITIES[corpus]
 ]
-NORMALLY_EMPTY = {"accounting", "exceptions"}
+NORMALLY_EMPTY = {"accounting", "exceptions", "violations"}
 ENTITY_TABLES = {
     "slot_definitions": "dim_slots",
     **{name: f"fct_{name}" for name in ("turns", "frames", "actions", "slots", "votes", "responses", "candidates")},
@@ -88,7 +88,7 @@ COUNTED_AS = {
     "slots": {"spans", "annotations", "state_values", "action_values", "selected_values"},
     "agents": {"agent_descriptions"},
 }
-NOT_COUNTED = {"accounting", "exceptions", "pointer_forms", "key_pointers"}
+NOT_COUNTED = {"accounting", "exceptions", "pointer_forms", "key_pointers", "violations"}
 
 
 @pytest.mark.parametrize("corpus", registry.corpus_ids())

@@ -1,0 +1,233 @@
+{#- What is wrong in ABCD, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. No thread
+    is known for any of them. -#}
+with
+
+dialogues as (
+    select
+        dialogue_key,
+        task,
+        source_task
+    from {{ ref('dim_dialogues') }}
+    where corpus_id = 'abcd'
+),
+
+turns as (
+    select
+        turns.dialogue_key,
+        turns.turn_index,
+        turns.turn_key,
+        turns.event_type,
+        turns.utterance,
+        turns.intent,
+        dialogues.task
+    from {{ ref('fct_turns') }} as turns
+    inner join dialogues
+        on turns.dialogue_key = dialogues.dialogue_key
+),
+
+-- The scenario names a question of the FAQ (timing_4), the targets and the ontology the subflow alone (timing).
+numbered_subflow as (
+    select
+        dialogue_key,
+        dialogue_key as row_key,
+        'scenario.subflow is ' || source_task || ', the subflow ' || task as detail
+    from dialogues
+    where source_task <> task
+),
+
+-- A turn's intent is another subflow than the scenario's, even without the question's number.
+subflow_mismatch as (
+    select
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        'intent ' || intent || ' in a conversation about ' || task as detail
+    from turns
+    where intent <> task
+),
+
+-- The text of an action has a word that is misspelled in its template.
+misspelled_action as (
+    select
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        utterance as detail
+    from turns
+    where event_type = 'action' and lower(utterance) like '%in progess%'
+),
+
+-- A retrieval without 100 candidates, or whose target is none of them.
+broken_candidates as (
+    select
+        dialogue_key,
+        turn_index,
+        candidates_key as row_key,
+        cast(cardinality(candidate_ids) as string) || ' candidates, the target at '
+            || coalesce(cast(target_position as string), 'NULL') as detail
+    from {{ ref('fct_candidates') }}
+    where
+        corpus_id = 'abcd'
+        and (
+            cardinality(candidate_ids) <> 100
+            or coalesce(target_position, -1) not between 0 and cardinality(candidate_ids) - 1
+        )
+),
+
+prescribed as (
+    select
+        intent,
+        act,
+        max(position) as position
+    from {{ ref('dim_intent_acts') }}
+    where corpus_id = 'abcd'
+    group by intent, act
+),
+
+pressed as (
+    select
+        actions.dialogue_key,
+        actions.turn_index,
+        actions.action_key,
+        actions.act,
+        dialogues.task,
+        prescribed.position,
+        max(prescribed.position) over (
+            partition by actions.dialogue_key
+            order by actions.turn_index, actions.action_index
+            rows between unbounded preceding and 1 preceding
+        ) as furthest
+    from {{ ref('fct_actions') }} as actions
+    inner join dialogues
+        on actions.dialogue_key = dialogues.dialogue_key
+    left join prescribed
+        on
+            dialogues.task = prescribed.intent
+            and actions.act = prescribed.act
+),
+
+-- A button that kb.json does not list for the subflow.
+unlisted_action as (
+    select
+        pressed.dialogue_key,
+        pressed.turn_index,
+        pressed.action_key as row_key,
+        pressed.act || ' is no action of ' || pressed.task as detail
+    from pressed
+    where
+        pressed.position is null
+        and exists (select 1 from prescribed where pressed.task = prescribed.intent)
+),
+
+-- A button pressed after one that stands behind it in kb.json.
+unordered_action as (
+    select
+        dialogue_key,
+        turn_index,
+        action_key as row_key,
+        act || ' comes too late for ' || task as detail
+    from pressed
+    where position < furthest
+),
+
+-- A button of kb.json that is not pressed. An agent may have good reason, such as a customer who gives up.
+skipped_action as (
+    select
+        dialogues.dialogue_key,
+        dialogues.dialogue_key as row_key,
+        prescribed.act || ' is never pressed for ' || dialogues.task as detail
+    from dialogues
+    inner join prescribed
+        on dialogues.task = prescribed.intent
+    left join pressed
+        on
+            dialogues.dialogue_key = pressed.dialogue_key
+            and prescribed.act = pressed.act
+    where pressed.dialogue_key is null
+),
+
+-- A field with a list as Python prints it, which is no JSON.
+python_literal as (
+    select
+        scenario_key as dialogue_key,
+        scenario_key as row_key,
+        section || '.' || field || ' is ' || substring(value, 1, 20) || ' …' as detail
+    from {{ ref('dim_scenario_values') }}
+    where corpus_id = 'abcd' and value like '[{''%'
+),
+
+definitions as (
+    select
+        definitions.slot_definition_key,
+        definitions.slot,
+        {{ explode_indexed('definitions.possible_values', 'value', 'value_index') }}
+    from {{ ref('dim_slots') }} as definitions
+    where definitions.corpus_id = 'abcd' and definitions.is_categorical
+),
+
+-- A value that the ontology lists twice: 127 are listed, 126 are different, 125 are documented.
+repeated_value as (
+    select
+        slot_definition_key as row_key,
+        value || ' of ' || slot || ' is listed before' as detail
+    from (
+        select
+            *,
+            row_number() over (partition by value order by slot_definition_key, value_index) as occurrence
+        from definitions
+    ) as listed
+    where occurrence > 1
+),
+
+guidelines as (
+    select
+        guidelines.guideline_key,
+        guidelines.subflow_title,
+        guidelines.intent
+    from {{ ref('dim_guidelines') }} as guidelines
+    where guidelines.corpus_id = 'abcd'
+),
+
+-- The title of a guideline is not the name of its subflow in the ontology.
+renamed_guideline as (
+    select
+        guideline_key as row_key,
+        subflow_title || ' is ' || coalesce(intent, 'no subflow') || ' in the ontology' as detail
+    from guidelines
+    where
+        subflow_title is not null
+        and replace(replace(lower(subflow_title), ' ', '_'), '-', '_') <> coalesce(intent, '')
+),
+
+-- A step of the guidelines presses a button that is no action.
+button_without_action as (
+    select
+        guidelines.guideline_key as row_key,
+        'step ' || cast(steps.step_index as string) || ' of ' || guidelines.subflow_title || ' presses '
+            || steps.button as detail
+    from {{ ref('dim_guideline_steps') }} as steps
+    inner join guidelines
+        on steps.guideline_key = guidelines.guideline_key
+    where steps.button is not null and steps.act is null
+)
+
+{{ stack_rules(
+    'abcd',
+    turns={
+        'subflow_mismatch': none,
+        'misspelled_action': none,
+        'broken_candidates': none,
+        'unlisted_action': none,
+        'unordered_action': none
+    },
+    dialogues={
+        'numbered_subflow': none,
+        'skipped_action': none,
+        'python_literal': none
+    },
+    definitions={
+        'repeated_value': none,
+        'renamed_guideline': none,
+        'button_without_action': none
+    }
+) }}

@@ -1,0 +1,206 @@
+{#- What is wrong in BBAI, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. No thread
+    is known for any of them. -#}
+with
+
+responses as (
+    select
+        responses.dialogue_key,
+        responses.response_key,
+        responses.agent_id,
+        responses.response,
+        dialogues.source_file_id
+    from {{ ref('fct_responses') }} as responses
+    inner join {{ ref('dim_dialogues') }} as dialogues
+        on responses.dialogue_key = dialogues.dialogue_key
+    where responses.corpus_id = 'bbai'
+),
+
+-- An agent has answered nothing.
+blank_response as (
+    select
+        dialogue_key,
+        response_key as row_key,
+        'response of ' || agent_id || ' is blank' as detail
+    from responses
+    where response < '!' and trim(translate(response, chr(9) || chr(10) || chr(13), '   ')) = ''
+),
+
+-- A response of several lines: whoever reads files line by line takes it for several.
+response_with_line_break as (
+    select
+        dialogue_key,
+        response_key as row_key,
+        'response of ' || agent_id || ' has several lines' as detail
+    from responses
+    where contains(response, chr(10))
+),
+
+totals as (
+    select
+        source_file_id,
+        agent_id,
+        count(*) as question_count
+    from responses
+    group by source_file_id, agent_id
+),
+
+-- An agent says the same to more than half of the questions of a file: what it was not made for it refuses.
+boilerplate_responses as (
+    select
+        totals.source_file_id,
+        cast(null as integer) as record_index,
+        totals.agent_id || ' answers ' || cast(count(*) as string) || ' of ' || cast(totals.question_count as string)
+            || ' questions with ' || responses.response as detail
+    from responses
+    inner join totals
+        on
+            responses.source_file_id = totals.source_file_id
+            and responses.agent_id = totals.agent_id
+    group by totals.source_file_id, totals.agent_id, totals.question_count, responses.response
+    having count(*) > 1 and 2 * count(*) > totals.question_count
+),
+
+ballots as (
+    select
+        dialogue_key,
+        sum(votes) as vote_count,
+        max(case when agent_id is null then votes end) as none_votes,
+        max(case when agent_id is null and is_selected then 1 else 0 end) as has_none,
+        max(case when agent_id is not null and is_selected then 1 else 0 end) as has_agent,
+        max(case when agent_id is not null then votes end) as most_agent_votes
+    from {{ ref('fct_votes') }}
+    where corpus_id = 'bbai'
+    group by dialogue_key
+),
+
+-- Landing refuses a question without the vote key `intent`, and one where it is not 0: it is no option, and no row.
+stray_vote_key as (
+    select
+        dialogue_key,
+        dialogue_key as row_key,
+        'human_vote has the key intent, which is no option' as detail
+    from ballots
+),
+
+-- The README lets human name agents only; it names none too, by rules that the README does not say.
+none_in_human as (
+    select
+        dialogue_key,
+        dialogue_key || '/vote/none' as row_key,
+        'human names none, which has ' || cast(none_votes as string) || ' votes; the best agent has '
+            || cast(most_agent_votes as string) as detail
+    from ballots
+    where has_none = 1
+),
+
+-- human says at once that no agent answers the question and that one does.
+none_beside_agent as (
+    select
+        dialogue_key,
+        dialogue_key || '/vote/none' as row_key,
+        'human names none, with ' || cast(none_votes as string) || ' votes, beside an agent with '
+            || cast(most_agent_votes as string) as detail
+    from ballots
+    where has_none = 1 and has_agent = 1
+),
+
+-- Five workers vote on a question, and may tick several options or none at all.
+uneven_ballot as (
+    select
+        dialogue_key,
+        dialogue_key as row_key,
+        cast(vote_count as string) || ' votes' as detail
+    from ballots
+    where vote_count <> 5
+),
+
+-- More votes than there are workers.
+too_many_votes as (
+    select
+        dialogue_key,
+        vote_key as row_key,
+        cast(votes as string) || ' votes for ' || voted_for as detail
+    from {{ ref('fct_votes') }}
+    where corpus_id = 'bbai' and votes not between 0 and 5
+),
+
+examples as (
+    select
+        example_key,
+        split,
+        utterance,
+        dialogue_key
+    from {{ ref('fct_classifier_examples') }}
+    where corpus_id = 'bbai'
+),
+
+example_splits as (
+    select distinct split
+    from examples
+),
+
+-- The README describes the classifier files as the questions in another form; the questions that no agent answers are
+-- left out, and one that an agent does answer.
+question_without_example as (
+    select
+        dialogues.dialogue_key,
+        dialogues.dialogue_key as row_key,
+        case ballots.has_agent
+            when 1 then 'answered by an agent, and not in the classifier file'
+            else 'answered by no agent, and not in the classifier file'
+        end as detail
+    from {{ ref('dim_dialogues') }} as dialogues
+    inner join ballots
+        on dialogues.dialogue_key = ballots.dialogue_key
+    inner join example_splits
+        on dialogues.split = example_splits.split
+    left join examples
+        on dialogues.dialogue_key = examples.dialogue_key
+    where examples.example_key is null
+),
+
+-- The classifier file has a question that the file of questions lacks.
+example_without_question as (
+    select
+        examples.example_key as row_key,
+        'no question of ' || examples.split || ' is: ' || examples.utterance as detail
+    from examples
+    inner join (select distinct split from {{ ref('dim_dialogues') }} where corpus_id = 'bbai') as split_questions
+        on examples.split = split_questions.split
+    where examples.dialogue_key is null
+),
+
+-- descriptions.json calls an agent otherwise than everything else does.
+renamed_agent as (
+    select
+        files.source_file_id,
+        agents.position as record_index,
+        agents.agent_id || ' is called ' || agents.source_name as detail
+    from {{ ref('dim_agents') }} as agents
+    inner join {{ ref('dim_source_files') }} as files
+        on
+            agents.corpus_id = files.corpus_id
+            and files.entity = 'descriptions'
+    where agents.corpus_id = 'bbai' and agents.source_name <> agents.agent_id
+)
+
+{{ stack_rules(
+    'bbai',
+    dialogues={
+        'blank_response': none,
+        'response_with_line_break': none,
+        'stray_vote_key': none,
+        'none_in_human': none,
+        'none_beside_agent': none,
+        'uneven_ballot': none,
+        'too_many_votes': none,
+        'question_without_example': none
+    },
+    definitions={
+        'example_without_question': none
+    },
+    files={
+        'boilerplate_responses': none,
+        'renamed_agent': none
+    }
+) }}

@@ -1,0 +1,229 @@
+{#- What is wrong in MutualFriends, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. -#}
+with
+
+items as (
+    select
+        dialogue_key,
+        agent,
+        item_index,
+        max(case when is_shared then 1 else 0 end) as is_shared,
+        count(*) as attribute_count,
+        min(value) as first_value,
+        max(value) as last_value,
+        sum(length(value)) as characters
+    from {{ ref('fct_knowledge_items') }}
+    where corpus_id = 'mutualfriends'
+    group by dialogue_key, agent, item_index
+),
+
+knowledge as (
+    select
+        dialogue_key,
+        agent,
+        count(*) as item_count,
+        sum(is_shared) as shared_count
+    from items
+    group by dialogue_key, agent
+),
+
+-- Not exactly one friend in common: the task has no solution, or several.
+shared_friends as (
+    select
+        dialogue_key,
+        dialogue_key as row_key,
+        'the agents share from ' || cast(min(shared_count) as string) || ' to ' || cast(max(shared_count) as string)
+            || ' friends' as detail
+    from knowledge
+    group by dialogue_key
+    having min(shared_count) <> 1 or max(shared_count) <> 1
+),
+
+-- The two agents have knowledge of different size.
+unequal_knowledge as (
+    select
+        dialogue_key,
+        dialogue_key as row_key,
+        'from ' || cast(min(item_count) as string) || ' to ' || cast(max(item_count) as string) || ' friends' as detail
+    from knowledge
+    group by dialogue_key
+    having min(item_count) <> max(item_count)
+),
+
+attributes as (
+    select
+        scenario_key,
+        count(attribute) as attribute_count
+    from {{ ref('dim_scenario_attributes') }}
+    where corpus_id = 'mutualfriends'
+    group by scenario_key
+),
+
+-- A friend has more or fewer attributes than the scenario.
+incomplete_friend as (
+    select
+        items.dialogue_key,
+        items.dialogue_key as row_key,
+        'friend ' || cast(items.item_index as string) || ' of agent ' || items.agent || ' has '
+            || cast(items.attribute_count as string) || ' attributes, the scenario '
+            || cast(coalesce(attributes.attribute_count, 0) as string) as detail
+    from items
+    left join attributes
+        on items.dialogue_key = attributes.scenario_key
+    where items.attribute_count <> coalesce(attributes.attribute_count, 0)
+),
+
+-- Of items that look alike the whole text is compared: joining the texts of all would cost half a second.
+alike as (
+    select
+        dialogue_key,
+        agent,
+        first_value,
+        last_value,
+        characters
+    from items
+    group by dialogue_key, agent, first_value, last_value, characters
+    having count(*) > 1
+),
+
+likely_equal as (
+    select
+        items.dialogue_key,
+        items.agent,
+        items.item_index
+    from items
+    inner join alike
+        on
+            items.dialogue_key = alike.dialogue_key
+            and items.agent = alike.agent
+            and items.first_value = alike.first_value
+            and items.last_value = alike.last_value
+            and items.characters = alike.characters
+),
+
+item_texts as (
+    select
+        facts.dialogue_key,
+        facts.agent,
+        facts.item_index,
+        {{ list_join(list_agg_ordered("facts.attribute || ': ' || facts.value", 'facts.attribute'), "', '") }} as text
+    from {{ ref('fct_knowledge_items') }} as facts
+    inner join likely_equal
+        on
+            facts.dialogue_key = likely_equal.dialogue_key
+            and facts.agent = likely_equal.agent
+            and facts.item_index = likely_equal.item_index
+    group by facts.dialogue_key, facts.agent, facts.item_index
+),
+
+-- An agent has two friends that nothing tells apart.
+repeated_friend as (
+    select
+        dialogue_key,
+        dialogue_key as row_key,
+        'agent ' || agent || ' has ' || cast(count(*) as string) || ' friends ' || text as detail
+    from item_texts
+    group by dialogue_key, agent, text
+    having count(*) > 1
+),
+
+selections as (
+    select
+        actions.dialogue_key,
+        actions.turn_index,
+        actions.action_key,
+        actions.item_index,
+        turns.source_speaker as agent,
+        max(actions.turn_index) over (partition by actions.dialogue_key, turns.source_speaker) as last_turn
+    from {{ ref('fct_actions') }} as actions
+    inner join {{ ref('fct_turns') }} as turns
+        on actions.turn_key = turns.turn_key
+    where actions.corpus_id = 'mutualfriends'
+),
+
+-- The selected friend is not on the selector's own list.
+selected_stranger as (
+    select
+        dialogue_key,
+        turn_index,
+        action_key as row_key,
+        'selection of agent ' || agent || ' is none of its friends' as detail
+    from selections
+    where item_index is null
+),
+
+outcomes as (
+    select
+        selections.dialogue_key,
+        sum(items.is_shared) as found_count
+    from selections
+    inner join items
+        on
+            selections.dialogue_key = items.dialogue_key
+            and selections.agent = items.agent
+            and selections.item_index = items.item_index
+    where selections.turn_index = selections.last_turn
+    group by selections.dialogue_key
+),
+
+-- The reward is 1 where both agents have selected the shared friend in the end, and nowhere else.
+wrong_reward as (
+    select
+        dialogues.dialogue_key,
+        dialogues.dialogue_key as row_key,
+        'reward ' || cast(dialogues.outcome_reward as string) || ', and '
+            || cast(coalesce(outcomes.found_count, 0) as string) || ' agents select the shared friend last' as detail
+    from {{ ref('dim_dialogues') }} as dialogues
+    left join outcomes
+        on dialogues.dialogue_key = outcomes.dialogue_key
+    where
+        dialogues.corpus_id = 'mutualfriends'
+        and dialogues.outcome_reward <> case when coalesce(outcomes.found_count, 0) = 2 then 1 else 0 end
+),
+
+-- An event has an earlier time than the one before it.
+earlier_time as (
+    select
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        source_time || ' comes after ' || last_time as detail
+    from (
+        select
+            dialogue_key,
+            turn_index,
+            turn_key,
+            source_time,
+            occurred_at,
+            lag(source_time) over (partition by dialogue_key order by turn_index) as last_time,
+            lag(occurred_at) over (partition by dialogue_key order by turn_index) as last_occurred_at
+        from {{ ref('fct_turns') }}
+        where corpus_id = 'mutualfriends'
+    ) as events
+    where occurred_at < last_occurred_at
+),
+
+-- A participant that is no human; the authors' other runs had bots.
+bot_participant as (
+    select
+        dialogue_key,
+        dialogue_key as row_key,
+        'agent ' || source_speaker || ' is ' || coalesce(participant_type, 'NULL') as detail
+    from {{ ref('dim_participants') }}
+    where corpus_id = 'mutualfriends' and coalesce(participant_type, '') <> 'human'
+)
+
+{{ stack_rules(
+    'mutualfriends',
+    turns={
+        'selected_stranger': none,
+        'earlier_time': none
+    },
+    dialogues={
+        'shared_friends': none,
+        'unequal_knowledge': none,
+        'incomplete_friend': none,
+        'repeated_friend': none,
+        'wrong_reward': none,
+        'bot_participant': none
+    }
+) }}

@@ -1,0 +1,241 @@
+{#- What is wrong in Taskmaster-1, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. -#}
+with
+
+-- A turn taken out by the publisher, its text replaced.
+deleted_turn as (
+    select
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        'the text is (deleted)' as detail
+    from {{ ref('fct_turns') }}
+    where corpus_id = 'taskmaster1' and utterance = '(deleted)'
+),
+
+-- The same speaker says the same twice in a row.
+repeated_turn as (
+    select
+        turns.dialogue_key,
+        turns.turn_index,
+        turns.turn_key as row_key,
+        'said before: ' || turns.utterance as detail
+    from {{ ref('fct_turns') }} as turns
+    inner join {{ ref('fct_turns') }} as last_turns
+        on
+            turns.dialogue_key = last_turns.dialogue_key
+            and turns.turn_index = last_turns.turn_index + 1
+            and turns.source_speaker = last_turns.source_speaker
+            and turns.utterance = last_turns.utterance
+    where
+        turns.corpus_id = 'taskmaster1'
+        and last_turns.corpus_id = 'taskmaster1'
+        and turns.utterance <> '(deleted)'
+),
+
+own_turns as (
+    select
+        dialogue_key,
+        turn_index,
+        source_speaker,
+        lag(turn_index, 5) over (partition by dialogue_key, source_speaker order by turn_index) as fifth_last_turn,
+        lag(turn_index, 6) over (partition by dialogue_key, source_speaker order by turn_index) as sixth_last_turn
+    from {{ ref('fct_turns') }}
+    where corpus_id = 'taskmaster1'
+),
+
+-- The sixth turn in a row of one speaker; those behind it are not listed.
+long_run as (
+    select
+        dialogue_key,
+        turn_index,
+        dialogue_key || '/' || cast(turn_index as string) as row_key,
+        'sixth turn in a row of ' || source_speaker as detail
+    from own_turns
+    where fifth_last_turn = turn_index - 5 and coalesce(sixth_last_turn, -1) <> turn_index - 6
+),
+
+labels as (
+    select
+        spans.dialogue_key,
+        spans.turn_index,
+        spans.slot_key,
+        spans.service,
+        spans.slot_name,
+        spans.source_label,
+        dialogues.task,
+        services.domain,
+        definitions.slot,
+        definitions.requirement
+    from {{ ref('fct_slots') }} as spans
+    inner join {{ ref('dim_dialogues') }} as dialogues
+        on spans.dialogue_key = dialogues.dialogue_key
+    left join {{ ref('dim_services') }} as services
+        on
+            spans.corpus_id = services.corpus_id
+            and spans.service = services.service
+    left join {{ ref('dim_slots') }} as definitions
+        on
+            spans.corpus_id = definitions.corpus_id
+            and spans.service = definitions.service
+            and spans.slot_name = definitions.slot
+    where spans.corpus_id = 'taskmaster1' and spans.source_label is not null
+),
+
+domains as (
+    select domain
+    from {{ ref('dim_services') }}
+    where corpus_id = 'taskmaster1'
+),
+
+labeled_dialogues as (
+    select
+        dialogue_key,
+        max(case when requirement = 'required' and domain = task then 1 else 0 end) as has_required
+    from labels
+    group by dialogue_key
+),
+
+-- A dialog without a single label.
+unannotated_dialogue as (
+    select
+        dialogues.dialogue_key,
+        dialogues.dialogue_key as row_key,
+        'none of ' || cast(dialogues.turn_count as string) || ' turns has a label' as detail
+    from {{ ref('dim_dialogues') }} as dialogues
+    left join labeled_dialogues
+        on dialogues.dialogue_key = labeled_dialogues.dialogue_key
+    where
+        dialogues.corpus_id = 'taskmaster1'
+        and labeled_dialogues.dialogue_key is null
+),
+
+-- The README says that dialogs without any required parameter were removed. Those without any label are another rule's.
+no_required_label as (
+    select
+        dialogues.dialogue_key,
+        dialogues.dialogue_key as row_key,
+        'no label that ' || dialogues.task || ' requires' as detail
+    from labeled_dialogues
+    inner join {{ ref('dim_dialogues') }} as dialogues
+        on labeled_dialogues.dialogue_key = dialogues.dialogue_key
+    inner join domains
+        on dialogues.task = domains.domain
+    where labeled_dialogues.has_required = 0
+),
+
+-- A label of another domain than the dialog's. Dialogs about no domain are another rule's.
+foreign_label as (
+    select
+        labels.dialogue_key,
+        labels.turn_index,
+        labels.slot_key as row_key,
+        labels.source_label || ' in a dialog about ' || labels.task as detail
+    from labels
+    inner join domains
+        on labels.task = domains.domain
+    where labels.domain <> labels.task
+),
+
+-- A label that the ontology does not list. Those that name no slot are another rule's.
+unknown_label as (
+    select
+        dialogue_key,
+        turn_index,
+        slot_key as row_key,
+        source_label || ' is not in the ontology' as detail
+    from labels
+    where domain is null or (slot_name is not null and slot is null)
+),
+
+-- The README writes the outcome of a whole transaction `pizza_ordering.accept`; other forms occur.
+undocumented_label_form as (
+    select
+        dialogue_key,
+        turn_index,
+        slot_key as row_key,
+        source_label as detail
+    from labels
+    where
+        domain is not null
+        and slot_name is null
+        and source_label not in (service || '.accept', service || '.reject')
+),
+
+-- A label that differs from the first one of its segment: the two workers do not agree.
+conflicting_labels as (
+    select
+        others.dialogue_key,
+        others.turn_index,
+        others.slot_key as row_key,
+        others.source_label || ' and ' || firsts.source_label || ' on one segment' as detail
+    from {{ ref('fct_slots') }} as others
+    inner join {{ ref('fct_slots') }} as firsts
+        on
+            others.turn_key = firsts.turn_key
+            and others.span_index = firsts.span_index
+    where
+        others.corpus_id = 'taskmaster1'
+        and others.annotation_index > 0
+        and firsts.annotation_index = 0
+        and others.source_label <> firsts.source_label
+),
+
+-- More labels on a segment than the two of two workers; one row a segment, its third label.
+too_many_labels as (
+    select
+        dialogue_key,
+        turn_index,
+        slot_key as row_key,
+        'third label on one segment: ' || source_label as detail
+    from {{ ref('fct_slots') }}
+    where corpus_id = 'taskmaster1' and annotation_index = 2
+),
+
+-- The instructions begin with no domain of the ontology.
+unknown_instruction as (
+    select
+        dialogues.dialogue_key,
+        dialogues.dialogue_key as row_key,
+        'instructions ' || dialogues.source_task || ' name no domain' as detail
+    from {{ ref('dim_dialogues') }} as dialogues
+    left join domains
+        on dialogues.task = domains.domain
+    where
+        dialogues.corpus_id = 'taskmaster1'
+        and domains.domain is null
+        and exists (select 1 from {{ ref('dim_services') }} as services where services.corpus_id = 'taskmaster1')
+),
+
+-- A written dialog that no split file lists.
+dialogue_without_split as (
+    select
+        dialogue_key,
+        dialogue_key as row_key,
+        'no split file lists ' || dialogue_id as detail
+    from {{ ref('dim_dialogues') }}
+    where
+        corpus_id = 'taskmaster1'
+        and channel = 'written'
+        and split is null
+        and exists (select 1 from {{ ref('dim_split_members') }} where corpus_id = 'taskmaster1')
+)
+
+{{ stack_rules(
+    'taskmaster1',
+    turns={
+        'deleted_turn': none,
+        'repeated_turn': none,
+        'long_run': none,
+        'foreign_label': none,
+        'unknown_label': none,
+        'undocumented_label_form': none,
+        'conflicting_labels': 'facebookresearch/ParlAI#1997',
+        'too_many_labels': none
+    },
+    dialogues={
+        'unannotated_dialogue': none,
+        'no_required_label': none,
+        'unknown_instruction': none,
+        'dialogue_without_split': none
+    }
+) }}
