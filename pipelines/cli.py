@@ -250,6 +250,20 @@ def violations(rule: str | None, is_summary: bool, form: str | None, **options: 
 
 
 @cli.command()
+@click.option("--to", "to", type=Folder, help="Folder to write the site into.  [default: reports/ of the warehouse]")
+@warehouse_option
+def report(to: Path | None, **options: Any) -> None:
+    """Write the data-quality site about the published build: claims, defects, expectations, dictionary.
+
+    Its pages open from disk and load nothing from a network. A build writes them too.
+    """
+    from pipelines.report import site
+
+    settings = Settings.from_environment(**options)
+    click.echo(f"open {site.write_report(_paths(settings), settings, to)}")
+
+
+@cli.command()
 @click.argument("key")
 @click.option("--source", type=Folder, help="Folder with the releases.  [default: where the build was made from]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")

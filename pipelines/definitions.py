@@ -30,6 +30,7 @@ def assemble(settings: Settings) -> dg.Definitions:
             restoration.restoration_asset(list(model_assets.keys)),
             audit_models,
             published.published_asset(list(audit_models.keys)),
+            published.report_asset(),
         ],
         jobs=[build_job()],
         resources=default_resources(),

@@ -11,7 +11,7 @@ BUILD = "build"
 
 
 def build_job() -> dg.UnresolvedAssetJobDefinition:
-    """Everything, from the raw files to the published warehouse."""
+    """Everything, from the raw files to the published warehouse and the report about it."""
     return dg.define_asset_job(
         BUILD,
         selection=dg.AssetSelection.all(),

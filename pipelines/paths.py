@@ -51,6 +51,11 @@ class WarehousePaths:
         return self.builds / f"{build_id}.restorations.json"
 
     @property
+    def reports(self) -> Path:
+        """The static site about the published build; `index.html` is its first page."""
+        return self.root / "reports"
+
+    @property
     def raw(self) -> Path:
         """The landed Parquet files, `<corpus_id>/<entity>/<file>-<content>-<schema>.parquet`."""
         return self.root / "raw"

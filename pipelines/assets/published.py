@@ -1,18 +1,20 @@
-"""The published warehouse: the last asset, made only when every model, test and suite before it has passed.
+"""The published warehouse, made only when every model, test and suite before it has passed, and the report about it.
 
-Publishing itself is `pipelines.publishing`.
+Publishing itself is `pipelines.publishing`, the report `pipelines.report`.
 """
 
 import dagster as dg
 
 from pipelines import publishing
 
+PUBLISHED = dg.AssetKey(["published", "dialogues"])
+
 
 def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     """The database that readers open; `audited` are the last models of the build."""
 
     @dg.asset(
-        key=["published", "dialogues"],
+        key=PUBLISHED,
         deps=audited,
         group_name="published",
         description="The published warehouse, dialogues.duckdb: schemas core, analytics and quality.",
@@ -32,3 +34,26 @@ def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         )
 
     return dialogues
+
+
+def report_asset() -> dg.AssetsDefinition:
+    """The static site about what was published. Its cost is well below a second, so that every build has one."""
+
+    @dg.asset(
+        key=["published", "report"],
+        deps=[PUBLISHED],
+        group_name="published",
+        description="The data-quality site about the published warehouse, reports/index.html.",
+        kinds={"html"},
+        required_resource_keys={"settings", "paths", "reporter"},
+    )
+    def report(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        from pipelines.report import site
+
+        with context.resources.reporter.stage("report", "site") as stage:
+            index = site.write_report(context.resources.paths, context.resources.settings)
+            stage.detail = str(index)
+        size = sum(page.stat().st_size for page in index.parent.iterdir())
+        return dg.MaterializeResult(metadata={"path": dg.MetadataValue.path(index), "bytes": size})
+
+    return report

@@ -48,7 +48,11 @@ def test_every_raw_file_of_every_corpus_flows_into_the_published_warehouse(graph
         assert dg.AssetKey(["landing", corpus.corpus_id]) in upstream
     for table in (*releases.raw_tables(corpora), *releases.CATALOG_TABLES):
         assert dg.AssetKey(["raw", table]) in upstream
-    assert graph.get_all_asset_keys() == upstream | {dg.AssetKey(["published", "dialogues"])}
+    published = {dg.AssetKey(["published", name]) for name in ("dialogues", "report")}
+    assert graph.get_all_asset_keys() == upstream | published
+    assert ancestors(graph, dg.AssetKey(["published", "report"])) == upstream | {
+        dg.AssetKey(["published", "dialogues"])
+    }
 
 
 @pytest.mark.parametrize(

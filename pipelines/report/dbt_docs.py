@@ -1,0 +1,79 @@
+"""dbt's own documentation as one page: what `dbt docs generate --static` writes, made of what the build has left.
+
+That command needs the database under the name that it had while it was built; the catalog comes from the published one
+instead. https://docs.getdbt.com/reference/commands/cmd-docs
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+MANIFEST_PLACE, CATALOG_PLACE = '"MANIFEST.JSON INLINE DATA"', '"CATALOG.JSON INLINE DATA"'
+POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+    "script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; font-src data:\">"
+)
+"""What the page may load: nothing but itself."""
+
+UNFILLED_ICON = re.compile(r"(?<![\w-])xlink:href=(?=\W{1,2}\{\{)")
+"""An icon whose name the page fills in later; without `ng-attr-` a browser asks for a file of its placeholder."""
+UNFILLED_FAVICON = re.compile(r"<link[^>]*\$\{require[^>]*>")
+"""An icon whose address dbt's packaging has forgotten to fill in."""
+
+
+def write(manifest: Path, tables: Iterable[dict[str, Any]], to: Path) -> None:
+    """Write the page; `tables` are those of `contents`. Raises OSError, and ValueError for a page of another dbt."""
+    from dbt.task.docs import DOCS_INDEX_FILE_PATH
+
+    page = Path(DOCS_INDEX_FILE_PATH).read_text(encoding="utf-8")
+    text = manifest.read_text(encoding="utf-8")
+    for place, data in ((MANIFEST_PLACE, text), (CATALOG_PLACE, json.dumps(_catalog(json.loads(text), tables)))):
+        if page.count(place) != 1:
+            raise ValueError(f"dbt's page of documentation has no place for {place}")
+        page = page.replace(place, _inline(data))
+    page = UNFILLED_FAVICON.sub("", UNFILLED_ICON.sub("ng-attr-xlink:href=", page))
+    to.write_text(page.replace("<head>", f"<head>{POLICY}", 1), encoding="utf-8")
+
+
+def _inline(data: str) -> str:
+    """JSON that can stand in a script: `<` occurs in its strings only."""
+    return data.replace("<", "\\u003c")
+
+
+def _catalog(manifest: dict[str, Any], tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What dbt's catalog says of the published tables."""
+    described = {(table["schema"], table["table"]): table for table in tables}
+    nodes = {}
+    for name, node in manifest["nodes"].items():
+        table = described.get((node.get("schema"), node.get("name")))
+        if node["resource_type"] != "model" or table is None:
+            continue
+        nodes[name] = {
+            "unique_id": name,
+            "metadata": {
+                "type": "BASE TABLE",
+                "schema": table["schema"],
+                "name": table["table"],
+                "database": node.get("database"),
+                "comment": table["comment"],
+                "owner": None,
+            },
+            "columns": {
+                column.column: {"type": column.type, "index": index, "name": column.column, "comment": column.comment}
+                for index, column in enumerate(table["columns"], start=1)
+            },
+            "stats": {
+                "row_count": {
+                    "id": "row_count",
+                    "label": "Rows",
+                    "value": table["rows"],
+                    "include": True,
+                    "description": "Rows of the published table.",
+                },
+            },
+        }
+    return {"metadata": {}, "nodes": nodes, "sources": {}, "errors": None}

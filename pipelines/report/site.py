@@ -1,0 +1,152 @@
+"""Writes the pages of the report: into a folder of its own first, which then takes the place of the one before."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from pipelines import modelling
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.querying import open_published
+from pipelines.report import contents, dbt_docs, grids
+from pipelines.settings import Settings
+
+TEMPLATES = Path(__file__).with_name("templates")
+ASSETS = ("report.css", "report.js")
+PAGES = {
+    "index": "Overview",
+    "claims": "Claims",
+    "violations": "Defects",
+    "expectations": "Expectations",
+    "dictionary": "Dictionary",
+}
+"""The pages and what the menu calls them."""
+MARK = "<!-- dialogue-warehouse report -->"
+"""What index.html begins with: a folder with such a page may be replaced."""
+DBT_DOCS = "dbt.html"
+"""dbt's own documentation."""
+VERDICTS = {
+    "reproduced": "reproduced",
+    "as_recorded": "refuted as recorded",
+    "unexpected": "unexpected",
+    "source_absent": "source absent",
+    "not_checkable": "not checkable",
+}
+"""What becomes of a claim, as the pages say it."""
+
+
+def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = None) -> Path:
+    """Write the report of the published build and return its index.html; `to` defaults to the warehouse's `reports`.
+
+    The folder is replaced as a whole; when anything fails, what was there stays. Raises InputError when nothing is
+    published, or when the folder holds something else.
+    """
+    to = (to or paths.reports).expanduser().absolute()
+    _refuse_foreign(to)
+    with open_published(paths, settings=settings) as con:
+        found = contents.read(con, paths)
+    partial = to.with_name(f".{to.name}.{os.getpid()}.tmp")
+    try:
+        partial.mkdir(parents=True)
+        for name in ASSETS:
+            shutil.copyfile(TEMPLATES / name, partial / name)
+        if found.lineage:
+            dbt_docs.write(modelling.manifest_path(paths), found.tables, partial / DBT_DOCS)
+        for name, text in render(found).items():
+            (partial / name).write_text(text, encoding="utf-8")
+        _replace(to, partial)
+    except OSError as error:
+        raise InputError(f"{to}: the report cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return to / "index.html"
+
+
+def render(found: contents.Contents) -> dict[str, str]:
+    """The pages by file name. Every value is escaped; a link is one only to http and https."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "anchor": anchor,
+        "choices": _choices,
+        "compare": grids.compare,
+        "count": _count,
+        "in_words": grids.in_words,
+        "is_url": _is_url,
+        "moment": _moment,
+        "outcome": outcome,
+    }
+    shared = {"found": found, "pages": PAGES, "verdicts": VERDICTS, "cases_shown": contents.CASES_SHOWN, "mark": MARK}
+    shared |= {"dbt_docs": DBT_DOCS}
+    return {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}
+
+
+def outcome(claim: dict[str, Any]) -> str:
+    """What became of a claim, a key of VERDICTS: whether it is refuted as recorded is more than its verdict says."""
+    if claim["is_as_recorded"] is False:
+        return "unexpected"
+    return "as_recorded" if claim["verdict"] == "refuted" else claim["verdict"]
+
+
+def anchor(name: str) -> str:
+    """A fragment for a name; different names have different ones."""
+    return re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"~{ord(match[0]):x}~", name)
+
+
+def _choices(rows: Iterable[dict[str, Any]], name: str) -> list[str]:
+    """The values of a filter."""
+    return sorted({row[name] for row in rows if row[name] is not None})
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _moment(value: datetime) -> str:
+    return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _is_url(text: object) -> bool:
+    return isinstance(text, str) and re.match(r"https?://[^\s]+$", text) is not None
+
+
+def _refuse_foreign(to: Path) -> None:
+    """Raise InputError when something else than a report would be overwritten."""
+    if not to.exists() and not to.is_symlink():
+        return
+    if to.is_symlink() or not to.is_dir():
+        raise InputError(f"{to} exists and is no folder: no report is written there")
+    try:
+        is_report = (to / "index.html").read_text(encoding="utf-8").startswith(MARK)
+    except (OSError, UnicodeDecodeError):
+        is_report = False
+    if not is_report and any(to.iterdir()):
+        raise InputError(f"{to} holds something else than a report: not overwritten")
+
+
+def _replace(to: Path, partial: Path) -> None:
+    """Put the new folder in the place of the old one, which comes back when that fails."""
+    old = to.with_name(f".{to.name}.{os.getpid()}.old")
+    if not to.exists():
+        partial.rename(to)
+        return
+    to.rename(old)
+    try:
+        partial.rename(to)
+    except OSError:
+        old.rename(to)
+        raise
+    shutil.rmtree(old)

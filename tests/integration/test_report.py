@@ -1,0 +1,241 @@
+"""The report as a user gets it: its numbers are the tables', its links lead somewhere, and it needs no network."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import duckdb
+import pytest
+
+from pipelines.report import contents
+from pipelines.report.site import DBT_DOCS, PAGES, outcome
+from tests.conftest import run_command
+from tests.integration.browser import Browser, find_chromium
+
+LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
+
+
+class Page(HTMLParser):
+    """What a page links to, loads and offers as targets, and the text of its tables."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.ids: list[str] = []
+        self.rows: list[dict[str, str | None]] = []
+        self.table_rows: list[list[str]] = []
+        self._cell = False
+        self.feed(file.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        if tag == "a":
+            self.links.append(attributes["href"])
+        if tag in LOADS:
+            self.loads.append(attributes[LOADS[tag]])
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if "data-row" in attributes:
+            self.rows.append(attributes)
+        if tag == "tr":
+            self.table_rows.append([])
+        if tag in ("td", "th"):
+            self.table_rows[-1].append("")
+        if tag == "br":
+            self.handle_data(" ")
+        self._cell = tag in ("td", "th") or (self._cell and tag != "tr")
+
+    def handle_data(self, data):
+        if self._cell and self.table_rows and self.table_rows[-1]:
+            self.table_rows[-1][-1] += data
+
+
+@pytest.fixture(scope="module", params=["sample_folder", "awkward_folder"])
+def warehouse(request) -> Path:
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="module")
+def site(warehouse: Path, tmp_path_factory) -> Path:
+    to = tmp_path_factory.mktemp("report") / "site"
+    completed = run_command("report", "--warehouse", warehouse, "--to", to)
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout == f"open {to / 'index.html'}\n"
+    return to
+
+
+@pytest.fixture(scope="module")
+def con(warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(warehouse / "dialogues.duckdb"), read_only=True) as con:
+        yield con
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory) -> Iterator[Browser]:
+    program = find_chromium()
+    if program is None:
+        pytest.skip("no Chromium is installed")
+    browser = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
+def test_build_writes_the_same_report(warehouse: Path, site: Path) -> None:
+    made = warehouse / "reports"
+    assert sorted(path.name for path in made.iterdir()) == sorted(path.name for path in site.iterdir())
+    for path in site.iterdir():
+        assert path.read_bytes() == (made / path.name).read_bytes(), path.name
+
+
+def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    pages = {name: Page(site / name) for name in (f"{name}.html" for name in PAGES)}
+    assert {path.name for path in site.iterdir()} == {*pages, "report.css", "report.js", DBT_DOCS}
+    broken = []
+    for name, page in pages.items():
+        assert len(page.ids) == len(set(page.ids)), name
+        assert set(page.loads) == {"data:,", "report.css", "report.js"}
+        for link in page.links:
+            if re.match(r"https?://", link):
+                continue
+            target, _, fragment = link.partition("#")
+            target = target.partition("?")[0] or name
+            if target == DBT_DOCS:
+                continue
+            if target not in pages or (fragment and unquote(fragment) not in pages[target].ids):
+                broken.append((name, link))
+    assert broken == []
+    assert re.findall(r"@import|url\(|https?:", (site / "report.css").read_text()) == []
+    assert re.findall(r"fetch\(|import|https?:", (site / "report.js").read_text()) == []
+
+
+def test_numbers_of_the_overview_are_the_tables(site: Path, con) -> None:
+    lines = {
+        row[0].split()[-1]: [cell.split() for cell in row]
+        for row in Page(site / "index.html").table_rows
+        if len(row) == 12
+    }
+    overview = con.sql("select * from analytics.corpus_overview").to_arrow_table().to_pylist()
+    assert set(lines) == {corpus["corpus_id"] for corpus in overview}
+    checks = con.sql("select * from quality.claim_checks").to_arrow_table().to_pylist()
+    for corpus in overview:
+        line = lines[corpus["corpus_id"]]
+        own = [outcome(check) for check in checks if check["corpus_id"] == corpus["corpus_id"]]
+        assert line[3:5] == [[f"{corpus['dialogue_count']:,}"], [f"{corpus['turn_count']:,}"]]
+        expected = ("reproduced", "as_recorded", "unexpected", "source_absent", "not_checkable")
+        assert line[5:10] == [[f"{own.count(name):,}"] for name in expected]
+        assert line[10] == [f"{corpus['violation_count']:,}"]
+
+
+def test_ledger_has_every_claim_and_every_expectation_of_the_build(site: Path, con) -> None:
+    claims = con.execute("select claim_id from quality.claims").fetchall()
+    assert len(Page(site / "claims.html").rows) == len(claims) > 100
+    (expectations,) = con.execute(
+        "select count(distinct (suite, expectation)) from quality.expectation_results"
+    ).fetchone()
+    assert len(Page(site / "expectations.html").rows) == expectations
+    tables = con.execute("select count(*) from duckdb_tables() where not internal").fetchone()
+    assert len(Page(site / "dictionary.html").rows) == tables[0]
+    assert "Built from" in (site / "dictionary.html").read_text()
+
+
+def test_defects_are_listed_up_to_the_limit_and_the_rest_is_counted(site: Path, con) -> None:
+    page = Page(site / "violations.html")
+    text = (site / "violations.html").read_text(encoding="utf-8")
+    for rule_id, corpus_id, observed in con.execute(
+        "select rule_id, corpus_id, observed from quality.violation_rules"
+    ).fetchall():
+        line = next(
+            row for row in page.table_rows if [cell.strip() for cell in row[:2]] == [rule_id, corpus_id or "all"]
+        )
+        assert line[3].strip() == f"{observed:,}"
+    listed = sum(len(row) == 5 and row[0] != "File" for row in page.table_rows)
+    cases = con.execute(
+        "select least(count(*), ?) from quality.violations group by rule_id", [contents.CASES_SHOWN]
+    ).fetchall()
+    assert listed >= sum(count for (count,) in cases)
+    hidden = con.execute(
+        "select count(*) from quality.violation_rules where observed > ?", [contents.CASES_SHOWN]
+    ).fetchone()
+    assert text.count("more are not shown") == hidden[0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("name", PAGES)
+def test_page_needs_no_network_and_fits_the_window(
+    site: Path, browser: Browser, name: str, width: int, scheme: str
+) -> None:
+    visit = browser.open((site / f"{name}.html").as_uri(), width, scheme)
+    assert [url for url in visit.requests if not url.startswith((site.as_uri(), "data:,"))] == []
+    assert visit.problems == []
+    assert browser.evaluate("innerWidth") == width
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    browser.evaluate(
+        "document.querySelectorAll('button[aria-controls]').forEach((button) => button.click());"
+        "document.querySelectorAll('details').forEach((details) => { details.open = true; })"
+    )
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert (
+        browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        == {
+            "light": "rgb(247, 248, 250)",
+            "dark": "rgb(18, 22, 28)",
+        }[scheme]
+    )
+
+
+def test_documentation_of_dbt_opens_without_a_network(site: Path, browser: Browser) -> None:
+    browser.open("about:blank", 1280, "light")
+    visit = browser.open(f"{(site / DBT_DOCS).as_uri()}#!/model/model.dialogue_warehouse.fct_turns", 1280, "light")
+    waited = time.monotonic() + 30
+    while "turn_key" not in browser.evaluate("document.body.innerText"):
+        assert time.monotonic() < waited
+        time.sleep(0.2)
+    assert [url for url in visit.requests if not url.startswith((f"{site.as_uri()}/{DBT_DOCS}", "data:"))] == []
+    assert visit.problems == []
+
+
+def test_filters_of_a_link_and_a_search_narrow_the_ledger(site: Path, browser: Browser, con) -> None:
+    browser.open(f"{(site / 'claims.html').as_uri()}?outcome=not_checkable", 1280, "light")
+    shown = "[...document.querySelectorAll('[data-row]')].filter((row) => !row.hidden).map((row) => row.id)"
+    found = con.execute("select count(*) from quality.claim_checks where verdict = 'not_checkable'").fetchone()
+    assert len(browser.evaluate(shown)) == found[0] > 0
+    (claim_id,) = con.execute("select claim_id from quality.claims order by claim_id limit 1").fetchone()
+    browser.open(f"{(site / 'claims.html').as_uri()}?search={claim_id}#{claim_id}", 1280, "light")
+    assert claim_id in browser.evaluate(shown)
+    assert browser.evaluate(f"!document.getElementById({json.dumps(claim_id + '-more')}).hidden")
+
+
+def test_browser_notices_what_it_is_for(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text(
+        '<div style="width: 900px">wide</div><script src="https://example.org/x.js"></script><script>oops()</script>'
+    )
+    visit = browser.open(page.as_uri(), 360, "light")
+    assert "https://example.org/x.js" in visit.requests
+    assert len(visit.problems) == 2
+    assert browser.evaluate("document.documentElement.scrollWidth") > 360
+
+
+def test_report_of_a_folder_of_others_is_refused_in_one_line(warehouse: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    completed = run_command("report", "--warehouse", warehouse, "--to", tmp_path)
+    assert completed.returncode == 2
+    assert completed.stderr == f"error: {tmp_path} holds something else than a report: not overwritten\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_report_replaces_an_earlier_one(site: Path, warehouse: Path, tmp_path: Path) -> None:
+    shutil.copytree(site, tmp_path / "site")
+    (tmp_path / "site" / "left over.html").write_text("old")
+    assert run_command("report", "--warehouse", warehouse, "--to", tmp_path / "site").returncode == 0
+    assert sorted(path.name for path in (tmp_path / "site").iterdir()) == sorted(path.name for path in site.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]

@@ -1,0 +1,288 @@
+"""The report's parts: measured tables side by side, escaping, and a folder that is replaced whole or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.report import contents, grids, site
+from pipelines.settings import Settings
+
+HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\''
+BUILD = {
+    "build_id": HOSTILE,
+    "started_at": datetime(2026, 1, 1),
+    "finished_at": datetime(2026, 1, 1),
+    "source": HOSTILE,
+    "fingerprint": HOSTILE,
+    "code_version": HOSTILE,
+    "corpora": HOSTILE,
+    "dialogue_count": 1,
+    "turn_count": 2,
+    "action_count": 3,
+    "slot_count": 4,
+    "violation_count": 5,
+}
+CLAIM = dict.fromkeys(
+    [
+        "claim_id",
+        "corpus_id",
+        "document",
+        "document_title",
+        "locator",
+        "quote",
+        "description",
+        "severity",
+        "query",
+        "files",
+        "why",
+        "explanation",
+        "recorded_reason",
+        "expected",
+        "recorded",
+    ],
+    HOSTILE,
+) | {
+    "document_url": "javascript:alert(1)",
+    "is_recalled": True,
+    "verdict": "refuted",
+    "is_as_recorded": False,
+    "kind": "count",
+    "observed": f'[["{HOSTILE[:17]}", 1]]',
+}
+RESULT = dict.fromkeys(
+    ("build_id", "suite", "expectation", "claim_id", "table_name", "observed", "severity"), HOSTILE
+) | {
+    "description": HOSTILE,
+    "success": False,
+}
+CASE = dict.fromkeys(("rule_id", "corpus_id", "source_file_id", "dialogue_key", "detail", "key"), HOSTILE) | {
+    "record_index": 1,
+    "turn_index": 2,
+    "upstream_reference": "javascript:alert(1)",
+}
+RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HOSTILE) | {
+    "upstream_reference": "javascript:alert(1)",
+    "expected": 3,
+    "observed": 4,
+    "is_guarded": True,
+    "cases": [CASE],
+}
+CORPUS = (
+    dict.fromkeys(("corpus_id", "title", "license"), HOSTILE)
+    | {"homepage": "data:text/html,x"}
+    | dict.fromkeys(
+        [
+            "dialogue_count",
+            "turn_count",
+            "violation_count",
+            "files_verified",
+            "files_listed",
+            "files_generated",
+            "files_present",
+            "reproduced",
+            "refuted_as_recorded",
+            "unexpected",
+            "source_absent",
+            "not_checkable",
+            "passed",
+            "not_passed",
+        ],
+        1,
+    )
+)
+
+
+class Tags(HTMLParser):
+    """The elements of a page with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.fixture
+def hostile() -> contents.Contents:
+    entry = RESULT | {
+        "is_current": True,
+        "history": [None, RESULT],
+        "type": HOSTILE,
+        "why": HOSTILE,
+        "arguments": [(HOSTILE, HOSTILE)],
+        "query": HOSTILE,
+    }
+    table = {"schema": HOSTILE, "table": HOSTILE, "rows": 1, "comment": HOSTILE, "columns": []}
+    lineage = {HOSTILE: {"reads": [HOSTILE], "read_by": [HOSTILE]}}
+    return contents.Contents(
+        build=BUILD,
+        builds=[BUILD, BUILD],
+        older_builds=1,
+        corpora=[CORPUS],
+        changes=[HOSTILE],
+        claims=[CLAIM],
+        rules=[RULE],
+        suites={HOSTILE: [entry]},
+        tables=[table],
+        lineage=lineage,
+    )
+
+
+def test_no_value_becomes_markup(hostile) -> None:
+    for name, page in site.render(hostile).items():
+        tags = Tags(page).found
+        assert [attributes for tag, attributes in tags if tag == "script"] == [{"src": "report.js", "defer": None}], (
+            name
+        )
+        assert "img" not in {tag for tag, _ in tags}, name
+        assert [key for _, attributes in tags for key in attributes if key.startswith("on")] == [], name
+        assert "&lt;script&gt;" in page, name
+
+
+def test_only_web_addresses_become_links(hostile) -> None:
+    for page in site.render(hostile).values():
+        targets = [attributes["href"] or "" for tag, attributes in Tags(page).found if tag == "a"]
+        assert targets
+        assert all(
+            target.startswith(("#", site.DBT_DOCS, *(f"{name}.html" for name in site.PAGES))) for target in targets
+        )
+    linked = replace(hostile, claims=[CLAIM | {"document_url": "https://example.org/a?b=1"}])
+    assert 'href="https://example.org/a?b=1"' in site.render(linked)["claims.html"]
+
+
+def test_tables_are_marked_where_they_differ() -> None:
+    grid = grids.compare('[["alexa", 92.6], ["none", 0.0]]', '[["alexa", 92.60], ["none", 3]]')
+    assert grid is not None
+    assert [[(cell.text, cell.differs) for cell in row] for row in grid] == [
+        [("alexa", False), ("92.6", False)],
+        [("none", False), ("0.0", True)],
+    ]
+
+
+def test_rows_and_cells_without_counterpart_differ() -> None:
+    grid = grids.compare("[[1, 2], [3, 4]]", "[[1]]")
+    assert grid is not None
+    assert [[cell.differs for cell in row] for row in grid] == [[False, True], [True, True]]
+
+
+@pytest.mark.parametrize(
+    ("told", "rows"),
+    [
+        ("7", [[7]]),
+        ("0.5", [[0.5]]),
+        ("none", [["none"]]),
+        ("[[", [["[["]]),
+        ("[[1, null]]", [[1, None]]),
+        (None, None),
+    ],
+)
+def test_told_values_are_read_back(told, rows) -> None:
+    assert grids.read_rows(told) == rows
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ('[["train", 8034], ["dev", null]]', "train 8,034; dev NULL"),
+        ('{"unexpected": 0, "of": 3000}', "unexpected 0, of 3,000"),
+        ('{"value": [1, "a"]}', 'value [1, "a"]'),
+        ("{broken", "{broken"),
+        (None, ""),
+    ],
+)
+def test_measured_values_are_told_in_words(told, words) -> None:
+    assert grids.in_words(told) == words
+    assert len(grids.in_words(told, 6)) <= 6
+
+
+def test_nothing_to_compare_with_marks_nothing() -> None:
+    assert grids.compare("[[1]]", None) == ((grids.GridCell("1", False),),)
+    assert grids.compare(None, "1") is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "is_as_recorded", "expected"),
+    [
+        ("reproduced", True, "reproduced"),
+        ("refuted", True, "as_recorded"),
+        ("refuted", False, "unexpected"),
+        ("reproduced", False, "unexpected"),
+        ("source_absent", None, "source_absent"),
+        ("not_checkable", None, "not_checkable"),
+    ],
+)
+def test_outcome_tells_recorded_refutations_from_others(verdict, is_as_recorded, expected) -> None:
+    assert site.outcome({"verdict": verdict, "is_as_recorded": is_as_recorded}) == expected
+
+
+def test_anchors_of_different_names_differ() -> None:
+    names = ["a/b", "a b", "a_b", "a-b", "a~2f~b"]
+    assert len({site.anchor(name) for name in names}) == len(names)
+
+
+def test_conditions_and_parameters_are_told_in_words() -> None:
+    one = {"type": "comparison", "column": {"name": "split"}, "operator": "==", "parameter": "train"}
+    two = {"type": "comparison", "column": {"name": "role"}, "operator": "IN", "parameter": ["user", "system"]}
+    condition = {"type": "and", "conditions": [one, two]}
+    assert contents._arguments({"row_condition": condition, "value_set": {"$PARAMETER": "corpora"}, "query": "x"}) == [
+        ("only rows where", "split is train and role is one of user, system"),
+        ("value set", "the build's corpora"),
+    ]
+
+
+def test_changes_name_counts_and_outcomes() -> None:
+    before = BUILD | {"source": "one", "turn_count": 10}
+    now = BUILD | {"source": "two", "turn_count": 7}
+    passed, failed = {"success": True, "observed": "0"}, {"success": False, "observed": "1"}
+    suites = {
+        "marts": [
+            {"expectation": "keys", "history": [passed, failed]},
+            {"expectation": "new", "history": [None, passed]},
+        ]
+    }
+    assert contents._changes(now, before, suites) == [
+        "source: two, before one",
+        "turns: 7, -3",
+        "1 expectation new: marts: new",
+        "1 expectation no longer pass: marts: keys",
+    ]
+    assert contents._changes(now, now, {"marts": [{"expectation": "keys", "history": [passed, passed]}]}) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "page", "link"])
+def test_nothing_but_a_report_is_overwritten(tmp_path: Path, kind: str) -> None:
+    to = tmp_path / "site"
+    if kind == "file":
+        to.write_text("mine")
+    elif kind == "link":
+        to.symlink_to(tmp_path)
+    else:
+        to.mkdir()
+        (to / ("index.html" if kind == "page" else "notes.txt")).write_text("mine")
+    with pytest.raises(InputError, match="site"):
+        site.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path), to)
+
+
+def test_report_needs_a_published_build(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no warehouse"):
+        site.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_old_report_comes_back_when_the_new_one_cannot_take_its_place(tmp_path: Path) -> None:
+    old = tmp_path / "site"
+    old.mkdir()
+    (old / "index.html").write_text("old")
+    with pytest.raises(FileNotFoundError):
+        site._replace(old, tmp_path / "never written")
+    assert (old / "index.html").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
