@@ -113,7 +113,7 @@ def run(request: Request) -> dict[str, dict[str, Any]]:
     summary = summarize(outcomes)
     if book is not None and request.suites == "all":
         checks = book.checks(outcomes)
-        ledger.write(Path(request.output), book, checks)
+        ledger.write(Path(request.output), book, checks, outcomes)
         for corpus_id, counts in ledger.tally(checks).items():
             if corpus_id in summary:
                 summary[corpus_id]["verdicts"] = counts

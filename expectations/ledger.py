@@ -13,6 +13,7 @@ import duckdb
 
 from expectations import verdicts
 from expectations.claims import Claim, Defect, load_claims, load_defects
+from expectations.suites import DEFECT
 from expectations.verdicts import ClaimCheck, Release, told_rows
 from pipelines import registry
 
@@ -52,7 +53,9 @@ RULE_COLUMNS = {
     "title": "string",
     "description": "string",
     "upstream_reference": "string",
+    "files": "string",
     "expected": "int32",
+    "observed_in_files": "int32",
     "is_guarded": "bool",
     "why": "string",
 }
@@ -103,8 +106,9 @@ def _data_files(corpus_id: str) -> frozenset[str]:
     return frozenset(file.path for file in files if not file.is_documentation)
 
 
-def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck]) -> None:
-    """Write claims, verdicts and rules, a folder each with one Parquet file."""
+def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: Iterable[Outcome]) -> None:
+    """Write claims, verdicts and rules, a folder each with one Parquet file; `outcomes` have the guards' numbers."""
+    guarded = {f"{outcome.suite}/{outcome.expectation.expectation_id}": outcome.rows for outcome in outcomes}
     claims = [
         asdict(claim)
         | {
@@ -121,7 +125,9 @@ def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck]) -> None:
             "title": defect.title,
             "description": defect.description,
             "upstream_reference": defect.upstream,
+            "files": ", ".join(defect.files) or None,
             "expected": defect.expected,
+            "observed_in_files": (guarded.get(f"{defect.corpus_id}/{DEFECT}{defect.rule_id}") or [[None]])[0][0],
             "is_guarded": is_guarded(defect, ledger.releases),
             "why": defect.why,
         }

@@ -119,11 +119,14 @@ def _claim_expectation(place: str, entry: Entry, claim: Claim) -> Expectation:
 
 
 def _guard(defect: Defect) -> Expectation:
-    """The defect has as many cases as are known: fewer or more mean that the publication has changed."""
+    """The defect has as many cases in its files as are known: another number means that the publication has changed."""
     query = (
         f"select count(*) as cases from quality.violations "
         f"where rule_id = '{defect.rule_id}' and corpus_id = '{defect.corpus_id}'"
     )
+    if defect.files:
+        globs = [f"source_file_id glob '{defect.corpus_id}/{glob}'" for glob in defect.files]
+        query += f" and ({' or '.join(globs)})"
     return Expectation(
         expectation_id=f"{DEFECT}{defect.rule_id}",
         claim_id=None,

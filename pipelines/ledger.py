@@ -37,7 +37,7 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool)
         conditions.append(f"rule_id = {literal(rule)}")
     if is_summary:
         return f"""
-            select rule_id, corpus_id, observed, expected, is_guarded, title, upstream_reference
+            select rule_id, corpus_id, observed, observed_in_files, expected, is_guarded, title, upstream_reference
             from quality.violation_rules
             {_where(conditions)}
             order by corpus_id nulls first, rule_id

@@ -112,7 +112,10 @@ def test_known_defects_are_read_and_guarded(tmp_path: Path) -> None:
     guard = load_corpus_suite("room", folder).expectations[-1]
     assert (guard.expectation_id, guard.claim_id, guard.severity) == ("defect:blank", None, "warning")
     assert guard.kwargs["rows"] == [[2]]
-    assert "rule_id = 'blank' and corpus_id = 'room'" in guard.kwargs["query"]
+    assert guard.kwargs["query"].endswith("rule_id = 'blank' and corpus_id = 'room'")
+    (folder / "claims.toml").write_text(text + entry + 'files = ["a_*.json", "b.json"]\n')
+    narrowed = load_corpus_suite("room", folder).expectations[-1].kwargs["query"]
+    assert narrowed.endswith(" and (source_file_id glob 'room/a_*.json' or source_file_id glob 'room/b.json')")
     (folder / "claims.toml").write_text(text + entry + entry)
     with pytest.raises(SuiteError, match=r"^room/claims\.toml blank: id occurs twice$"):
         load_defects("room", folder)

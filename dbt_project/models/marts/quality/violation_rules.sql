@@ -25,7 +25,9 @@ select
     rules.title,
     rules.description,
     rules.upstream_reference,
+    rules.files,
     rules.expected,
+    rules.observed_in_files,
     cast(
         coalesce(case when rules.corpus_id is null then totals.case_count else cases.case_count end, 0) as integer
     ) as observed,
