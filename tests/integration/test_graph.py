@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from expectations.suites import load_suites
@@ -122,6 +123,12 @@ def test_run_is_recorded_with_rows_and_checks(awkward_folder: Path, monkeypatch:
             event.dagster_event.event_specific_data.check_name: event.dagster_event.event_specific_data
             for event in events
         }
-    for suite in load_suites():
-        assert checks[suite.name].metadata["evaluated"].value == len(suite.expectations)
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        results = con.execute("select suite, count(*) from quality.expectation_results group by suite").fetchall()
+        verdicts = con.execute("select corpus_id, verdict, count(*) from quality.claim_checks group by all").fetchall()
+    assert {suite.name for suite in load_suites()} == dict(results).keys()
+    for suite, evaluated in results:
+        assert checks[suite].metadata["evaluated"].value == evaluated
+    for corpus_id, verdict, count in verdicts:
+        assert checks[corpus_id].metadata[verdict].value == count
     assert checks["unique_fct_turns"].passed
