@@ -338,7 +338,9 @@ select
     found.dialogue_key,
     found.turn_index,
     found.row_key,
-    translate(found.detail, chr(9) || chr(10) || chr(13), '   ') as detail,
+    translate(
+        coalesce(found.detail, 'a value that this names is absent'), chr(9) || chr(10) || chr(13), '   '
+    ) as detail,
     {{ thread_of('found') }} as upstream_reference
 from found
 left join dialogues
