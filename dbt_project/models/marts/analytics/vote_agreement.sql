@@ -75,7 +75,7 @@ select
 
     cast(question_count as integer) as question_count,
     cast(answerable_count as integer) as answerable_count,
-    cast(vote_count as integer) as vote_count,
+    cast(vote_count as bigint) as vote_count,
     cast(gold_count as integer) as gold_count,
     cast(right_count as integer) as right_count,
     cast(right_alone_count as integer) as right_alone_count,
