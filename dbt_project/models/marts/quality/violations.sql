@@ -223,7 +223,7 @@ turn_number_gap as (
         group by corpus_id
     ) as numbers
         on turns.corpus_id = numbers.corpus_id
-    where turns.source_turn_number - turns.turn_index <> numbers.first_number
+    where cast(turns.source_turn_number as bigint) - turns.turn_index <> numbers.first_number
 ),
 
 -- Two spans of a frame, or of a turn where there are no frames, share characters; one row a pair, of the later one.
