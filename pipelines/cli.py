@@ -246,6 +246,7 @@ def violations(rule: str | None, is_summary: bool, form: str | None, **options: 
     settings = Settings.from_environment(**options)
     text = ledger.violations_query(settings.only, rule, is_summary)
     with querying.open_published(_paths(settings)) as con:
+        ledger.refuse_unknown_rule(con, rule)
         printing.print_result(querying.run_query(con, text), form)
 
 
@@ -296,8 +297,7 @@ def main(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return BAD_INPUT
-    except BrokenPipeError:
-        sys.stderr.close()
+    except SystemExit:  # click's answer to a pipe that nobody reads any more, such as `| head`
         return 0
     except InputError as error:
         click.echo(f"error: {error}", err=True)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pipelines import registry
+from pipelines.errors import InputError
+from pipelines.querying import Connection
 from pipelines.rawtypes import literal
 
 SHORT = (
@@ -50,8 +53,15 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool)
     """
 
 
+def refuse_unknown_rule(con: Connection, rule: str | None) -> None:
+    """Raise InputError for a rule that the published build does not have: no case of it would prove nothing."""
+    if rule and not con.execute("select 1 from quality.violation_rules where rule_id = ?", [rule]).fetchone():
+        raise InputError(f"there is no rule '{rule}'; `violations --rules` lists what there is")
+
+
 def _of_corpora(column: str, corpora: Iterable[str]) -> list[str]:
-    names = ", ".join(literal(name) for name in corpora)
+    """The condition, if any. Raises RoomError for a name that is no corpus."""
+    names = ", ".join(literal(registry.load_corpus(name).corpus_id) for name in corpora)
     return [f"{column} in ({names})"] if names else []
 
 

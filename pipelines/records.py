@@ -132,7 +132,9 @@ def _decode_leniently(entity: Entity, where: str, text: bytes, error: msgspec.De
     try:
         whole = json.loads(text, object_pairs_hook=pairs_without_repeats, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        raise LandingError(f"{where}: not JSON, {first_line(error)}") from error
+        message = first_line(error)
+        place = "" if "(byte " in message else f" at its end, byte {len(text)}"
+        raise LandingError(f"{where}: not JSON, {message}{place}") from error
 
     def raw(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -13,6 +15,7 @@ import pytest
 
 from expectations.claims import load_claims, read_room
 from pipelines import registry, simulating
+from pipelines.paths import CLONE
 from tests.conftest import build_warehouse, run_command
 
 CLAIMS = {claim.claim_id: claim for corpus_id in registry.corpus_ids() for claim in load_claims(corpus_id)}
@@ -188,3 +191,30 @@ def test_violations_are_shown_filtered_and_summed_up(awkward_folder: Path) -> No
         rule_id: count for rule_id, count in counted.items() if rule_id in totals
     }
     assert set(counted) <= {entry["rule_id"] for entry in rules}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("violations", "--rule", "no_rule"), "there is no rule 'no_rule'; `violations --rules` lists what there is"),
+        (("violations", "--corpora", "sgd,nobody"), "nobody: no such corpus; there are "),
+        (("claims", "--corpora", "nobody"), "nobody: no such corpus; there are "),
+    ],
+)
+def test_a_filter_that_names_nothing_is_refused(sample_folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    refused = run_command(*arguments, "--warehouse", sample_folder)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"error: {message}")
+
+
+def test_a_reader_may_stop_reading(sample_folder: Path) -> None:
+    command = [sys.executable, "-m", "pipelines.cli", "sql", "--csv", "select range from range(100000)"]
+    with subprocess.Popen(
+        [*command, "--warehouse", str(sample_folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=CLONE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().strip() == b"range"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
