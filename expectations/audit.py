@@ -65,7 +65,9 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     build_id: str
     run_at: datetime
     config: dict[str, Any] = {}
-    """DuckDB's settings."""
+    """DuckDB's settings; those of each process."""
+    processes: int = 1
+    """Processes that validate side by side."""
     only: list[str] | None = None
     """Keys `<suite>/<expectation>`: nothing else is run."""
     suite_file: str | None = None
@@ -108,7 +110,7 @@ def run(request: Request) -> dict[str, dict[str, Any]]:
         book = _ledger(database, request)
         suites = _without(suites, book.skipped)
     parameters = {"corpora": request.corpora, "corpus_count": len(request.corpora)}
-    outcomes = validation.validate(database, suites, parameters, request.config)
+    outcomes = validation.validate(database, suites, parameters, request.config, request.processes)
     write_results(Path(request.output) / RESULTS, outcomes, request.build_id, request.run_at)
     summary = summarize(outcomes)
     if book is not None and request.suites == "all":

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
 import re
 import warnings
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -57,6 +60,10 @@ class Outcome:
     """What the query of an expectation about rows gave."""
 
 
+Declared = tuple[str, Expectation]
+"""An expectation with the name of its suite."""
+
+
 class ExpectNoUnexpectedRows(BatchExpectation):
     """A query that selects what should not be there selects nothing. Counts; never fetches the rows."""
 
@@ -90,14 +97,44 @@ assert ExpectQueryRows.expectation_type == QUERY_ROWS
 
 
 def validate(
-    database: Path, suites: Iterable[Suite], parameters: Mapping[str, Any], config: Mapping[str, Any]
+    database: Path,
+    suites: Iterable[Suite],
+    parameters: Mapping[str, Any],
+    config: Mapping[str, Any],
+    processes: int = 1,
 ) -> list[Outcome]:
     """Run the suites; the outcomes come in the order of their declaration.
 
     `parameters` fills `{"$PARAMETER": name}` in arguments, `config` is DuckDB's. The file is closed afterwards, also
-    after an error. Raises ValidationError when an expectation cannot be built or has no result of its own.
+    after an error. More than one process needs a caller that has no threads: they are forked, so that each has Great
+    Expectations at once. Raises ValidationError when an expectation cannot be built or has no result of its own.
     """
     declared = _declared(suites)
+    run = partial(_validate_tables, database, parameters, config)
+    shares = _shares(declared, processes)
+    if len(shares) == 1:
+        outcomes = run(shares[0])
+    else:
+        with ProcessPoolExecutor(len(shares), multiprocessing.get_context("fork")) as pool:
+            outcomes = dict(item for part in pool.map(run, shares) for item in part.items())
+    return [outcomes[key] for key in declared]
+
+
+def _shares(declared: Mapping[str, Declared], processes: int) -> list[dict[str, Declared]]:
+    """What each process validates: whole tables, about as many expectations each; never empty."""
+    tables: dict[str, dict[str, Declared]] = {}
+    for key, entry in declared.items():
+        tables.setdefault(entry[1].table, {})[key] = entry
+    shares: list[dict[str, Declared]] = [{} for _ in range(min(processes, len(tables)))]
+    for group in sorted(tables.values(), key=len, reverse=True):
+        min(shares, key=len).update(group)
+    return shares
+
+
+def _validate_tables(
+    database: Path, parameters: Mapping[str, Any], config: Mapping[str, Any], declared: Mapping[str, Declared]
+) -> dict[str, Outcome]:
+    """Open the file, run these expectations table by table, close it."""
     with _quiet():
         context = great_expectations.get_context(mode="ephemeral")
         context.variables.progress_bars = ProgressBarsConfig(globally=False)
@@ -118,12 +155,12 @@ def validate(
         finally:
             source.get_execution_engine().close()
             source.get_engine().dispose()
-    return [outcomes[key] for key in declared]
+    return outcomes
 
 
-def _declared(suites: Iterable[Suite]) -> dict[str, tuple[str, Expectation]]:
+def _declared(suites: Iterable[Suite]) -> dict[str, Declared]:
     """Every expectation by its key `<suite>/<id>`. Nothing may be empty or share a key."""
-    declared: dict[str, tuple[str, Expectation]] = {}
+    declared: dict[str, Declared] = {}
     for suite in suites:
         if not suite.expectations:
             raise ValidationError(f"suite '{suite.name}' is empty")
@@ -138,7 +175,7 @@ def _declared(suites: Iterable[Suite]) -> dict[str, tuple[str, Expectation]]:
 
 
 def _validate_table(
-    source: Any, table: str, group: Mapping[str, tuple[str, Expectation]], parameters: Mapping[str, Any]
+    source: Any, table: str, group: Mapping[str, Declared], parameters: Mapping[str, Any]
 ) -> dict[str, Outcome]:
     """All expectations of one table in one validation, so that their aggregates share a scan."""
     keys = list(group)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import urllib.parse
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -87,6 +88,11 @@ class Settings:
             warehouse=settings.warehouse.expanduser().absolute(),
             source=settings.source and settings.source.expanduser().absolute(),
         )
+
+    def memory_limit_of_each(self, processes: int) -> str:
+        """An equal part of the memory limit, as DuckDB writes it; the limit itself where it is no number and unit."""
+        amount = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\D+)", self.memory_limit)
+        return f"{float(amount[1]) / processes:.3f}{amount[2]}" if amount else self.memory_limit
 
 
 def _parse(name: str, text: str) -> Any:

@@ -54,7 +54,8 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
                     "build_id": build.build_id,
                     "run_at": build.started_at.isoformat(),
                     "scales": build.scales,
-                    "config": {"memory_limit": settings.memory_limit, "threads": settings.threads},
+                    "processes": settings.threads,
+                    "config": {"memory_limit": settings.memory_limit_of_each(settings.threads), "threads": 1},
                 }
             )
             evaluated = sum(suite["evaluated"] for suite in summary.values())

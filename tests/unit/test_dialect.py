@@ -160,6 +160,18 @@ def test_results_are_matched_by_key_in_any_order(in_worker: Run, database: Path)
     assert in_worker(_validate_under, "reverse", database) == in_worker(_validate, database, CANARY)
 
 
+def test_two_processes_find_what_one_finds(in_worker: Run, database: Path) -> None:
+    alone = in_worker(_validate, database, CANARY)
+    shared = in_worker(_validate, database, CANARY, 2)
+    assert list(shared.items()) == list(alone.items())
+
+
+def test_error_of_one_process_is_the_error_of_all(in_worker: Run, database: Path) -> None:
+    broken = expect("broken", "expect_column_values_to_not_be_null", "core.absent", column="role")
+    message = in_worker(_error_of, database, Suite("canary", (*CANARY.expectations, broken)), 2)
+    assert message.startswith("core.absent: canary/broken cannot be validated: ")
+
+
 # --- in the worker --------------------------------------------------------------------------------------------------
 
 
@@ -175,10 +187,10 @@ def _call(function: Run, *arguments: Any) -> Any:
         raise RuntimeError(f"{type(error).__name__}: {error}") from None
 
 
-def _validate(database: Path, suite: Suite) -> dict[str, tuple[bool, str]]:
+def _validate(database: Path, suite: Suite, processes: int = 1) -> dict[str, tuple[bool, str]]:
     from expectations import validation
 
-    outcomes = validation.validate(database, [suite], {"count": 10}, {"threads": 1})
+    outcomes = validation.validate(database, [suite], {"count": 10}, {"threads": 1}, processes)
     return {outcome.expectation.expectation_id: (outcome.success, outcome.observed) for outcome in outcomes}
 
 
@@ -198,11 +210,11 @@ def _error_then_write(database: Path, suite: Suite) -> tuple[str, int]:
     return _error_of(database, suite), _write(database)
 
 
-def _error_of(database: Path, suite: Suite) -> str:
+def _error_of(database: Path, suite: Suite, processes: int = 1) -> str:
     from expectations import validation
 
     try:
-        _validate(database, suite)
+        _validate(database, suite, processes)
     except validation.ValidationError as error:
         return str(error)
     return "no error"

@@ -285,6 +285,13 @@ def test_a_cursor_stands_behind_the_same_fence(con):
         con.cursor().execute("select * from read_text('/etc/passwd')")
 
 
+@pytest.mark.parametrize(
+    ("limit", "half"), [("4GB", "2.000GB"), ("1.5 GiB", "0.750GiB"), ("80%", "40.000%"), ("a lot", "a lot")]
+)
+def test_processes_share_the_memory(limit, half):
+    assert Settings(memory_limit=limit).memory_limit_of_each(2) == half
+
+
 def test_sorting_beyond_memory_fails_instead_of_spilling_to_disk(paths):
     with querying.open_published(paths, settings=Settings(memory_limit="20MB", threads=1)) as con:
         before = snapshot(paths.root)
