@@ -16,7 +16,7 @@ import msgspec
 
 from expectations.claims import SuiteError
 from expectations.suites import Expectation, load_suites
-from pipelines import catalog, modelling, registry
+from pipelines import catalog, ledger, modelling, registry
 from pipelines.paths import WarehousePaths
 from pipelines.querying import Connection
 
@@ -59,16 +59,7 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
         [[build["build_id"] for build in shown]],
     )
     suites = _suites(results, [build["build_id"] for build in shown])
-    claims = _rows(
-        con,
-        """
-        select claims.*, checks.* exclude (claim_id, corpus_id)
-        from quality.claims as claims
-        inner join quality.claim_checks as checks
-            on claims.claim_id = checks.claim_id
-        order by claims.corpus_id, claims.claim_id
-        """,
-    )
+    claims = _rows(con, ledger.claims_query((), verdict=None, only_unexpected=False, is_short=False))
     return Contents(
         build=builds[0],
         builds=shown,

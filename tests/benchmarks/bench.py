@@ -247,7 +247,8 @@ def preamble() -> dict[str, Any]:
 
 
 def check_disk(scratch: Path, scales: Iterable[float]) -> str:
-    """What the scratch folder needs and has; raises BenchmarkError when that is too little."""
+    """Make the scratch folder; what it needs and has. Raises BenchmarkError when that is too little."""
+    scratch.mkdir(parents=True, exist_ok=True)
     needed, free = int(DISK_PER_SCALE * max(scales, default=1)), shutil.disk_usage(scratch).free
     text = f"{scratch} needs about {needed / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free"
     if free < needed:
