@@ -10,6 +10,7 @@ itself ends it with a traceback on standard error. `expectations.client` is the 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -79,6 +80,7 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
 def main() -> int:
     """Serve requests until standard input ends; 1 when the last one could not be served."""
     answers = _take_standard_output()
+    gc.disable()  # a process as short as this has no use for passes over all that the library keeps
     from expectations import validation  # five seconds: what this process is for
 
     _send(answers, {"ready": True})

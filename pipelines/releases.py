@@ -7,6 +7,7 @@ folder a raw table with links to exactly the Parquet files of this build.
 from __future__ import annotations
 
 import concurrent.futures
+import gc
 import json
 import multiprocessing
 import os
@@ -155,7 +156,8 @@ class Lander:
             return
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = concurrent.futures.ProcessPoolExecutor(self._processes, mp_context=context)
+            # Decoded records make no cycles: looking for some among millions of objects finds nothing.
+            self._pool = concurrent.futures.ProcessPoolExecutor(self._processes, context, gc.disable)
         for task in sorted(tasks, key=_weight, reverse=True):
             self._started[_source_file_id(task)] = self._pool.submit(landing.land_file, *task)
 
