@@ -3,8 +3,9 @@
       turns: dialogue_key, turn_index, row_key       dialogues: dialogue_key, row_key
       definitions: row_key                           files: source_file_id, record_index
     The place of the first two is their dialogue's, that of definitions the one of their key in dim_key_pointers. Without
-    `corpus_id` the rules are those of all corpora, and every CTE has that column too. -#}
-{% macro stack_rules(corpus_id=none, turns={}, dialogues={}, definitions={}, files={}) -%}
+    `corpus_id` the rules are those of all corpora, and every CTE has that column too. Under them stand the rows of
+    `relations`, which were made in this way themselves. -#}
+{% macro stack_rules(corpus_id=none, turns={}, dialogues={}, definitions={}, files={}, relations=[]) -%}
     {%- set columns = {
         'source_file_id': ['string', [files]],
         'record_index': ['integer', [files]],
@@ -28,6 +29,18 @@ from {{ rule_id }}
             {%- endset -%}
             {%- do selects.append(select) -%}
         {%- endfor -%}
+    {%- endfor -%}
+    {%- for relation in relations -%}
+        {%- set select %}
+select
+    rule_id,
+    corpus_id,
+    {{ columns | join(',\n    ') }},
+    detail,
+    upstream_reference
+from {{ relation }}
+        {%- endset -%}
+        {%- do selects.append(select) -%}
     {%- endfor -%}
     {{ selects | join('\n\nunion all\n') }}
 {%- endmacro %}

@@ -235,19 +235,6 @@ unseen_service as (
         'listed_open_values': publisher ~ '4',
         'reserved_slot_name': publisher ~ '58',
         'unseen_service': publisher ~ '3'
-    }
+    },
+    relations=[ref('int_sgd__state_violations')]
 ) }}
-
-union all
-
-select
-    rule_id,
-    corpus_id,
-    source_file_id,
-    record_index,
-    dialogue_key,
-    turn_index,
-    row_key,
-    detail,
-    upstream_reference
-from {{ ref('int_sgd__state_violations') }}

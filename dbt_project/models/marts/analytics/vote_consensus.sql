@@ -1,40 +1,39 @@
 with
 
+votes as (
+    select
+        dialogue_key,
+        corpus_id,
+        split,
+        agent_id,
+        votes,
+        max(votes) over (partition by dialogue_key) as top_votes
+    from {{ ref('fct_votes') }}
+),
+
 questions as (
     select
         dialogue_key,
         corpus_id,
         split,
-        max(votes) as top_votes,
-        max(case when agent_id is null then votes end) as none_votes
-    from {{ ref('fct_votes') }}
-    group by dialogue_key, corpus_id, split
-),
-
-tops as (
-    select
-        votes.dialogue_key,
-        count(*) as top_options
-    from {{ ref('fct_votes') }} as votes
-    inner join questions
-        on
-            votes.dialogue_key = questions.dialogue_key
-            and votes.votes = questions.top_votes
-    group by votes.dialogue_key
+        top_votes,
+        count(*) as top_options,
+        count(*) filter (where agent_id is null) as top_none
+    from votes
+    where votes = top_votes
+    group by dialogue_key, corpus_id, split, top_votes
 ),
 
 levels as (
     select
-        questions.corpus_id,
-        questions.split,
-        questions.top_votes,
+        corpus_id,
+        split,
+        top_votes,
         count(*) as question_count,
-        count(*) filter (where tops.top_options > 1) as tied_count,
-        count(*) filter (where questions.none_votes = questions.top_votes) as none_on_top_count
+        count(*) filter (where top_options > 1) as tied_count,
+        count(*) filter (where top_none > 0) as none_on_top_count
     from questions
-    inner join tops
-        on questions.dialogue_key = tops.dialogue_key
-    group by questions.corpus_id, questions.split, questions.top_votes
+    group by corpus_id, split, top_votes
 )
 
 select

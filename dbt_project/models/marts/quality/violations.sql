@@ -310,24 +310,9 @@ found as (
             'unknown_key': none,
             'refused_record': none,
             'lossy_form': none
-        }
+        },
+        relations=[ref('int_text_violations_unioned'), ref('int_violations_unioned')]
     ) | indent(4) }}
-
-    {% for relation in [ref('int_text_violations_unioned'), ref('int_violations_unioned')] %}
-    union all
-
-    select
-        rule_id,
-        corpus_id,
-        source_file_id,
-        record_index,
-        dialogue_key,
-        turn_index,
-        row_key,
-        detail,
-        upstream_reference
-    from {{ relation }}
-    {% endfor %}
 )
 
 select
