@@ -30,7 +30,7 @@ from pipelines.rawtypes import literal
 from pipelines.records import Record, pointer_token
 from pipelines.settings import Settings
 
-BATCH_BYTES = 64 * 2**20
+BATCH_BYTES = 256 * 2**20
 """Bytes of source files whose records are rebuilt by one query."""
 FETCHED_RECORDS = 500
 FORMS: dict[str, Any] = {"null": None, "empty_list": [], "empty_object": {}}

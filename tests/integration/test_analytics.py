@@ -26,7 +26,7 @@ WRONG = {
     "service_exposure": ("count(active_intent)", "count(*)"),
     "split_leakage": ("firsts.dialogues > 1", "firsts.dialogues > 0"),
     "vote_agreement": ("votes > 2) as majority_count", "votes > 1) as majority_count"),
-    "vote_consensus": ("tops.top_options > 1", "tops.top_options > 0"),
+    "vote_consensus": ("where top_options > 1", "where top_options > 0"),
 }
 """Table -> what stands in its model, and a slip: each must be noticed."""
 
