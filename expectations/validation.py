@@ -106,17 +106,17 @@ def validate(
     """Run the suites; the outcomes come in the order of their declaration.
 
     `parameters` fills `{"$PARAMETER": name}` in arguments, `config` is DuckDB's. The file is closed afterwards, also
-    after an error. More than one process needs a caller that has no threads: they are forked, so that each has Great
-    Expectations at once. Raises ValidationError when an expectation cannot be built or has no result of its own.
+    after an error. Further processes are forked, so that each has Great Expectations at once, which needs a caller that
+    has no threads. Raises ValidationError when an expectation cannot be built or has no result of its own.
     """
     declared = _declared(suites)
     run = partial(_validate_tables, database, parameters, config)
-    shares = _shares(declared, processes)
-    if len(shares) == 1:
-        outcomes = run(shares[0])
-    else:
-        with ProcessPoolExecutor(len(shares), multiprocessing.get_context("fork")) as pool:
-            outcomes = dict(item for part in pool.map(run, shares) for item in part.items())
+    own, *others = _shares(declared, processes)
+    with ProcessPoolExecutor(max(1, len(others)), multiprocessing.get_context("fork")) as pool:
+        parts = pool.map(run, others)  # forks at once, while nothing is open here, or not at all
+        outcomes = dict(run(own))
+        for part in parts:
+            outcomes |= part
     return [outcomes[key] for key in declared]
 
 
