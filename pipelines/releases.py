@@ -146,8 +146,7 @@ class Lander:
 
     def __exit__(self, *_: object) -> None:
         """End the processes; what they have not begun is not done."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._end()
 
     def start(self, releases: Iterable[Release]) -> None:
         """Begin to land every file of these releases, where processes are worth it."""
@@ -166,7 +165,15 @@ class Lander:
         tasks = self._tasks(release)
         if not any(_source_file_id(task) in self._started for task in tasks):
             self.start([release])
-        return [self._land(task) for task in tasks]
+        landed = [self._land(task) for task in tasks]
+        if not self._started:  # nothing is left to do: what the processes hold is memory for the models
+            self._end()
+        return landed
+
+    def _end(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
 
     def _land(self, task: tuple) -> Landed:
         started = self._started.pop(_source_file_id(task), None)
