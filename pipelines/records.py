@@ -133,7 +133,7 @@ def _decode_leniently(entity: Entity, where: str, text: bytes, error: msgspec.De
         whole = json.loads(text, object_pairs_hook=pairs_without_repeats, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         message = first_line(error)
-        place = "" if "(byte " in message else f" at its end, byte {len(text)}"
+        place = f" at its end, byte {len(text)}" if "truncated" in message else ""
         raise LandingError(f"{where}: not JSON, {message}{place}") from error
 
     def raw(value: Any) -> bytes:

@@ -191,7 +191,7 @@ def write(release: dict[str, Any], folder: Path) -> None:
         target.write_bytes(gzip.compress(text.encode()) if path.endswith(".gz") else text.encode())
 
 
-def build_core(source: Path, paths: Any) -> dict[str, int]:
+def build_models(source: Path, paths: Any) -> dict[str, int]:
     """Land and model a release, nothing more; how many records were set aside and kept."""
     paths.scratch_database.unlink(missing_ok=True)
     paths.scratch_staging.unlink(missing_ok=True)
@@ -227,7 +227,7 @@ def test_any_release_comes_back(tmp_path: Path) -> None:
     @given(whole_releases())
     def comes_back(release: dict[str, Any]) -> None:
         write(release, tmp_path / "source")
-        for name, count in build_core(tmp_path / "source", paths).items():
+        for name, count in build_models(tmp_path / "source", paths).items():
             totals[name] = totals.get(name, 0) + count
         corpora = registry.corpus_ids()
         for result in verifying.verify_database(paths.scratch_database, tmp_path / "source", corpora, Settings()):
