@@ -25,9 +25,9 @@ import duckdb
 import msgspec
 
 from expectations import ledger
-from expectations.claims import SuiteError
 from expectations.ledger import Ledger
 from expectations.suites import Suite, load_marts_suites, load_suites
+from pipelines.corpora.claims import SuiteError
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from expectations import verdicts
-from expectations.claims import Claim, Defect, load_claims, load_defects
 from expectations.suites import DEFECT
 from expectations.verdicts import ClaimCheck, Release, told_rows
-from pipelines import registry
+from pipelines.corpora import registry
+from pipelines.corpora.claims import Claim, Defect, load_claims, load_defects
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome

@@ -18,7 +18,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from expectations.claims import (
+from pipelines.corpora import registry
+from pipelines.corpora.claims import (
     CLAIMS,
     Check,
     Claim,
@@ -34,7 +35,6 @@ from expectations.claims import (
     read_toml,
     refuse_duplicates,
 )
-from pipelines import registry
 
 MARTS = Path(__file__).with_name("marts.toml")
 

@@ -30,9 +30,9 @@ from great_expectations.expectations.expectation_configuration import Expectatio
 from great_expectations.expectations.metadata_types import FailureSeverity
 
 from expectations import dialect
-from expectations.claims import Rows, Severity
 from expectations.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
 from expectations.verdicts import plain, same_rows, told_rows
+from pipelines.corpora.claims import Rows, Severity
 
 MESSAGE_LENGTH = 300
 """Characters kept of what Great Expectations or DuckDB says about an error."""

@@ -15,8 +15,8 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from expectations.claims import Cell, Claim, Defect, Rows
 from expectations.suites import DEFECT
+from pipelines.corpora.claims import Cell, Claim, Defect, Rows
 
 Verdict = Literal["reproduced", "refuted", "source_absent", "not_checkable"]
 DIFFERENCES_TOLD = 5

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import dagster as dg
 
 from expectations.client import AuditProcess
-from pipelines import publishing
+from pipelines.building import lock
+from pipelines.building.progress import Reporter
+from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
-from pipelines.releases import Lander
-from pipelines.reporting import Reporter
 from pipelines.settings import Settings
 
 
@@ -26,7 +26,7 @@ def settings_resource() -> Settings:
 def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
     """Where things lie; the warehouse's lock is held while the run lasts."""
     paths = WarehousePaths(context.resources.settings.warehouse)
-    with publishing.exclusive(paths):
+    with lock.exclusive(paths):
         yield paths
 
 

@@ -1,5 +1,5 @@
-"""The assets of the graph, a module a layer: raw, models, audit, published. Each module builds its own.
+"""The graph of assets, a module a layer: raw, models, audit, restoration, published; `graph` puts them together.
 
-What an asset does is written in the module that it calls (`releases`, `modelling`, `expectations`, `publishing`); here
-stand only keys, dependencies and what Dagster is told.
+What belongs here: keys, dependencies, and what Dagster is told. What does not: what an asset does, which is written in
+the rooms that it calls (`intake`, `building`, `expectations`, `proving`, `report`).
 """

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from expectations.suites import load_suites
-from pipelines import publishing
+from pipelines.building import history, state
 
 RESOURCES = {"settings", "paths", "reporter", "audit"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
@@ -42,9 +42,9 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
         paths = context.resources.paths
-        build = publishing.current(paths)
+        build = state.current(paths)
         with reporter.stage("audit", "warehouse") as stage:
-            publishing.prepare_audit(build, paths)
+            history.prepare_audit(build, paths)
             summary = context.resources.audit.run(
                 {
                     "database": str(paths.scratch_database),
@@ -90,4 +90,4 @@ def refuse_failures(summary: dict[str, dict], strict: bool) -> None:
         if strict or failure["severity"] == "critical"
     ]
     if lines:
-        raise publishing.BuildError("\n".join(lines))
+        raise state.BuildError("\n".join(lines))

@@ -1,6 +1,6 @@
 """Model assets: the dbt project in this graph, once for the warehouse itself and once for what the audit wrote.
 
-dbt runs in this process (`pipelines.modelling`); its results become materializations and asset checks here.
+dbt runs in this process (`pipelines.building.dbt`); its results become materializations and asset checks here.
 For the concept see https://docs.dagster.io/integrations/libraries/dbt
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 from dagster_dbt import dbt_assets
 
-from pipelines import modelling
+from pipelines.building import dbt
 from pipelines.paths import WarehousePaths
 
 UNIQUE_ID = "dagster_dbt/unique_id"
@@ -20,15 +20,15 @@ UNIQUE_ID = "dagster_dbt/unique_id"
 
 def model_assets(paths: WarehousePaths, manifest: Any) -> list[dg.AssetsDefinition]:
     """The two dbt selections as assets; `manifest` is the parsed project."""
-    written = json.loads(modelling.manifest_path(paths).read_text(encoding="utf-8"))
+    written = json.loads(dbt.manifest_path(paths).read_text(encoding="utf-8"))
 
-    @dbt_assets(manifest=written, exclude=modelling.AUDIT_TAG, name="models", required_resource_keys=RESOURCES)
+    @dbt_assets(manifest=written, exclude=dbt.AUDIT_TAG, name="models", required_resource_keys=RESOURCES)
     def models(context: dg.AssetExecutionContext) -> Iterator[Any]:
-        yield from _run(context, manifest, "model", exclude=modelling.AUDIT_TAG)
+        yield from _run(context, manifest, "model", exclude=dbt.AUDIT_TAG)
 
-    @dbt_assets(manifest=written, select=modelling.AUDIT_TAG, name="audit_models", required_resource_keys=RESOURCES)
+    @dbt_assets(manifest=written, select=dbt.AUDIT_TAG, name="audit_models", required_resource_keys=RESOURCES)
     def audit_models(context: dg.AssetExecutionContext) -> Iterator[Any]:
-        yield from _run(context, manifest, "load", select=modelling.AUDIT_TAG)
+        yield from _run(context, manifest, "load", select=dbt.AUDIT_TAG)
 
     return [models, audit_models]
 
@@ -40,7 +40,7 @@ def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **se
     """Run a selection, report every node of it to Dagster, and fail when one has failed."""
     paths = context.resources.paths
     with context.resources.reporter.stage(stage_name, "warehouse" if stage_name == "model" else "audit") as stage:
-        results = modelling.build(manifest, paths, report=stage.update, **selection)
+        results = dbt.build(manifest, paths, report=stage.update, **selection)
         tests = sum(result.is_test for result in results)
         stage.detail = f"{len(results) - tests} models, {tests} tests"
     assets = {spec.metadata.get(UNIQUE_ID): spec.key for spec in context.assets_def.specs}
@@ -57,4 +57,4 @@ def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **se
                 )
         elif result.is_passed and result.unique_id in assets:
             yield dg.MaterializeResult(asset_key=assets[result.unique_id], metadata=metadata)
-    modelling.refuse_failures(results, paths)
+    dbt.refuse_failures(results, paths)

@@ -1,11 +1,11 @@
 """The published warehouse, made only when every model, test and suite before it has passed, and the report about it.
 
-Publishing itself is `pipelines.publishing`, the report `pipelines.report`.
+Publishing itself is `pipelines.building.publishing`, the report `pipelines.report`.
 """
 
 import dagster as dg
 
-from pipelines import publishing
+from pipelines.building import publishing, state
 
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
 
@@ -24,7 +24,7 @@ def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     def dialogues(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         settings = context.resources.settings
         paths = context.resources.paths
-        build = publishing.current(paths)
+        build = state.current(paths)
         with context.resources.reporter.stage("publish", "warehouse") as stage:
             database = publishing.publish(build, paths, settings.builds_kept)
             stage.detail = f"build {build.build_id}"

@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import dagster as dg
 
-from pipelines import landing, publishing, releases
-from pipelines.corpus import Corpus
+from pipelines.building import fingerprint, state
+from pipelines.corpora.room import Corpus
+from pipelines.intake import raw_layer, releases
+from pipelines.intake.landed import Landed, data_version
 from pipelines.settings import FORMS
 
 RESOURCES = {"settings", "paths", "reporter"}
@@ -29,7 +31,7 @@ def release_spec(corpus: Corpus) -> dg.AssetSpec:
 
 def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     """The landed Parquet of a corpus, one asset an entity; zero rows for what is absent or not asked for."""
-    keys = {entity.name: dg.AssetKey(["raw", releases.table_name(corpus, entity)]) for entity in corpus.entities}
+    keys = {entity.name: dg.AssetKey(["raw", raw_layer.table_name(corpus, entity)]) for entity in corpus.entities}
     specs = [
         dg.AssetSpec(
             keys[entity.name],
@@ -45,8 +47,8 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
         paths = context.resources.paths
-        build = publishing.begin(settings, context.run_id, reporter)
-        landed: list[landing.Landed] = []
+        build = state.begin(settings, context.run_id, reporter)
+        landed: list[Landed] = []
         release = releases.find(corpus, settings, paths)
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
@@ -58,12 +60,12 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
             _notice(reporter, release, landed)
         generated = releases.is_simulated(release.folder) if landed else None
         scale = {corpus.corpus_id: float(generated["scale"])} if generated else {}
-        publishing.add_landed(build, paths, landed, releases.link_raw(corpus, landed, paths), scale)
+        state.add_landed(build, paths, landed, raw_layer.link_raw(corpus, landed, paths), scale)
         for entity in corpus.entities:
             files = [file for file in landed if file.entity == entity.name]
             yield dg.MaterializeResult(
                 asset_key=keys[entity.name],
-                data_version=dg.DataVersion(landing.data_version(files)),
+                data_version=dg.DataVersion(data_version(files)),
                 metadata={
                     "dagster/row_count": sum(file.record_count - len(file.quarantine) for file in files),
                     "files": len(files),
@@ -77,7 +79,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
 
 def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
     """The raw tables about the build itself: its corpora, files, extra keys and refused records."""
-    landed = [dg.AssetKey(["raw", table]) for table in releases.raw_tables(corpora)]
+    landed = [dg.AssetKey(["raw", table]) for table in raw_layer.raw_tables(corpora)]
     specs = [
         dg.AssetSpec(
             ["raw", name],
@@ -86,27 +88,27 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
             description=f"What landing recorded: {name.replace('_', ' ')}.",
             kinds={"parquet"},
         )
-        for name in releases.CATALOG_TABLES
+        for name in raw_layer.CATALOG_TABLES
     ]
 
     @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES)
     def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         paths = context.resources.paths
-        build = publishing.current(paths)
+        build = state.current(paths)
         built = [corpus for corpus in corpora if corpus.corpus_id in build.corpora]
-        counts = releases.write_catalog(built, build.landed, paths)
-        replace(build, fingerprint=publishing.fingerprint_landed(build)).save(paths)
+        counts = raw_layer.write_catalog(built, build.landed, paths)
+        replace(build, fingerprint=fingerprint.fingerprint_landed(build)).save(paths)
         for name, count in counts.items():
             yield dg.MaterializeResult(
                 asset_key=dg.AssetKey(["raw", name]),
-                data_version=dg.DataVersion(landing.data_version(build.landed)),
+                data_version=dg.DataVersion(data_version(build.landed)),
                 metadata={"dagster/row_count": count},
             )
 
     return catalog
 
 
-def _notice(reporter, release: releases.Release, landed: list[landing.Landed]) -> None:  # noqa: ANN001
+def _notice(reporter, release: releases.Release, landed: list[Landed]) -> None:  # noqa: ANN001
     """Say what of a release is missing, and what of it was set aside."""
     corpus_id = release.corpus.corpus_id
     if release.missing and releases.is_simulated(release.folder) is None:

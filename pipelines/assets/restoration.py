@@ -1,14 +1,15 @@
 """The restoration asset: every file of the build rebuilt from core and compared with its source, one asset check.
 
-Comparing is `pipelines.verifying`. It runs when the settings ask for it (`--verify`); otherwise nothing is compared,
-and the check says so. For the concept see https://docs.dagster.io/guides/test/asset-checks
+Comparing is `pipelines.proving.verifying`. It runs when the settings ask for it (`--verify`); otherwise nothing is
+compared, and the check says so. For the concept see https://docs.dagster.io/guides/test/asset-checks
 """
 
 from collections.abc import Iterator
 
 import dagster as dg
 
-from pipelines import publishing, verifying
+from pipelines.building import state
+from pipelines.proving import verifying
 
 RESTORATIONS = dg.AssetKey(["audit", "restorations"])
 CHECK = "every_file_can_be_rebuilt"
@@ -29,7 +30,7 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
     )
     def restorations(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         settings, paths = context.resources.settings, context.resources.paths
-        build = publishing.current(paths)
+        build = state.current(paths)
         results: list[verifying.Verified] = []
         if settings.verify:
             with context.resources.reporter.stage("verify", "warehouse") as stage:

@@ -1,5 +1,6 @@
 """The report: a static site about the published build, which opens from disk with no network.
 
-`contents` reads what the pages say from the published tables, `grids` lays measured tables side by side, `site` writes
-the pages. What they look like is in `templates/`; no page loads anything but `report.css` and `report.js` beside it.
+What belongs here: what the pages say (`contents`), measured tables side by side (`grids`), and writing them (`site`);
+what they look like is in `templates/`, and no page loads anything but `report.css` and `report.js` beside it. What does
+not: computing anything that SQL users would want too, which is a table of `analytics` or `quality`.
 """

@@ -14,11 +14,13 @@ from typing import Any
 
 import msgspec
 
-from expectations.claims import SuiteError
 from expectations.suites import Expectation, load_suites
-from pipelines import catalog, ledger, modelling, registry
+from pipelines.building import dbt
+from pipelines.corpora import registry
+from pipelines.corpora.claims import SuiteError
 from pipelines.paths import WarehousePaths
-from pipelines.querying import Connection
+from pipelines.reading import catalog, findings
+from pipelines.reading.connection import Connection
 
 CASES_SHOWN = 50
 """Cases of a rule that its page lists."""
@@ -59,7 +61,7 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
         [[build["build_id"] for build in shown]],
     )
     suites = _suites(results, [build["build_id"] for build in shown])
-    claims = _rows(con, ledger.claims_query((), verdict=None, only_unexpected=False, is_short=False))
+    claims = _rows(con, findings.claims_query((), verdict=None, only_unexpected=False, is_short=False))
     return Contents(
         build=builds[0],
         builds=shown,
@@ -330,7 +332,7 @@ class _Manifest(msgspec.Struct):
 def _lineage(paths: WarehousePaths) -> dict[str, Row]:
     """By model: the models and sources that it reads (`reads`) and the models that read it (`read_by`)."""
     try:
-        manifest = msgspec.json.decode(modelling.manifest_path(paths).read_bytes(), type=_Manifest)
+        manifest = msgspec.json.decode(dbt.manifest_path(paths).read_bytes(), type=_Manifest)
     except (FileNotFoundError, msgspec.MsgspecError):
         return {}
     reads = {

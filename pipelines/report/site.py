@@ -12,10 +12,10 @@ from typing import Any
 
 import jinja2
 
-from pipelines import modelling
+from pipelines.building import dbt
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
-from pipelines.querying import open_published
+from pipelines.reading.connection import open_published
 from pipelines.report import contents, dbt_docs, grids
 from pipelines.settings import Settings
 
@@ -59,7 +59,7 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
         for name in ASSETS:
             shutil.copyfile(TEMPLATES / name, partial / name)
         if found.lineage:
-            dbt_docs.write(modelling.manifest_path(paths), found.tables, partial / DBT_DOCS)
+            dbt_docs.write(dbt.manifest_path(paths), found.tables, partial / DBT_DOCS)
         for name, text in render(found).items():
             (partial / name).write_text(text, encoding="utf-8")
         _replace(to, partial)

@@ -22,7 +22,8 @@ from typing import Any
 
 import duckdb
 
-from pipelines import registry, releases
+from pipelines.corpora import registry
+from pipelines.intake import releases
 from pipelines.paths import WarehousePaths
 from tests.benchmarks import harness, report
 from tests.benchmarks.harness import CLONE, BenchmarkError, Run, spread

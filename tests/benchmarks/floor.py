@@ -18,8 +18,9 @@ from pathlib import Path
 import duckdb
 import msgspec
 
-from pipelines import registry, releases
-from pipelines.corpus import Container, Corpus
+from pipelines.corpora import registry
+from pipelines.corpora.room import Container, Corpus
+from pipelines.intake import releases
 
 SCRIPTS = Path(__file__).parent / "floor_sql"
 THREADS = 2

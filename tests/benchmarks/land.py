@@ -10,7 +10,9 @@ import json
 import time
 from pathlib import Path
 
-from pipelines import registry, releases
+from pipelines.corpora import registry
+from pipelines.intake import releases
+from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
 
@@ -26,7 +28,7 @@ def main() -> None:
     paths = WarehousePaths(settings.warehouse)
     started = time.perf_counter()
     found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
-    with releases.Lander(paths.raw, settings) as lander:
+    with Lander(paths.raw, settings) as lander:
         lander.start(found)
         landed = [file for release in found for file in lander.land(release)]
     print(json.dumps({"seconds": time.perf_counter() - started, "files": len(landed)}))

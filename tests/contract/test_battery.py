@@ -12,7 +12,7 @@ import duckdb
 import pytest
 import yaml
 
-from pipelines import registry
+from pipelines.corpora import registry
 from pipelines.paths import DBT_PROJECT
 from tests.contract.battery import BATTERY, Check
 

@@ -16,10 +16,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from expectations.claims import load_claims
 from expectations.client import AuditProcess
 from expectations.suites import QUERY_ROWS, Expectation, load_suites
-from pipelines.registry import corpus_ids
+from pipelines.corpora.claims import load_claims
+from pipelines.corpora.registry import corpus_ids
 
 TWINS = tomllib.loads(Path(__file__).with_name("claim_twins.toml").read_text(encoding="utf-8"))
 EXPECTATIONS = {

@@ -20,7 +20,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from pipelines.cli import cli
+from pipelines.cli.main import cli
 from pipelines.paths import CLONE
 from tests.integration import analyst_answers
 

@@ -19,8 +19,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from pipelines import modelling, registry, releases, verifying
-from pipelines.corpus import Container, Corpus, Entity
+from pipelines.building import dbt
+from pipelines.corpora import registry
+from pipelines.corpora.room import Container, Corpus, Entity
+from pipelines.intake import raw_layer, releases
+from pipelines.intake.lander import Lander
+from pipelines.proving import verifying
 from pipelines.settings import Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -195,15 +199,15 @@ def build_models(source: Path, paths: Any) -> dict[str, int]:
     """Land and model a release, nothing more; how many records were set aside and kept."""
     paths.scratch_database.unlink(missing_ok=True)
     paths.scratch_staging.unlink(missing_ok=True)
-    corpora, landed, lander = registry.load_corpora(), [], releases.Lander(paths.raw, Settings())
+    corpora, landed, lander = registry.load_corpora(), [], Lander(paths.raw, Settings())
     for corpus in corpora:
         own = lander.land(releases.find_release(corpus, source))
-        releases.link_raw(corpus, own, paths)
+        raw_layer.link_raw(corpus, own, paths)
         landed += own
-    releases.write_catalog(corpora, landed, paths)
-    manifest = modelling.parse(paths)  # a run leaves its own marks in a manifest
-    results = modelling.build(manifest, paths, exclude=f"{modelling.AUDIT_TAG} resource_type:test")
-    modelling.refuse_failures(results, paths)
+    raw_layer.write_catalog(corpora, landed, paths)
+    manifest = dbt.parse(paths)  # a run leaves its own marks in a manifest
+    results = dbt.build(manifest, paths, exclude=f"{dbt.AUDIT_TAG} resource_type:test")
+    dbt.refuse_failures(results, paths)
     return {
         "records": sum(file.record_count for file in landed),
         "refused": sum(len(file.quarantine) for file in landed),
@@ -213,7 +217,7 @@ def build_models(source: Path, paths: Any) -> dict[str, int]:
 
 def test_any_release_comes_back(tmp_path: Path) -> None:
     environment = dict(os.environ)
-    paths = modelling.prepare_environment(Settings(warehouse=tmp_path / "warehouse"))
+    paths = dbt.prepare_environment(Settings(warehouse=tmp_path / "warehouse"))
     totals: dict[str, int] = {}
 
     @settings(

@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines import registry
-from pipelines.reporting import Reporter
+from pipelines.building.progress import Reporter
+from pipelines.corpora import registry
 from tests.benchmarks import bench, comparison, floor, harness, report
 from tests.benchmarks.harness import BenchmarkError, Run, Stage, spread
 from tests.conftest import CLONE

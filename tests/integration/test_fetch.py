@@ -22,11 +22,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import fetching, registry
-from pipelines.corpus import Corpus, SourceFile
+from pipelines.cli.downloads import FetchDisplay
+from pipelines.corpora import registry
+from pipelines.corpora.room import Corpus, SourceFile
 from pipelines.errors import CheckError
-from pipelines.fetching import Outcome, Result, Wanted
-from pipelines.reporting import FetchDisplay
+from pipelines.intake import fetching
+from pipelines.intake.fetching import Outcome, Result, Wanted
 from pipelines.settings import Settings
 from tests.conftest import CLONE, run_command
 
@@ -612,9 +613,9 @@ def test_two_runs_into_one_folder_are_one_too_many(web, tmp_path):
 DOWNLOAD = """
 import json, sys
 from pathlib import Path
-from pipelines import fetching
-from pipelines.corpus import Corpus, SourceFile
-from pipelines.reporting import FetchDisplay
+from pipelines.intake import fetching
+from pipelines.corpora.room import Corpus, SourceFile
+from pipelines.cli.downloads import FetchDisplay
 from pipelines.settings import Settings
 files = tuple(SourceFile(**file) for file in json.loads(sys.argv[2]))
 wanted = fetching.plan((Corpus("demo", "Demo", "", "MIT", "", "1", files, (), Path()),), Path(sys.argv[1]))

@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines import registry
-from pipelines.simulating import SAMPLE_SCALE, simulate
+from pipelines.corpora import registry
+from pipelines.intake.simulating import SAMPLE_SCALE, simulate
 from tests.integration.generated_counts import COUNTS, RATED_TURNS, RATES, Count, read_release
 
 EVERY = [

@@ -12,7 +12,8 @@ import duckdb
 import pytest
 
 from expectations.suites import load_suites
-from pipelines import registry, releases
+from pipelines.corpora import registry
+from pipelines.intake import raw_layer
 from pipelines.paths import CLONE
 from pipelines.settings import Settings
 
@@ -47,7 +48,7 @@ def test_every_raw_file_of_every_corpus_flows_into_the_published_warehouse(graph
     corpora = registry.load_corpora()
     for corpus in corpora:
         assert dg.AssetKey(["landing", corpus.corpus_id]) in upstream
-    for table in (*releases.raw_tables(corpora), *releases.CATALOG_TABLES):
+    for table in (*raw_layer.raw_tables(corpora), *raw_layer.CATALOG_TABLES):
         assert dg.AssetKey(["raw", table]) in upstream
     published = {dg.AssetKey(["published", name]) for name in ("dialogues", "report")}
     assert graph.get_all_asset_keys() == upstream | published

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import registry
-from pipelines.forms import undo_rows
+from pipelines.corpora import registry
+from pipelines.intake.form_files import undo_rows
 from tests.conftest import build_warehouse, run_command
 
 COMMON_DIALOGUES = {"mutualfriends": 10, "sgd": 85}

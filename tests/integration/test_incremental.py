@@ -9,7 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines import publishing, registry, simulating
+from pipelines.building import fingerprint, kept, state
+from pipelines.corpora import registry
+from pipelines.intake import simulating
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
 from tests.conftest import build_warehouse, run_command
@@ -68,11 +70,11 @@ def change_one_word(release: Path) -> None:
 
 
 def test_unchanged_sources_are_not_built_again(releases: Path, built: WarehousePaths) -> None:
-    before = publishing.kept_builds(built), landed_at(built), built.pointer.read_bytes()
+    before = kept.kept_builds(built), landed_at(built), built.pointer.read_bytes()
     completed = run_command("build", "--source", releases, "--warehouse", built.root)
     assert completed.returncode == 0, completed.stderr
     assert f"nothing changed, still published: {built.published}" in completed.stdout
-    assert (publishing.kept_builds(built), landed_at(built), built.pointer.read_bytes()) == before
+    assert (kept.kept_builds(built), landed_at(built), built.pointer.read_bytes()) == before
 
 
 def test_sample_is_not_built_again(sample_folder: Path) -> None:
@@ -89,46 +91,46 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
 
     def remember(settings: Settings) -> None:
         """Let the published build be one of these settings."""
-        build = publishing._new_build(settings, "")
+        build = state.new_build(settings, "")
         files = [
             (f"{file['corpus_id']}/{file['path']}", file["sha256"], file["verification"]) for file in moved["files"]
         ]
-        manifest.write_text(json.dumps(moved | {"fingerprint": publishing.fingerprint(build, files)}))
+        manifest.write_text(json.dumps(moved | {"fingerprint": fingerprint.fingerprint(build, files)}))
 
     remember(settings)
-    assert publishing.unchanged(settings) == paths.published_build()
-    assert publishing.unchanged(Settings(source=source, warehouse=paths.root, only=("sgd",))) is None
-    assert publishing.unchanged(Settings(source=source, warehouse=paths.root, strict=True)) is None
-    assert publishing.unchanged(Settings(source=source, warehouse=paths.root, verify=True)) is None
-    assert publishing.unchanged(Settings(source=None, warehouse=paths.root)) is None
+    assert fingerprint.unchanged(settings) == paths.published_build()
+    assert fingerprint.unchanged(Settings(source=source, warehouse=paths.root, only=("sgd",))) is None
+    assert fingerprint.unchanged(Settings(source=source, warehouse=paths.root, strict=True)) is None
+    assert fingerprint.unchanged(Settings(source=source, warehouse=paths.root, verify=True)) is None
+    assert fingerprint.unchanged(Settings(source=None, warehouse=paths.root)) is None
 
-    monkeypatch.setattr(publishing.importlib.metadata, "version", lambda name: f"another {name}")
-    assert publishing.unchanged(settings) is None
+    monkeypatch.setattr(fingerprint.importlib.metadata, "version", lambda name: f"another {name}")
+    assert fingerprint.unchanged(settings) is None
     monkeypatch.undo()
     code = source / "model.sql"
-    monkeypatch.setattr(publishing, "CLONE", source)
-    monkeypatch.setattr(publishing, "_code_files", lambda: [code])
+    monkeypatch.setattr(fingerprint, "CLONE", source)
+    monkeypatch.setattr(fingerprint, "code_files", lambda: [code])
     code.write_text("select 1")
     remember(settings)
-    assert publishing.unchanged(settings) == paths.published_build()
+    assert fingerprint.unchanged(settings) == paths.published_build()
     code.write_text("select 2")
-    assert publishing.unchanged(settings) is None
+    assert fingerprint.unchanged(settings) is None
     code.write_text("select 1")
 
     (source / "bbai" / "SIMULATED.json").rename(source / "bbai" / "was.json")
-    assert publishing.unchanged(settings) is None
+    assert fingerprint.unchanged(settings) is None
     (source / "bbai" / "was.json").rename(source / "bbai" / "SIMULATED.json")
-    assert publishing.unchanged(settings) == paths.published_build()
+    assert fingerprint.unchanged(settings) == paths.published_build()
     paths.published.unlink()
-    assert publishing.unchanged(settings) is None
+    assert fingerprint.unchanged(settings) is None
 
 
 def test_force_lands_and_builds_all_the_same(again) -> None:
     source, paths = again
-    before, builds = landed_at(paths), publishing.kept_builds(paths)
+    before, builds = landed_at(paths), kept.kept_builds(paths)
     completed = run_command("build", "--source", source, "--warehouse", paths.root, "--force", "--corpora", "bbai")
     assert completed.returncode == 0, completed.stderr
-    assert len(publishing.kept_builds(paths)) == len(builds) + 1
+    assert len(kept.kept_builds(paths)) == len(builds) + 1
     after = landed_at(paths)
     assert {name for name in before if after[name] != before[name]} == {
         name for name in before if name.startswith("bbai/")

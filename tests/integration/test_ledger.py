@@ -13,8 +13,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from expectations.claims import load_claims, read_room
-from pipelines import registry, simulating
+from pipelines.corpora import registry
+from pipelines.corpora.claims import load_claims, read_room
+from pipelines.intake import simulating
 from pipelines.paths import CLONE
 from tests.conftest import build_warehouse, run_command
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines import publishing
+from pipelines.building import kept, publishing, state
 from pipelines.paths import CLONE, WarehousePaths
 from tests.conftest import run_command
 
@@ -34,7 +34,7 @@ def what_a_reader_sees(paths: WarehousePaths) -> tuple[object, ...]:
         paths.pointer.read_bytes(),
         paths.published.stat().st_ino,
         paths.published.read_bytes(),
-        publishing.kept_builds(paths),
+        kept.kept_builds(paths),
     )
 
 
@@ -131,7 +131,7 @@ def test_killed_build_leaves_what_was_published_and_the_next_one_works(
         again = run_command("build", "--source", awkward_releases, "--warehouse", published.root, "--quiet", "--force")
         assert again.returncode == 0, again.stderr
         assert reader.execute("select count(*) from quality.builds").fetchall() == [(1,)]
-    assert len(publishing.kept_builds(published)) == 2
+    assert len(kept.kept_builds(published)) == 2
     with duckdb.connect(str(published.published), read_only=True) as con:
         assert con.execute("select count(*) from quality.builds").fetchall() == [(2,)]
         assert con.execute("select count(distinct build_id) from quality.expectation_results").fetchall() == [(2,)]
@@ -173,7 +173,7 @@ def test_database_with_a_view_or_a_strange_schema_is_not_published(tmp_path: Pat
         with duckdb.connect(str(paths.scratch_database)) as con:
             con.execute("create schema core; create table core.fct_turns as select 1 as a")
             con.execute(statement)
-        with pytest.raises(publishing.BuildError, match="not published"):
+        with pytest.raises(state.BuildError, match="not published"):
             publishing.refuse_unfit(paths.scratch_database)
 
 
@@ -188,8 +188,8 @@ def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> Non
         raw = {"toy__items": [parquet.relative_to(paths.root).as_posix()]}
         paths.build_manifest(f"b{number}").write_text(json.dumps({"raw": raw}))
     publishing.show("b1", paths)
-    publishing.prune(paths, builds_kept=2)
-    assert publishing.kept_builds(paths) == ["b1", "b3", "b4"]
+    kept.prune(paths, builds_kept=2)
+    assert kept.kept_builds(paths) == ["b1", "b3", "b4"]
     assert sorted(path.name for path in paths.raw.rglob("*.parquet")) == ["1.parquet", "3.parquet", "4.parquet"]
 
 

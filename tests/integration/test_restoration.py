@@ -11,9 +11,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import registry, restoring, verifying
-from pipelines.records import Record
-from pipelines.restoring import SourceFile
+from pipelines.corpora import registry
+from pipelines.intake.records import Record
+from pipelines.proving import putting_back, restoring, verifying
+from pipelines.proving.restored_files import SourceFile
 from tests.conftest import run_command
 
 CORPORA = registry.corpus_ids()
@@ -253,5 +254,5 @@ def test_what_is_put_back_goes_to_its_place() -> None:
     file.extras.append(("/2/a~1b", [1]))
     file.quarantine.append((0, "/0", b'"refused"'))
     records = [Record(1, None, "/1", b'{"kbs": [[1]]}'), Record(2, None, "/2", b"{}")]
-    put = list(restoring.put_back(entity, file, iter(records)))
+    put = list(putting_back.put_back(entity, file, iter(records)))
     assert [json.loads(record.text) for record in put] == ["refused", {"kbs": [[], [1], [], {}]}, {"a/b": [1]}]

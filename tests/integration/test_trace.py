@@ -14,8 +14,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import tracing
 from pipelines.paths import WarehousePaths
+from pipelines.proving import source_json, tracing
 from pipelines.settings import Settings
 from tests.conftest import run_command
 
@@ -218,7 +218,7 @@ def disagreements(built: Built, table: str, corpus: str) -> list[tuple[str, str]
         agrees = (
             row["json_pointer"] == row["scalar_pointer"]
             and row["json_pointer"].startswith(row["place_record"])
-            and AGREES[table, corpus](row, tracing.resolve(whole, row["json_pointer"]))
+            and AGREES[table, corpus](row, source_json.resolve(whole, row["json_pointer"]))
         )
         if not agrees:
             broken.append((row["traced"], row["json_pointer"]))
@@ -227,7 +227,7 @@ def disagreements(built: Built, table: str, corpus: str) -> list[tuple[str, str]
 
 def at(whole: Any, pointer: str | None) -> Any:
     try:
-        return None if pointer is None else tracing.resolve(whole, pointer)
+        return None if pointer is None else source_json.resolve(whole, pointer)
     except LookupError:
         return None
 
@@ -389,7 +389,7 @@ def test_command_prints_place_and_json(sample: Built) -> None:
     ],
 )
 def test_unknown_key_is_told_how_far_it_leads(awkward: Built, key: str, message: str) -> None:
-    with pytest.raises(tracing.TraceError) as refused:
+    with pytest.raises(source_json.TraceError) as refused:
         awkward.trace(key)
     assert str(refused.value).startswith(message)
 
@@ -402,7 +402,7 @@ def test_unknown_key_is_one_line_and_bad_input(sample: Built) -> None:
 
 def test_key_without_a_place_is_said_to_have_none(sample: Built) -> None:
     key = sample.rows("select min(intent_key) as found from core.dim_intents where corpus_id = 'bbai'")[0]["found"]
-    with pytest.raises(tracing.TraceError, match="no single place of the release"):
+    with pytest.raises(source_json.TraceError, match="no single place of the release"):
         sample.trace(key)
 
 
@@ -442,7 +442,7 @@ def test_another_form_than_the_releases_is_refused_by_name(copied: Built) -> Non
     row = copied.rows("select dialogue_key, source_file_id from core.dim_dialogues where corpus_id = 'sgd' limit 1")[0]
     with duckdb.connect(str(copied.database)) as con:
         con.execute("update core.dim_source_files set release_form = 'huggingface'")
-    with pytest.raises(tracing.TraceError, match="built from its huggingface form"):
+    with pytest.raises(source_json.TraceError, match="built from its huggingface form"):
         copied.trace(row["dialogue_key"])
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import registry
+from pipelines.corpora import registry
 from pipelines.paths import CLONE, DBT_PROJECT
 from tests.conftest import build_warehouse
 from tests.integration.defective_release import CASES, MAKERS, QUESTIONS, Case, place, records, write

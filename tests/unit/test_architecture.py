@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 from msgspec import inspect
 
-from pipelines import rawtypes, registry
+from pipelines.corpora import registry
 from pipelines.corpora.abcd import schema as abcd
 from pipelines.corpora.bbai import schema as bbai
+from pipelines.intake import rawtypes
 from pipelines.paths import CLONE, DBT_PROJECT
 
 CORPORA = registry.corpus_ids()
@@ -46,6 +49,93 @@ DIFFERENT_ON_SPARK = {
     "varchar without length": r"\bvarchar\b",
     "json arrows and functions": r"\bjson_\w+\s*\(",
 }
+
+
+FLOORS = (
+    ("pipelines.definitions",),
+    ("pipelines.cli",),
+    ("pipelines.assets", "pipelines.jobs", "pipelines.resources"),
+    ("pipelines.report",),
+    ("pipelines.building",),
+    ("expectations",),
+    ("pipelines.proving",),
+    ("pipelines.reading",),
+    ("pipelines.intake",),
+    ("pipelines.corpora",),
+    ("pipelines.settings",),
+    ("pipelines.paths", "pipelines.errors"),
+)
+"""The rooms from the top of the house down: an import leads to the same room or to a lower floor."""
+PYTHON = sorted(path for folder in ("pipelines", "expectations") for path in (CLONE / folder).rglob("*.py"))
+
+
+def floor_of(module: str) -> int:
+    """The floor of a module."""
+    for floor, rooms in enumerate(FLOORS):
+        if any(module == room or module.startswith(f"{room}.") for room in rooms):
+            return floor
+    raise AssertionError(f"{module} stands on no floor of the house")
+
+
+def module_of(path: Path, root: Path = CLONE) -> str:
+    """The name under which a file is imported."""
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_of(text: str) -> Iterator[str]:
+    """The modules of this project that a file imports, wherever in it: at its top, in a function, for types only."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] in ("pipelines", "expectations"))
+
+
+def upward_imports(module: str, text: str) -> list[str]:
+    """The imports of a module that lead up in the house."""
+    return [name for name in imports_of(text) if floor_of(name) < floor_of(module)]
+
+
+@pytest.mark.parametrize("path", [path for path in PYTHON if path.name != "__init__.py"], ids=module_of)
+def test_imports_lead_down(path: Path) -> None:
+    assert upward_imports(module_of(path), path.read_text(encoding="utf-8")) == []
+
+
+def test_import_that_leads_up_is_found() -> None:
+    text = "def run():\n    from pipelines.building import state\n    from pipelines.intake import records\n"
+    assert upward_imports("pipelines.reading.query", text) == ["pipelines.building.state"]
+
+
+def circle_of(imports: dict[str, set[str]]) -> set[str]:
+    """The modules that import each other, and those that import them; empty where there is no circle."""
+    while leaves := {name for name, of in imports.items() if not of & imports.keys()}:
+        imports = {name: of for name, of in imports.items() if name not in leaves}
+    return set(imports)
+
+
+def test_no_circle_of_imports() -> None:
+    imports = {
+        module_of(path): {
+            found for name in imports_of(path.read_text(encoding="utf-8")) for found in (name, name.rpartition(".")[0])
+        }
+        - {module_of(path)}
+        for path in PYTHON
+    }
+    assert circle_of(imports) == set()
+    assert circle_of({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": set()}) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("room", sorted({path.parent for path in PYTHON}), ids=lambda room: room.name)
+def test_room_says_what_belongs_in_it(room: Path) -> None:
+    docstring = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8")))
+    assert docstring
+    if room.parent == CLONE / "pipelines" or room.parent == CLONE:
+        assert "What belongs here: " in docstring
+        assert "What does not: " in " ".join(docstring.split())
 
 
 def plain_sql(text: str) -> str:
@@ -283,7 +373,7 @@ def test_no_two_models_are_the_same() -> None:
 
 def test_commands_start_without_the_heavy_libraries() -> None:
     heavy = ("dagster", "dbt", "great_expectations", "pandas", "pyarrow", "duckdb", "sqlalchemy")
-    code = "import sys, pipelines.cli; print([name for name in sys.argv[1:] if name in sys.modules])"
+    code = "import sys, pipelines.cli.main; print([name for name in sys.argv[1:] if name in sys.modules])"
     output = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True, cwd=CLONE)
     assert output.stdout.strip() == "[]"
 

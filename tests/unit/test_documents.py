@@ -8,9 +8,9 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from pipelines import dictionary
-from pipelines.cli import cli
+from pipelines.cli.main import cli
 from pipelines.paths import CLONE
+from pipelines.reading import dictionary
 from pipelines.settings import Settings
 
 README = (CLONE / "README.md").read_text(encoding="utf-8")

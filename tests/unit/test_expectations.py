@@ -17,7 +17,6 @@ import duckdb
 import pytest
 
 from expectations import suites
-from expectations.claims import SuiteError, load_claims, load_defects
 from expectations.client import AuditError, AuditProcess
 from expectations.suites import (
     QUERY_ROWS,
@@ -26,8 +25,9 @@ from expectations.suites import (
     load_marts_suites,
     load_suites,
 )
+from pipelines.corpora.claims import SuiteError, load_claims, load_defects
+from pipelines.corpora.registry import corpus_ids
 from pipelines.paths import CLONE
-from pipelines.registry import corpus_ids
 from tests.unit import core_tables
 
 DOCUMENTS = Path(os.environ.get("DIALOGUE_DOCUMENTS") or CLONE.parent / "shared" / "documents")

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import fetching, registry, transport
-from pipelines.corpus import Corpus, SourceFile
+from pipelines.corpora import registry
+from pipelines.corpora.room import Corpus, SourceFile
 from pipelines.errors import CheckError, InputError
-from pipelines.fetching import Hosts, Outcome, Part, Result, Wanted, plan, refuse_failures
+from pipelines.intake import fetching, transport
+from pipelines.intake.fetching import Hosts, Outcome, Part, Result, Wanted, plan, refuse_failures
+from pipelines.intake.simulating import MARKER, UNFINISHED
+from pipelines.intake.transport import UnavailableError, host_of
 from pipelines.settings import Settings, SettingsError
-from pipelines.simulating import MARKER, UNFINISHED
-from pipelines.transport import UnavailableError, host_of
 
 
 def corpus(*files: SourceFile) -> Corpus:

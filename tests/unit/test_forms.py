@@ -13,9 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import forms, landing, registry, releases
+from pipelines.corpora import forms, registry
+from pipelines.corpora.forms import FormError
 from pipelines.errors import InputError
-from pipelines.forms import FormError, FormFileError
+from pipelines.intake import form_files, landing, releases
+from pipelines.intake.form_files import FormFileError
+from pipelines.intake.landed import Landed
 from pipelines.settings import FORMS, Settings
 
 ROOMS = [(corpus, name) for name in FORMS[1:] for corpus in registry.corpus_ids() if registry.load_form(corpus, name)]
@@ -160,11 +163,11 @@ def lines(*rows: object) -> bytes:
 
 def refusal(table: forms.Table, path: str, data: bytes) -> str:
     with pytest.raises(FormFileError) as caught:
-        list(forms.read_rows(table, path, data))
+        list(form_files.read_rows(table, path, data))
     return str(caught.value)
 
 
-def land(tmp_path: Path, corpus_id: str, data: bytes, suffix: str, strict: bool = False) -> landing.Landed:
+def land(tmp_path: Path, corpus_id: str, data: bytes, suffix: str, strict: bool = False) -> Landed:
     """Write a file of the form's first table and land it."""
     corpus, form = registry.load_corpus(corpus_id), registry.load_form(corpus_id, "huggingface")
     assert form
@@ -191,7 +194,7 @@ def test_every_form_is_of_the_rooms_entities(corpus_id: str, name: str) -> None:
 @pytest.mark.parametrize(("corpus_id", "row", "record"), EXAMPLES)
 def test_row_becomes_the_releases_record(corpus_id: str, row: dict, record: dict) -> None:
     table = table_of(corpus_id)
-    ((text, read, refused),) = forms.undo_rows(table, "x.parquet", parquet(table, [row]))
+    ((text, read, refused),) = form_files.undo_rows(table, "x.parquet", parquet(table, [row]))
     assert json.loads(text) == record
     assert list(json.loads(text)) == list(record)
     assert (read, refused) == (row, None)
@@ -336,7 +339,7 @@ def test_parquet_with_other_columns_is_refused(name: str, of: pa.DataType | None
 def test_order_of_columns_and_width_of_offsets_are_no_difference() -> None:
     table = table_of("mutualfriends")
     fields = [field if field.name != "uuid" else pa.field("uuid", pa.large_string()) for field in table.columns]
-    (row,) = forms.read_rows(table, "x.parquet", parquet(table, [FRIENDS], pa.schema(fields[::-1])))
+    (row,) = form_files.read_rows(table, "x.parquet", parquet(table, [FRIENDS], pa.schema(fields[::-1])))
     assert row == FRIENDS
 
 
@@ -385,7 +388,7 @@ def test_json_line_with_a_lone_surrogate_is_set_aside(tmp_path: Path) -> None:
 
 def test_numbers_in_json_lines_are_rounded_as_the_column_holds_them() -> None:
     row = changed(FRIENDS, "scenario_alphas", [0.3, 1])
-    (read,) = forms.read_rows(table_of("mutualfriends"), "x.jsonl", lines(row))
+    (read,) = form_files.read_rows(table_of("mutualfriends"), "x.jsonl", lines(row))
     assert read["scenario_alphas"] == [forms.single_precision(0.3), 1.0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import duckdb
 import pytest
 from msgspec import UNSET, Struct, UnsetType, inspect
 
-from pipelines import landing, rawtypes, records
-from pipelines.corpus import Container, Corpus, Entity, Integer, SourceFile
+from pipelines.corpora.room import Container, Corpus, Entity, Integer, SourceFile
+from pipelines.intake import landing, rawtypes, records
+from pipelines.intake.landed import Landed
+from pipelines.intake.records import LandingError
 
 
 class Pair(Struct, array_like=True, forbid_unknown_fields=True):
@@ -47,7 +50,7 @@ def land(tmp_path: Path, content: object, entity: Entity, path: str = "train/ite
     return landing.land_file(make_corpus(tmp_path, entity), entity, source, path, tmp_path / "raw", strict)
 
 
-def read(tmp_path: Path, landed: landing.Landed) -> list[dict]:
+def read(tmp_path: Path, landed: Landed) -> list[dict]:
     return (
         duckdb.sql(f"select * from '{tmp_path / 'raw' / landed.parquet}'")
         .to_arrow_table()
@@ -123,7 +126,7 @@ def test_entries_splits_documents_and_lines_keep_key_and_pointer(tmp_path: Path)
     ],
 )
 def test_file_that_is_no_json_array_is_refused_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
-    with pytest.raises(landing.LandingError) as refused:
+    with pytest.raises(LandingError) as refused:
         land(tmp_path, content, ITEMS)
     assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
@@ -132,21 +135,21 @@ def test_file_that_is_no_json_array_is_refused_in_one_line(tmp_path: Path, conte
 
 def test_broken_gzip_and_cut_off_lines_are_refused(tmp_path: Path) -> None:
     whole = gzip.compress(json.dumps({"train": [ITEM]}).encode())
-    with pytest.raises(landing.LandingError, match=r"toy/splits\.json\.gz: broken gzip"):
+    with pytest.raises(LandingError, match=r"toy/splits\.json\.gz: broken gzip"):
         land(tmp_path, whole[:-12], SPLITS, "splits.json.gz")
-    with pytest.raises(landing.LandingError, match=r"toy/train\.csv: cut off"):
+    with pytest.raises(LandingError, match=r"toy/train\.csv: cut off"):
         land(tmp_path, b"dlg-1,\ndlg-2", LINES, "train.csv")
 
 
 def test_archive_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "UNPACKED_LIMIT", 1000)
-    with pytest.raises(landing.LandingError, match="unpacks to more than 1000 bytes"):
+    with pytest.raises(LandingError, match="unpacks to more than 1000 bytes"):
         land(tmp_path, gzip.compress(b" " * 5000), SPLITS, "splits.json.gz")
 
 
 @pytest.mark.parametrize("text", [b'{"a": [], "a": []}', b'{"a": ["x"], "b": [], "a": ["y"]}', b'{"a": [1], "a": []}'])
 def test_object_of_records_with_a_repeated_key_is_refused(tmp_path: Path, text: bytes) -> None:
-    with pytest.raises(landing.LandingError, match="the key 'a' stands twice"):
+    with pytest.raises(LandingError, match="the key 'a' stands twice"):
         land(tmp_path, text, ENTRIES, "entries.json")
 
 
@@ -171,7 +174,7 @@ def test_record_that_the_schema_refuses_is_set_aside_and_the_others_stay(
     assert json.loads(landed.quarantine[0]["value"]) == ITEM | change
     assert [(row["id"], row["record_index"]) for row in read(tmp_path, landed)] == [(1, 0), (3, 2)]
     assert landed.record_count == 3
-    with pytest.raises(landing.LandingError, match=r"toy/train/items\.json: Expected"):
+    with pytest.raises(LandingError, match=r"toy/train/items\.json: Expected"):
         land(tmp_path, [ITEM, ITEM | change, ITEM | {"id": 3}], ITEMS, strict=True)
 
 
@@ -185,7 +188,7 @@ def test_unknown_keys_are_kept_with_pointer_and_value(tmp_path: Path) -> None:
     landed = land(tmp_path, [ITEM | {"x/y": [1.5]}, ITEM], ITEMS)
     assert landed.extras == [{"json_pointer": "/0/x~1y", "value": "[1.5]"}]
     assert [row["id"] for row in read(tmp_path, landed)] == [1, 1]
-    with pytest.raises(landing.LandingError, match="does not know the key at /0/x~1y"):
+    with pytest.raises(LandingError, match="does not know the key at /0/x~1y"):
         land(tmp_path, [ITEM | {"x/y": [1.5]}, ITEM], ITEMS, strict=True)
 
 
@@ -226,8 +229,8 @@ def test_lost_parquet_is_landed_again(tmp_path: Path) -> None:
 
 def test_verification_says_what_is_known_of_the_bytes(tmp_path: Path) -> None:
     data = json.dumps([ITEM]).encode()
-    digest = landing.hashlib.sha256(data).hexdigest()
-    blob = landing.hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    digest = hashlib.sha256(data).hexdigest()
+    blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
     source = tmp_path / "source"
     (source / "train").mkdir(parents=True)
     (source / "train/items.json").write_bytes(data)

@@ -13,11 +13,12 @@ import pyarrow.parquet
 import pytest
 from rich.console import Console
 
-from pipelines import catalog, printing, querying, registry
-from pipelines import status as state
-from pipelines.corpus import Container, Corpus, Entity, SourceFile
+from pipelines.building import status
+from pipelines.corpora import registry
+from pipelines.corpora.room import Container, Corpus, Entity, SourceFile
 from pipelines.paths import WarehousePaths
-from pipelines.querying import QueryError
+from pipelines.reading import catalog, connection, printing, query
+from pipelines.reading.query_errors import QueryError
 from pipelines.settings import Settings
 
 BUILD = "20200101T000000000000Z"
@@ -59,19 +60,19 @@ def paths(tmp_path: Path) -> WarehousePaths:
 @pytest.fixture
 def con(paths: WarehousePaths):
     """The published build, opened."""
-    with querying.open_published(paths, raw=True) as con:
+    with connection.open_published(paths, raw=True) as con:
         yield con
 
 
 def run(con: duckdb.DuckDBPyConnection, text: str) -> list[tuple]:
     """The rows of a query."""
-    return list(querying.run_query(con, text).rows())
+    return list(query.run_query(con, text).rows())
 
 
 def as_table(con: duckdb.DuckDBPyConnection, text: str, width: int = 100, **options: int) -> str:
     """What a terminal of this width shows of a query's result."""
     stream = io.StringIO()
-    printing.render_table(querying.run_query(con, text), Console(file=stream, width=width), **options)
+    printing.render_table(query.run_query(con, text), Console(file=stream, width=width), **options)
     return stream.getvalue()
 
 
@@ -84,23 +85,23 @@ def test_core_tables_resolve_by_schema_and_table(con):
 
 def test_raw_tables_are_the_files_that_the_manifest_names_and_no_others(paths):
     write_raw(paths, "apples-of-another-build", [4])
-    with querying.open_published(paths, raw=True) as con:
+    with connection.open_published(paths, raw=True) as con:
         assert run(con, "select record_index from raw.fruit__apples order by all") == [(1,), (2,), (3,)]
 
 
 def test_raw_tables_are_absent_unless_asked_for(paths):
-    with querying.open_published(paths) as con, pytest.raises(QueryError, match="fruit__apples"):
+    with connection.open_published(paths) as con, pytest.raises(QueryError, match="fruit__apples"):
         run(con, "select * from raw.fruit__apples")
 
 
 def test_two_readers_can_have_the_warehouse_open(paths):
-    with querying.open_published(paths) as one, querying.open_published(paths) as other:
+    with connection.open_published(paths) as one, connection.open_published(paths) as other:
         assert run(one, "select count(*) from core.fct_turns") == run(other, "select count(*) from core.fct_turns")
 
 
 def test_an_empty_folder_says_what_to_run(tmp_path):
     with pytest.raises(QueryError) as error:
-        querying.open_published(WarehousePaths(tmp_path / "none"))
+        connection.open_published(WarehousePaths(tmp_path / "none"))
     assert str(error.value) == f"no warehouse at {tmp_path / 'none'}: run `dialogue-warehouse build`"
 
 
@@ -109,7 +110,7 @@ def test_a_damaged_database_is_one_line(paths, damage):
     database = paths.build_database(BUILD)
     database.write_bytes(database.read_bytes()[:20_000] if damage == "cut off" else damage)
     with pytest.raises(QueryError) as error:
-        querying.open_published(paths)
+        connection.open_published(paths)
     assert str(database) in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -118,35 +119,35 @@ def test_a_damaged_database_is_one_line(paths, damage):
 def test_a_damaged_pointer_is_one_line(paths, pointer):
     paths.pointer.write_text(pointer)
     with pytest.raises(QueryError, match="does not name the published build"):
-        querying.open_published(paths)
+        connection.open_published(paths)
 
 
 def test_a_pointer_to_a_build_that_is_gone_says_so(paths):
     paths.build_database(BUILD).unlink()
     with pytest.raises(QueryError, match=f"names build {BUILD}"):
-        querying.open_published(paths)
+        connection.open_published(paths)
 
 
 def test_a_missing_raw_file_is_one_line(paths):
     (paths.raw / "fruit" / "apples" / "apples-1.parquet").unlink()
     with pytest.raises(QueryError, match="raw table fruit__apples"):
-        querying.open_published(paths, raw=True)
+        connection.open_published(paths, raw=True)
 
 
 def test_a_missing_manifest_hinders_only_raw(paths):
     paths.build_manifest(BUILD).unlink()
-    querying.open_published(paths).close()
+    connection.open_published(paths).close()
     with pytest.raises(QueryError, match="does not name the raw files"):
-        querying.open_published(paths, raw=True)
+        connection.open_published(paths, raw=True)
 
 
 def test_a_memory_limit_that_is_none_names_the_setting(paths):
     with pytest.raises(QueryError, match="DIALOGUE_MEMORY_LIMIT"):
-        querying.open_published(paths, settings=Settings(memory_limit="a lot"))
+        connection.open_published(paths, settings=Settings(memory_limit="a lot"))
 
 
 def test_memory_and_threads_are_limited_as_the_settings_say(paths):
-    with querying.open_published(paths, settings=Settings(memory_limit="1GiB", threads=1)) as con:
+    with connection.open_published(paths, settings=Settings(memory_limit="1GiB", threads=1)) as con:
         assert run(con, "select current_setting('memory_limit'), current_setting('threads')") == [("1.0 GiB", 1)]
 
 
@@ -293,7 +294,7 @@ def test_processes_share_the_memory(limit, half):
 
 
 def test_sorting_beyond_memory_fails_instead_of_spilling_to_disk(paths):
-    with querying.open_published(paths, settings=Settings(memory_limit="20MB", threads=1)) as con:
+    with connection.open_published(paths, settings=Settings(memory_limit="20MB", threads=1)) as con:
         before = snapshot(paths.root)
         with pytest.raises(QueryError, match="Out of Memory"):
             run(con, "select hash(range) as h from range(5_000_000) order by h desc limit 1 offset 4_000_000")
@@ -403,7 +404,7 @@ EVERY_TYPE = """
 
 def test_json_has_objects_arrays_and_iso_times(con):
     stream = io.StringIO()
-    assert printing.write_json(querying.run_query(con, EVERY_TYPE), stream) == 1
+    assert printing.write_json(query.run_query(con, EVERY_TYPE), stream) == 1
     (row,) = json.loads(stream.getvalue())
     assert row == {
         "m": {"b": 1, "a": None},
@@ -424,13 +425,13 @@ def test_json_has_objects_arrays_and_iso_times(con):
 
 def test_json_of_no_rows_is_an_empty_array(con):
     stream = io.StringIO()
-    assert printing.write_json(querying.run_query(con, "from core.fct_frames"), stream) == 0
+    assert printing.write_json(query.run_query(con, "from core.fct_frames"), stream) == 0
     assert json.loads(stream.getvalue()) == []
 
 
 def test_json_keeps_every_row_and_columns_of_the_same_name(con):
     stream = io.StringIO()
-    printing.write_json(querying.run_query(con, "select range as a, 1 as a from range(25_000)"), stream)
+    printing.write_json(query.run_query(con, "select range as a, 1 as a from range(25_000)"), stream)
     rows = json.loads(stream.getvalue())
     assert [row["a"] for row in rows] == list(range(25_000))
     assert rows[0] == {"a": 0, "a_2": 1}
@@ -438,7 +439,7 @@ def test_json_keeps_every_row_and_columns_of_the_same_name(con):
 
 def test_csv_can_be_read_back_and_tells_null_from_empty(con):
     stream = io.StringIO(newline="")
-    result = querying.run_query(con, "from core.fct_turns order by turn_index")
+    result = query.run_query(con, "from core.fct_turns order by turn_index")
     assert printing.write_csv(result, stream) == len(TURNS)
     text = stream.getvalue()
     assert text.startswith('turn_index,utterance,note\r\n0,Hi,\r\n1,"",a\r\n2,"He said ""x, y""\nand left",b\r\n')
@@ -449,20 +450,20 @@ def test_csv_can_be_read_back_and_tells_null_from_empty(con):
 def test_csv_writes_lists_and_maps_as_json(con):
     stream = io.StringIO(newline="")
     printing.write_csv(
-        querying.run_query(con, "select ['a', 'b'] as l, map {'k': 'v'} as m, 1.50 as c, true as b"), stream
+        query.run_query(con, "select ['a', 'b'] as l, map {'k': 'v'} as m, 1.50 as c, true as b"), stream
     )
     assert stream.getvalue() == 'l,m,c,b\r\n"[""a"", ""b""]","{""k"": ""v""}",1.50,true\r\n'
 
 
 def test_csv_leaves_no_line_empty(con):
     stream = io.StringIO(newline="")
-    printing.write_csv(querying.run_query(con, "select null as n"), stream)
+    printing.write_csv(query.run_query(con, "select null as n"), stream)
     assert stream.getvalue() == 'n\r\n""\r\n'
 
 
 def test_parquet_is_written_by_python_and_complete(con, paths, tmp_path):
     file = tmp_path / "out.parquet"
-    result = querying.run_query(con, "select range as a, range::varchar as a, map {'k': 'v'} as m from range(250_000)")
+    result = query.run_query(con, "select range as a, range::varchar as a, map {'k': 'v'} as m from range(250_000)")
     assert printing.write_parquet(result, file) == 250_000
     written = duckdb.sql(f"select count(*), sum(a), min(a_2), any_value(m) from '{file}'").fetchall()
     assert written == [(250_000, sum(range(250_000)), "0", {"k": "v"})]
@@ -472,11 +473,11 @@ def test_parquet_is_written_by_python_and_complete(con, paths, tmp_path):
 def test_parquet_replaces_parquet_and_nothing_else(con, paths, tmp_path):
     file = tmp_path / "out.parquet"
     for rows in (1, 2):
-        printing.write_parquet(querying.run_query(con, f"from range({rows})"), file)
+        printing.write_parquet(query.run_query(con, f"from range({rows})"), file)
     assert pyarrow.parquet.read_table(file).num_rows == 2
     before = snapshot(paths.root)
     with pytest.raises(QueryError, match="not overwritten"):
-        printing.write_parquet(querying.run_query(con, "select 1"), paths.build_database(BUILD))
+        printing.write_parquet(query.run_query(con, "select 1"), paths.build_database(BUILD))
     assert snapshot(paths.root) == before
 
 
@@ -485,7 +486,7 @@ def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
     folder = tmp_path / "out"
     folder.mkdir()
     with pytest.raises(QueryError) as error:
-        printing.write_parquet(querying.run_query(con, failing), folder / "out.parquet")
+        printing.write_parquet(query.run_query(con, failing), folder / "out.parquet")
     assert "\n" not in str(error.value)
     assert not list(folder.iterdir())
 
@@ -493,7 +494,7 @@ def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
 @pytest.mark.parametrize("place", ["", "nowhere/out.parquet"])
 def test_parquet_into_no_place_is_refused(con, tmp_path, place):
     with pytest.raises(QueryError, match="no file can be written there"):
-        printing.write_parquet(querying.run_query(con, "select 1"), tmp_path / place)
+        printing.write_parquet(query.run_query(con, "select 1"), tmp_path / place)
 
 
 def test_a_table_shows_null_as_a_word_and_the_empty_text_as_nothing(con):
@@ -539,7 +540,7 @@ def test_a_table_stops_and_says_how_many_rows_there_are(con):
 
 
 def test_a_result_that_is_not_read_to_its_end_leaves_the_connection_free(con):
-    assert next(querying.run_query(con, "from range(123456)").rows()) == (0,)
+    assert next(query.run_query(con, "from range(123456)").rows()) == (0,)
     assert run(con, "select 1") == [(1,)]
 
 
@@ -553,12 +554,12 @@ def test_a_plan_is_shown_as_it_is_drawn(con):
 
 @pytest.mark.parametrize(("form", "expected"), [("json", '[\n{"a": 1}\n]\n'), ("csv", "a\r\n1\r\n")])
 def test_a_result_is_printed_in_the_form_asked_for(con, capfd, form, expected):
-    printing.print_result(querying.run_query(con, "select 1 as a"), form)
+    printing.print_result(query.run_query(con, "select 1 as a"), form)
     assert capfd.readouterr().out == expected
 
 
 def test_a_parquet_result_leaves_standard_output_empty(con, capsys, tmp_path):
-    printing.print_result(querying.run_query(con, "select 1 as a"), None, tmp_path / "a.parquet")
+    printing.print_result(query.run_query(con, "select 1 as a"), None, tmp_path / "a.parquet")
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", f"1 row written to {tmp_path / 'a.parquet'}\n")
 
@@ -605,7 +606,7 @@ def test_a_name_that_is_near_nothing_is_refused(con, name):
 def test_a_name_in_two_schemas_has_to_be_qualified(paths):
     with duckdb.connect(str(paths.build_database(BUILD))) as con:
         con.execute("create schema analytics; create table analytics.fct_turns (a integer)")
-    with querying.open_published(paths) as con:
+    with connection.open_published(paths) as con:
         with pytest.raises(QueryError, match=r"analytics\.fct_turns and core\.fct_turns: say which"):
             catalog.describe_table(con, "fct_turns")
         assert catalog.describe_table(con, "analytics.fct_turns").schema == "analytics"
@@ -648,7 +649,7 @@ def fruit(monkeypatch) -> Corpus:
 def test_status_says_which_build_is_published_and_what_lies_on_disk(paths, fruit):
     make_build(paths, "20210101T000000000000Z")
     paths.build_manifest(BUILD).unlink()
-    found = state.status(paths, Settings())
+    found = status.status(paths, Settings())
     newest, oldest = found.builds
     assert (found.published_build, found.source, found.corpora) == ("20210101T000000000000Z", None, ())
     assert (newest.is_published, newest.source, newest.built_at) == (True, "/releases", "2020-01-01T00:00:00")
@@ -662,21 +663,21 @@ def test_status_names_each_missing_file_with_where_to_get_and_put_it(paths, frui
     present = tmp_path / "releases" / "fruit" / "train" / "a.json"
     present.parent.mkdir(parents=True)
     present.write_text("[]")
-    found = state.status(paths, Settings(source=tmp_path / "releases"))
+    found = status.status(paths, Settings(source=tmp_path / "releases"))
     (corpus,) = found.corpora
     assert (corpus.corpus_id, corpus.present, corpus.listed) == ("fruit", 1, 2)
     put_at = str(tmp_path / "releases" / "fruit" / "b.json")
-    assert corpus.missing == (state.MissingFile("b.json", "https://example.com/b.json", put_at),)
+    assert corpus.missing == (status.MissingFile("b.json", "https://example.com/b.json", put_at),)
     stream = io.StringIO()
-    state.print_status(found, Console(file=stream, width=100))
+    status.print_status(found, Console(file=stream, width=100))
     for words in (f"{BUILD} (published)", "fruit: 1 of 2 files present", "https://example.com/b.json", put_at):
         assert words in stream.getvalue()
 
 
 def test_status_of_an_empty_folder_says_what_to_run(tmp_path, fruit):
-    found = state.status(WarehousePaths(tmp_path), Settings())
+    found = status.status(WarehousePaths(tmp_path), Settings())
     assert (found.published_build, found.builds, found.raw_bytes) == (None, (), 0)
     stream = io.StringIO()
-    state.print_status(found, Console(file=stream, width=100))
+    status.print_status(found, Console(file=stream, width=100))
     assert "nothing yet: run `dialogue-warehouse build`" in stream.getvalue()
     assert "fruit (2 files, license: ): https://example.com/<path> to FOLDER/fruit/<path>" in stream.getvalue()

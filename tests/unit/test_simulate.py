@@ -10,16 +10,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pipelines import registry
+from pipelines.corpora import registry
 from pipelines.corpora.abcd import simulate as abcd
 from pipelines.corpora.abcd import simulate_documents
 from pipelines.corpora.bbai import simulate as bbai
+from pipelines.corpora.generation import apportion, scaled, simulator
+from pipelines.corpora.room import Container, Entity
 from pipelines.corpora.sgd import simulate as sgd
 from pipelines.corpora.sgd import simulate_schema
 from pipelines.corpora.taskmaster1 import simulate as taskmaster1
-from pipelines.corpus import Container, Entity
 from pipelines.errors import InputError
-from pipelines.simulating import MARKER, SAMPLE_SCALE, apportion, scaled, simulate, simulator
+from pipelines.intake.simulating import MARKER, SAMPLE_SCALE, simulate
 
 CORPORA = registry.corpus_ids()
 

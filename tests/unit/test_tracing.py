@@ -9,9 +9,9 @@ import pytest
 import yaml
 from rich.console import Console
 
-from pipelines import tracing
 from pipelines.paths import DBT_PROJECT
-from pipelines.tracing import Trace
+from pipelines.proving import source_json, trace_display, tracing
+from pipelines.proving.tracing import Trace
 
 DOCUMENT = {"a/b": [{"m~n": 0}, [10, 11]], "": {"~1": "tilde one"}, "nothing": None}
 NOT_OWN = {"dim_scenarios": "scenario_key", "dim_key_pointers": "traced_key"}
@@ -29,7 +29,7 @@ NOT_OWN = {"dim_scenarios": "scenario_key", "dim_key_pointers": "traced_key"}
     ],
 )
 def test_pointer_is_followed_as_rfc_6901_says(pointer: str, value: object) -> None:
-    assert tracing.resolve(DOCUMENT, pointer) == value
+    assert source_json.resolve(DOCUMENT, pointer) == value
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_pointer_is_followed_as_rfc_6901_says(pointer: str, value: object) -> No
 )
 def test_pointer_to_nothing_is_no_value(pointer: str) -> None:
     with pytest.raises(LookupError):
-        tracing.resolve(DOCUMENT, pointer)
+        source_json.resolve(DOCUMENT, pointer)
 
 
 def test_every_key_of_core_can_be_traced() -> None:
@@ -72,7 +72,7 @@ def traced(**changes: object) -> Trace:
 def printed(found: Trace, terminal: bool = False) -> str:
     console = Console(width=80, force_terminal=terminal, color_system=None, highlight=False)
     with console.capture() as capture:
-        tracing.print_trace(found, console=console)
+        trace_display.print_trace(found, console=console)
     return capture.get()
 
 
@@ -89,7 +89,7 @@ def test_no_control_character_reaches_the_terminal(capsys: pytest.CaptureFixture
     text = printed(found, terminal=True)
     assert all(character.isprintable() or character == "\n" for character in text)
     assert "\\u001b]0;x\\u0007\\u007f\\u009b1m\\u202e\\ud800😀" in text
-    tracing.print_trace(found, as_json=True)
+    trace_display.print_trace(found, as_json=True)
     assert json.loads(capsys.readouterr().out)["value"] == "\x1b]0;x\x07\x7f\x9b1m\u202e\ud800😀"
 
 
@@ -106,5 +106,5 @@ def test_value_that_stands_in_the_second_place_only_is_said_to() -> None:
 
 def test_changed_source_is_told_after_the_place(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(tracing.ChangedSourceError, match="has changed"):
-        tracing.print_trace(traced(value_json=None, changed="p.json has changed"))
+        trace_display.print_trace(traced(value_json=None, changed="p.json has changed"))
     assert "pointer  /1/turns/0" in capsys.readouterr().out

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from expectations import verdicts
-from expectations.claims import Claim, Defect
 from expectations.verdicts import Release
+from pipelines.corpora.claims import Claim, Defect
 
 COUNT = Claim(
     claim_id="X01",

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from pipelines.corpora.abcd import simulate_documents as documents
-from pipelines.simulating import PlannedFile, apportion, compact_document, random_stream, scaled
+from pipelines.corpora.generation import PlannedFile, apportion, compact_document, random_stream, scaled
 
 CONVERSATIONS = {"train": (8_034, 177_407), "dev": (1_004, 22_170), "test": (1_004, 22_170)}
 """Split -> conversations and turns at scale 1 (turns of dev and test are not documented: the same number each)."""

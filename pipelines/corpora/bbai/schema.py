@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, defstruct
 
-from pipelines.corpus import Container, Entity, Integer, note
+from pipelines.corpora.room import Container, Entity, Integer, note
 
 AGENTS = (
     "alexa",

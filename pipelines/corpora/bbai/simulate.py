@@ -15,7 +15,7 @@ import msgspec
 
 from pipelines.corpora.bbai.schema import AGENTS
 from pipelines.corpora.bbai.simulate_texts import MISSES, TOPICS, missed_questions, questions, response, topics
-from pipelines.simulating import PlannedFile, apportion, random_stream, scaled
+from pipelines.corpora.generation import PlannedFile, apportion, random_stream, scaled
 
 TIE_DOMAIN = "stock"
 LEADERS = ("alexa", "google", "houndify")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.forms import Form, FormError, Table, apart, mapping, shortest, single_precision, together
+from pipelines.corpora.forms import Form, FormError, Table, apart, mapping, shortest, single_precision, together
 
 TEXTS = pa.list_(pa.string())
 SINGLES = pa.list_(pa.float32())

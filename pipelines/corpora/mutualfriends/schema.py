@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from pipelines.corpus import Container, Entity, Integer, NumericString, note
+from pipelines.corpora.room import Container, Entity, Integer, NumericString, note
 
 
 class Attribute(Struct, forbid_unknown_fields=True):

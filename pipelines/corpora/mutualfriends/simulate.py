@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from pipelines.simulating import PlannedFile, apportion, random_stream, scaled
+from pipelines.corpora.generation import PlannedFile, apportion, random_stream, scaled
 
 DIALOGUES = {"train": (8_967, 33_178_253), "dev": (1_083, 4_001_596), "test": (1_107, 4_094_729)}
 """File stem -> dialogues and bytes at scale 1."""

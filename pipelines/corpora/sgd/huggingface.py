@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.forms import Form, Table, apart, class_name, mapping, together
+from pipelines.corpora.forms import Form, Table, apart, class_name, mapping, together
 
 SPEAKERS = ("USER", "SYSTEM")
 ACTS = (

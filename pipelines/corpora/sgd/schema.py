@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Struct, UnsetType
 
-from pipelines.corpus import Container, Entity, Integer, note
+from pipelines.corpora.room import Container, Entity, Integer, note
 
 
 class Span(Struct, forbid_unknown_fields=True):

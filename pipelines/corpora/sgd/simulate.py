@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 
+from pipelines.corpora.generation import PlannedFile, apportion, indented_array, indented_element, random_stream, scaled
+from pipelines.corpora.registry import load_corpus
 from pipelines.corpora.sgd.simulate_dialogue import LONGEST, Design, DialogueWriter
 from pipelines.corpora.sgd.simulate_schema import SIZES, SPLITS, schema, service
-from pipelines.registry import load_corpus
-from pipelines.simulating import PlannedFile, apportion, indented_array, indented_element, random_stream, scaled
 
 PER_FILE = 128
 """Dialogues of a full file."""

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.simulating import PlannedFile, apportion, compact_document, indented_array, random_stream, scaled
+from pipelines.corpora.generation import PlannedFile, apportion, compact_document, indented_array, random_stream, scaled
 
 SELF_DIALOGS, WOZ_DIALOGS = 7_708, 5_507
 SPLITS = {"dev": 770, "test": 770, "train": 6_168}

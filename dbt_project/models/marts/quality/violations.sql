@@ -1,5 +1,5 @@
 {#- The rules that mean the same in every corpus, one CTE a rule, named as the rule, and under them the rows that
-    break the rules of one corpus. expectations/defects.toml describes the former, the rooms' claims.toml the latter. -#}
+    break the rules of one corpus. pipelines/corpora/defects.toml describes the former, the rooms' claims.toml the latter. -#}
 with
 
 dialogues as (

@@ -1,0 +1,165 @@
+"""dbt in this process: parsing, running a selection, and letting go of the database afterwards.
+
+The only module that talks to dbt. The models themselves, and everything they say, are in `dbt_project/`.
+For the programmatic interface see https://docs.getdbt.com/reference/programmatic-invocations.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from pipelines.errors import CheckError
+from pipelines.intake.writing import write_atomically
+from pipelines.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
+from pipelines.settings import Settings, silence_telemetry
+
+if TYPE_CHECKING:
+    from dbt.contracts.graph.manifest import Manifest
+
+
+AUDIT_TAG = "tag:audit"
+"""The models that load what the audit wrote; they run last."""
+
+
+class ModelError(CheckError):
+    """A model or a test of dbt failed; one line each."""
+
+
+@dataclass(frozen=True)
+class NodeResult:
+    """What became of one model or test."""
+
+    unique_id: str
+    name: str
+    is_test: bool
+    is_passed: bool
+    seconds: float
+    failures: int
+    message: str
+    query: str
+    """The SQL of a test, which selects the rows that fail."""
+
+
+def prepare_environment(settings: Settings) -> WarehousePaths:
+    """Set what profiles.yml reads, and make the folder in which dbt runs."""
+    silence_telemetry()
+    paths = WarehousePaths(settings.warehouse)
+    paths.scratch.mkdir(parents=True, exist_ok=True)
+    os.environ["DIALOGUE_MEMORY_LIMIT"] = settings.memory_limit
+    os.environ["DIALOGUE_THREADS"] = str(settings.threads)
+    return paths
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    """Copy a file so that a reader sees all of it or nothing; not at all where that is impossible."""
+    with contextlib.suppress(OSError):
+        content = source.read_bytes()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, content)
+
+
+def manifest_path(paths: WarehousePaths) -> Path:
+    """Where dbt writes its manifest."""
+    return paths.dbt_target / "manifest.json"
+
+
+def parse(paths: WarehousePaths) -> Manifest:
+    """Parse the project, partially where nothing changed, and write the manifest. Raises ModelError.
+
+    A new warehouse starts from the last parse of any warehouse of this clone: a parse from nothing takes five seconds.
+    """
+    from dbt.cli.main import dbtRunner
+
+    kept = paths.dbt_target / DBT_LAST_PARSE.name
+    if not kept.exists():
+        _copy_whole(DBT_LAST_PARSE, kept)
+    with contextlib.chdir(paths.scratch):
+        result = dbtRunner().invoke(_arguments("parse", paths))
+    _copy_whole(kept, DBT_LAST_PARSE)
+    if not result.success:
+        raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
+    return result.result  # ty: ignore[invalid-explicit-return]
+
+
+def build(
+    manifest: Manifest,
+    paths: WarehousePaths,
+    select: str | None = None,
+    exclude: str | None = None,
+    report: Callable[[str], None] | None = None,
+) -> list[NodeResult]:
+    """Run the selected models and their tests, then release the database. Raises ModelError only when dbt cannot run.
+
+    `report` is called with the name of each node that has finished.
+    """
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    def on_event(event: Any) -> None:
+        if report and event.info.name == "NodeFinished":
+            report(event.data.node_info.node_name)
+
+    arguments = _arguments("build", paths, "--no-write-json", "--indirect-selection", "buildable")
+    arguments += ["--select", select] if select else []
+    arguments += ["--exclude", exclude] if exclude else []
+    try:
+        with contextlib.chdir(paths.scratch):
+            result = dbtRunner(manifest=manifest, callbacks=[on_event]).invoke(arguments)
+    finally:
+        DuckDBConnectionManager.close_all_connections()
+    if result.result is None:
+        raise ModelError(f"dbt cannot run: {_one_line(result.exception)}")
+    return [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
+
+
+def refuse_failures(results: list[NodeResult], paths: WarehousePaths) -> None:
+    """Raise ModelError with one line for each model or test that failed, and a failing row of each test."""
+    failed = [result for result in results if not result.is_passed]
+    if failed:
+        causes = [result for result in failed if result.message != "skipped"] or failed
+        raise ModelError("\n".join(_told(cause, paths) for cause in causes))
+
+
+def _told(result: NodeResult, paths: WarehousePaths) -> str:
+    if not (result.is_test and result.failures):
+        return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}"
+    first = ""
+    with contextlib.suppress(duckdb.Error), duckdb.connect(str(paths.scratch_database), read_only=True) as con:
+        con.execute(f"attach '{paths.scratch_staging}' as staging (read_only)")
+        rows = con.execute(result.query)
+        names = [column[0] for column in rows.description]
+        values = zip(names, rows.fetchone() or (), strict=False)
+        first = ", the first: " + ", ".join(f"{name}={value}" for name, value in values)
+    return f"test {result.name}: {result.failures:,} rows fail{first}"
+
+
+def _node_result(node: Any) -> NodeResult:
+    status = str(node.status)
+    return NodeResult(
+        unique_id=node.node.unique_id,
+        name=node.node.name,
+        is_test=str(node.node.resource_type) == "test",
+        is_passed=status in ("success", "pass", "warn"),
+        seconds=float(node.execution_time or 0),
+        failures=int(node.failures or 0),
+        message="skipped" if status == "skipped" else _one_line(node.message),
+        query=(getattr(node.node, "compiled_code", None) or "") if str(node.node.resource_type) == "test" else "",
+    )
+
+
+def _one_line(message: object) -> str:
+    lines = [line.strip() for line in str(message or "").splitlines()]
+    return " ".join(line for line in lines if line and not line.startswith("compiled code at"))
+
+
+def _arguments(command: str, paths: WarehousePaths, *more: str) -> list[str]:
+    project = str(DBT_PROJECT)
+    places = ["--project-dir", project, "--profiles-dir", project, "--target-path", str(paths.dbt_target)]
+    return ["--quiet", "--log-level", "none", "--log-level-file", "none", command, *places, *more]

@@ -1,0 +1,80 @@
+"""Dagster's event log, kept open: the same SQLite files that Dagster's own storage writes and reads.
+
+Dagster's storage makes an engine, a connection and a checkpoint of the write-ahead log for each of the 600 events of a
+build, and waits for the disk at each: seconds. Here each file has one connection, which lasts as long as the instance
+and waits for the disk at checkpoints only; the write-ahead log makes that safe.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import sqlalchemy as sa
+import sqlalchemy.event
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
+from dagster._serdes import ConfigurableClassData
+from sqlalchemy.pool import StaticPool
+
+DAGSTER_YAML = """\
+telemetry:
+  enabled: false
+event_log_storage:
+  module: pipelines.building.event_log
+  class: OpenEventLog
+  config:
+    base_dir: {}
+"""
+"""The configuration of an instance, with the folder of its event log."""
+
+
+def instance_settings(dagster_home: Path) -> str:
+    """The text of an instance's dagster.yaml; the event log stands where Dagster would put it."""
+    return DAGSTER_YAML.format(dagster_home / "history" / "runs")
+
+
+class OpenEventLog(SqliteEventLogStorage):
+    """Dagster's SQLite event log with one open connection a file instead of one a statement."""
+
+    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+        self._engines: dict[str, sa.Engine] = {}
+        super().__init__(base_dir, inst_data)
+
+    @classmethod
+    def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, str]) -> Self:  # ty: ignore[incompatible-method-override]
+        """Made by Dagster from dagster.yaml."""
+        return cls(inst_data=inst_data, **config_value)
+
+    @contextmanager
+    def _connect(self, shard: str) -> Generator[sa.Connection]:
+        """A connection to the file of a run or to the index over all of them."""
+        with self._db_lock:
+            engine = self._engines.get(shard)
+            if engine is None:
+                arguments = {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS, "check_same_thread": False}
+                engine = sa.create_engine(
+                    self.conn_string_for_shard(shard), poolclass=StaticPool, connect_args=arguments
+                )
+                sa.event.listen(engine, "connect", _wait_at_checkpoints)
+                self._engines[shard] = engine
+            if shard not in self._initialized_dbs:
+                self._initdb(engine)
+                self._initialized_dbs.add(shard)
+            with engine.begin() as connection:
+                yield connection
+
+    def dispose(self) -> None:
+        """Close every file."""
+        with self._db_lock:
+            for engine in self._engines.values():
+                engine.dispose()
+            self._engines.clear()
+        super().dispose()
+
+
+def _wait_at_checkpoints(connection: sqlite3.Connection, _record: object) -> None:
+    connection.execute("pragma synchronous = normal")

@@ -1,0 +1,78 @@
+"""What decides what a build comes to, as one hash, and whether building again would come to the same."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from pipelines.building.state import Build, new_build
+from pipelines.corpora import registry
+from pipelines.intake import landing, releases
+from pipelines.paths import CLONE, WarehousePaths
+from pipelines.settings import Settings
+
+LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "great-expectations", "msgspec")
+"""What computes the content of a build."""
+
+
+def fingerprint(build: Build, files: Iterable[tuple[str, str, str]]) -> str:
+    """Hash of all that decides what a build comes to.
+
+    That is each file's id, SHA-256 and verification (`files`), the code with its schemas, models and claims, the
+    libraries that compute, and the settings of the build.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(f"{' '.join(file)}\n".encode())
+    for path in code_files():
+        digest.update(f"{path.relative_to(CLONE)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    for library in LIBRARIES:
+        digest.update(f"{library} {importlib.metadata.version(library)}\n".encode())
+    digest.update(f"{build.source} {build.form} {build.strict} {','.join(build.corpora)}".encode())
+    return digest.hexdigest()
+
+
+def fingerprint_landed(build: Build) -> str:
+    """The fingerprint of a build that has landed its files."""
+    return fingerprint(build, [(file.source_file_id, file.sha256, file.verification) for file in build.landed])
+
+
+def unchanged(settings: Settings) -> str | None:
+    """The published build, when building again would come to the same; None otherwise. Reads every file once."""
+    paths = WarehousePaths(settings.warehouse)
+    build_id = paths.published_build()
+    if build_id is None or not (paths.published.exists() and paths.build_database(build_id).exists()):
+        return None
+    with contextlib.suppress(FileNotFoundError):
+        manifest = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))
+        if settings.verify and not manifest.get("verified"):
+            return None
+        found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+        tasks = [(release.corpus, release.folder, path) for release in found for _, path in release.files]
+        with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:
+            identities = pool.map(lambda task: landing.identify(*task), tasks)
+            files = [
+                (f"{corpus.corpus_id}/{path}", *identity)
+                for (corpus, _, path), identity in zip(tasks, identities, strict=True)
+            ]
+        if manifest.get("fingerprint") == fingerprint(new_build(settings, ""), files):
+            return build_id
+    return None
+
+
+def code_version() -> str:
+    """The version of the package."""
+    return importlib.metadata.version("dialogue-warehouse")
+
+
+def code_files() -> Iterable[Path]:
+    """The files that decide what a build does."""
+    suffixes = {".py", ".sql", ".yml", ".toml", ".md"}
+    for folder in ("pipelines", "expectations", "dbt_project"):
+        found = (path for path in (CLONE / folder).rglob("*") if path.suffix in suffixes and path.is_file())
+        yield from sorted(path for path in found if "target" not in path.parts)

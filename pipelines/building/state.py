@@ -1,0 +1,104 @@
+"""The running build: what its steps tell each other, kept as JSON in the scratch folder."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import msgspec
+
+from pipelines.building.progress import Reporter
+from pipelines.corpora import registry
+from pipelines.errors import CheckError
+from pipelines.intake import simulating, writing
+from pipelines.intake.landed import Landed
+from pipelines.paths import WarehousePaths
+from pipelines.reading.builds import EMBEDDED_SAMPLE
+from pipelines.settings import Settings
+
+
+class BuildError(CheckError):
+    """A check failed, or the build could not be made; nothing was published."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """The running build: what its steps tell each other, kept as JSON in the scratch folder."""
+
+    build_id: str
+    run_id: str
+    started_at: datetime
+    source: str
+    corpora: tuple[str, ...]
+    strict: bool = False
+    verify: bool = False
+    fingerprint: str = ""
+    landed: tuple[Landed, ...] = ()
+    raw: dict[str, list[str]] = field(default_factory=dict)
+    form: str = "release"
+    scales: dict[str, float] = field(default_factory=dict)
+    """The scales of the corpora whose release was generated."""
+
+    def save(self, paths: WarehousePaths) -> Build:
+        """Write the state, all of it or nothing."""
+        writing.write_atomically(paths.scratch_state, msgspec.json.encode(self))
+        return self
+
+
+def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
+    """The build of this run: the one that another step has begun, or a new one in an emptied scratch folder.
+
+    A new build without a source generates the embedded sample afresh, so that it always fits the code.
+    """
+    paths = WarehousePaths(settings.warehouse)
+    with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
+        build = current(paths)
+        if build.run_id == run_id:
+            return build
+    clear_scratch(paths)
+    if settings.source is None:
+        with reporter.stage("simulate", "sample") as stage:
+            written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
+            stage.detail = f"{len(written):,} files of all releases, generated"
+    return new_build(settings, run_id).save(paths)
+
+
+def new_build(settings: Settings, run_id: str) -> Build:
+    """A build of these settings that has done nothing yet."""
+    started = datetime.now(UTC)
+    return Build(
+        build_id=started.strftime("%Y%m%dT%H%M%S%fZ"),
+        run_id=run_id,
+        started_at=started,
+        source=str(settings.source or EMBEDDED_SAMPLE),
+        corpora=tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.only)),
+        strict=settings.strict,
+        verify=settings.verify,
+        form=settings.form,
+    )
+
+
+def current(paths: WarehousePaths) -> Build:
+    """The state of the running build."""
+    return msgspec.json.decode(paths.scratch_state.read_bytes(), type=Build)
+
+
+def add_landed(
+    build: Build, paths: WarehousePaths, landed: list[Landed], raw: dict[str, list[str]], scale: dict[str, float]
+) -> Build:
+    """Note what a corpus landed, and at which scale its release was generated."""
+    return replace(build, landed=(*build.landed, *landed), raw=build.raw | raw, scales=build.scales | scale).save(paths)
+
+
+def clear_scratch(paths: WarehousePaths) -> None:
+    """Throw away what a build worked in; dbt's target stays, it makes the next parse fast."""
+    paths.scratch.mkdir(parents=True, exist_ok=True)
+    for path in paths.scratch.iterdir():
+        if path == paths.dbt_target:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()

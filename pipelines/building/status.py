@@ -1,0 +1,199 @@
+"""The state of a warehouse folder: the builds on disk, and which files of the releases are at the source."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.corpora import registry
+from pipelines.corpora.room import Corpus
+from pipelines.intake import releases
+from pipelines.paths import WarehousePaths
+from pipelines.reading.connection import raw_files
+from pipelines.reading.printing import make_console
+from pipelines.reading.query_errors import QueryError
+from pipelines.settings import FORMS, Settings
+
+DISPLAYED_MISSING = 5
+"""Missing files of a corpus that the status names one by one."""
+
+
+@dataclass(frozen=True)
+class BuildStatus:
+    """One build on disk. What its manifest does not say is None."""
+
+    build_id: str
+    is_published: bool
+    built_at: str | None
+    source: str | None
+    database_bytes: int
+    raw_bytes: int
+    """Bytes of the raw Parquet that it was made from; builds of the same files share them."""
+
+
+@dataclass(frozen=True)
+class MissingFile:
+    """A file of a release that is not at the source."""
+
+    path: str
+    url: str
+    put_at: str
+
+
+@dataclass(frozen=True)
+class CorpusStatus:
+    """What of a corpus's release is at the source; documentation files are not counted."""
+
+    corpus_id: str
+    present: int
+    listed: int
+    missing: tuple[MissingFile, ...]
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a warehouse folder holds, and what could be built into it."""
+
+    warehouse: str
+    published_build: str | None
+    builds: tuple[BuildStatus, ...]
+    database_bytes: int
+    raw_bytes: int
+    """Bytes of all landed Parquet, also of builds that are gone."""
+    source: str | None
+    """None stands for the embedded sample, of which nothing can be missing."""
+    corpora: tuple[CorpusStatus, ...]
+    is_fetchable: bool
+    """Whether `fetch` can download what is missing: the publishers' own files, not their republication."""
+
+
+def status(paths: WarehousePaths, settings: Settings) -> Status:
+    """The builds kept, newest first, and how complete each corpus is at the source."""
+    try:
+        published = paths.published_build()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise QueryError(f"{paths.pointer} does not name the published build: {error}") from error
+    databases = sorted(paths.builds.glob("*.duckdb"), key=lambda database: database.stem, reverse=True)
+    builds = tuple(_build_status(paths, database, published) for database in databases)
+    source = settings.source
+    corpora = registry.load_corpora(settings.only) if source else ()
+    return Status(
+        warehouse=str(paths.root),
+        published_build=published,
+        builds=builds,
+        database_bytes=sum(build.database_bytes for build in builds),
+        raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
+        source=str(source) if source else None,
+        corpora=tuple(_corpus_status(corpus, source, settings.form) for corpus in corpora if source),
+        is_fetchable=settings.form == FORMS[0],
+    )
+
+
+def _build_status(paths: WarehousePaths, database: Path, published: str | None) -> BuildStatus:
+    build_id = database.stem
+    try:
+        manifest = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        manifest = {}
+    manifest = manifest if isinstance(manifest, dict) else {}
+    try:
+        files = {file for files in raw_files(paths, build_id).values() for file in files}
+    except QueryError:
+        files = set()
+    return BuildStatus(
+        build_id=build_id,
+        is_published=build_id == published,
+        built_at=_said(manifest, "started_at"),
+        source=_said(manifest, "source"),
+        database_bytes=database.stat().st_size,
+        raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
+    )
+
+
+def _said(manifest: dict[str, Any], key: str) -> str | None:
+    value = manifest.get(key)
+    return None if value is None else str(value)
+
+
+def _corpus_status(corpus: Corpus, source: Path, form: str) -> CorpusStatus:
+    if form == FORMS[0]:
+        release = releases.find_release(corpus, source)
+        listed = sum(not file.is_documentation for file in corpus.files)
+    else:
+        release = releases.find_form(corpus, source, registry.load_form(corpus.corpus_id, form))
+        listed = len(release.files) + len(release.missing)
+    missing = tuple(MissingFile(file.path, file.url, str(release.folder / file.path)) for file in release.missing)
+    return CorpusStatus(corpus.corpus_id, listed - len(missing), listed, missing)
+
+
+def places(corpora: Iterable[Corpus]) -> list[str]:
+    """Where each release comes from and where to put it: a line a corpus."""
+    lines = []
+    for corpus in corpora:
+        files = [file for file in corpus.files if not file.is_documentation]
+        bases = sorted({file.url.removesuffix(file.path) for file in files})
+        name = f"{corpus.corpus_id} ({len(files)} files, license: {corpus.license})"
+        lines += [f"{name}: {base}<path> to FOLDER/{corpus.corpus_id}/<path>" for base in bases]
+    return lines
+
+
+def print_status(found: Status, console: Console | None = None) -> None:
+    """Print the state of a warehouse folder."""
+    console = console or make_console()
+    console.print(Text(f"warehouse  {found.warehouse}"), soft_wrap=True)
+    if found.published_build is None:
+        console.print("published  nothing yet: run `dialogue-warehouse build`", markup=False, soft_wrap=True)
+    if found.builds:
+        grid = Table(box=box.SIMPLE_HEAD)
+        grid.add_column("build", no_wrap=True)
+        grid.add_column("built at")
+        grid.add_column("source")
+        grid.add_column("database", justify="right", no_wrap=True)
+        grid.add_column("raw", justify="right", no_wrap=True)
+        for build in found.builds:
+            grid.add_row(
+                Text(f"{build.build_id}{' (published)' if build.is_published else ''}"),
+                Text(build.built_at or "?"),
+                Text(build.source or "?"),
+                _size(build.database_bytes),
+                _size(build.raw_bytes),
+            )
+        console.print(grid)
+    console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
+    if found.source is None:
+        console.print("source     the embedded sample, made when it is built")
+        console.print(
+            "releases   `dialogue-warehouse fetch` downloads the real data; or by hand, to build --source FOLDER:"
+        )
+        for place in places(registry.load_corpora()):
+            console.print(Text(f"  {place}"), soft_wrap=True)
+        return
+    console.print(Text(f"source     {found.source}"), soft_wrap=True)
+    for corpus in found.corpora:
+        console.print(Text(f"  {corpus.corpus_id}: {corpus.present} of {corpus.listed} files present"), soft_wrap=True)
+        for file in corpus.missing[:DISPLAYED_MISSING]:
+            console.print(Text(f"    missing {file.path}: fetch {file.url} to {file.put_at}"), soft_wrap=True)
+        if len(corpus.missing) > DISPLAYED_MISSING:
+            console.print(f"    and {len(corpus.missing) - DISPLAYED_MISSING} more")
+    corpora = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
+    if corpora and found.is_fetchable:
+        command = f"dialogue-warehouse fetch --to {shlex.quote(found.source)} --corpora {corpora}"
+        console.print(Text(f"  what is missing: `{command}` downloads it"), soft_wrap=True)
+
+
+def _size(count: int) -> str:
+    size, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < 1_000:
+            break
+        size, unit = size / 1_000, larger
+    return f"{size:,.0f} {unit}" if unit == "B" or size >= 100 else f"{size:,.1f} {unit}"

@@ -1,0 +1,120 @@
+"""What a build came to, read from what it published, and printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from pipelines.building.progress import PLAIN_WIDTH, Reporter
+from pipelines.building.status import places
+from pipelines.corpora import registry
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a build came to."""
+
+    build_id: str
+    database: Path
+    bytes: int
+    corpora: list[dict[str, Any]]
+    """A row of analytics.corpus_overview each, with `passed`, `warned` and `failed` checks."""
+    marts: dict[str, Any]
+    """The suite about the shared tables: evaluated, passed, warned, failed."""
+    warnings: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    """Where the real releases come from and where to put them; empty when real data was built."""
+    is_unchanged: bool = False
+    """Nothing was built, because the published build was made from the same files and the same code."""
+
+
+def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> Summary:
+    """Read the summary from what was published."""
+    build_id = paths.published_build()
+    assert build_id is not None
+    database = paths.build_database(build_id)
+    with duckdb.connect(str(database), read_only=True) as con:
+        overview = con.sql("select * from analytics.corpus_overview order by corpus_id").to_arrow_table().to_pylist()
+        tallies = con.execute(
+            """
+            select
+                suite,
+                count(*) filter (where success) as passed,
+                count(*) filter (where not success and severity <> 'critical') as warned,
+                count(*) filter (where not success and severity = 'critical') as failed
+            from quality.expectation_results
+            where build_id = ?
+            group by suite
+            """,
+            [build_id],
+        ).fetchall()
+        warnings = con.execute(
+            "select suite, expectation, description, observed from quality.expectation_results "
+            "where build_id = ? and not success order by suite, expectation",
+            [build_id],
+        ).fetchall()
+    checks = {suite: dict(zip(VERDICTS, counts, strict=True)) for suite, *counts in tallies}
+    nothing = dict.fromkeys(VERDICTS, 0)
+    return Summary(
+        build_id=build_id,
+        database=paths.published,
+        bytes=database.stat().st_size,
+        corpora=[row | checks.get(row["corpus_id"], nothing) for row in overview],
+        marts=checks.get("marts", nothing),
+        warnings=[f"{suite}: {name}: {what}; {observed}" for suite, name, what, observed in warnings],
+        notices=reporter.notices,
+        places=[] if settings.source else places(registry.load_corpora(settings.only)),
+    )
+
+
+COUNTS = ("dialogue_count", "turn_count", "action_count", "slot_count", "violation_count")
+VERDICTS = ("passed", "warned", "failed")
+EXAMPLE = "select corpus_id, role, count(*) as turns from core.fct_turns group by all order by all"
+
+
+def print_summary(summary: Summary) -> None:
+    """Print what a build came to: a row a corpus, what to know, where the file is and what to type next."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    table = Table(box=box.SIMPLE_HEAD, show_footer=True)
+    table.add_column("corpus", "total", no_wrap=True)
+    table.add_column("license", no_wrap=True)
+    totals = {name: sum(row[name] for row in summary.corpora) for name in COUNTS}
+    for name in COUNTS:
+        table.add_column(name.removesuffix("_count") + "s", f"{totals[name]:,}", justify="right", no_wrap=True)
+    for name in VERDICTS:
+        count = sum(row[name] for row in summary.corpora) + summary.marts[name]
+        table.add_column(name, f"{count:,}", justify="right", no_wrap=True)
+    for row in summary.corpora:
+        cells = [f"{row[name]:,}" for name in (*COUNTS, *VERDICTS)]
+        table.add_row(row["corpus_id"], row["license"], *cells)
+    table.add_row("(shared tables)", "", *[""] * len(COUNTS), *[f"{summary.marts[name]:,}" for name in VERDICTS])
+    console.print(table)
+    for warning in summary.warnings:
+        console.print(f"warning: {warning}", markup=False, soft_wrap=True)
+    for notice in summary.notices:
+        console.print(f"notice: {notice}", markup=False, soft_wrap=True)
+    megabytes = summary.bytes / 2**20
+    said = "nothing changed, still published:" if summary.is_unchanged else "published"
+    console.print(f"{said} {summary.database} ({megabytes:,.1f} MiB, build {summary.build_id})", soft_wrap=True)
+    console.print("next: dialogue-warehouse tables", markup=False)
+    console.print(f'      dialogue-warehouse sql "{EXAMPLE}"', markup=False, soft_wrap=True)
+    if summary.places:
+        console.print(
+            "this was a generated sample; `dialogue-warehouse fetch` downloads the real releases, or by hand:"
+        )
+        for place in summary.places:
+            console.print(f"      {place}", markup=False, soft_wrap=True)

@@ -1,0 +1,61 @@
+"""The group that every command belongs to, and the options that several of them have."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines.paths import WarehousePaths
+from pipelines.settings import FORMS, Settings
+
+CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+"""The exit statuses besides 0."""
+
+Folder = click.Path(file_okay=False, path_type=Path)
+
+
+def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that every command has."""
+    return click.option(
+        "--warehouse", type=Folder, help="Folder of the warehouse.  [default: warehouse/ of the clone]"
+    )(command)
+
+
+def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that narrows a command to some corpora."""
+    return click.option("--corpora", "only", metavar="A,B", callback=_names, help="Only these corpora.")(command)
+
+
+def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how rows are printed; without one, as a table."""
+    command = click.option("--csv", "form", flag_value="csv", help="CSV with a header.")(command)
+    return click.option("--json", "form", flag_value="json", help="A JSON array of objects.")(command)
+
+
+def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that says in which form the releases are given."""
+    text = "SOURCE has another form: SOURCE/<dataset>/<config>/…"
+    return click.option("--form", type=click.Choice(FORMS[1:]), help=text)(command)
+
+
+def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if value else None
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(importlib.metadata.version("dialogue-warehouse"), prog_name="dialogue-warehouse")
+def cli() -> None:
+    """Five public dialogue corpora in one SQL warehouse.
+
+    Start with `build` (it makes its own sample when it is given no data), then `tables` and `sql`; `fetch` downloads
+    the real releases.
+    """
+
+
+def warehouse_paths(settings: Settings) -> WarehousePaths:
+    """Where things lie in the warehouse of these settings."""
+    return WarehousePaths(settings.warehouse)

@@ -1,0 +1,305 @@
+"""The ledger: what the documents say of the corpora, and their known defects, read from the rooms' claims.toml.
+
+A claim about a number is the SQL that measures it and what is expected; a claim about every row is a type of Great
+Expectations, or the SQL that selects the rows which break it. What the truth is known to be instead is `recorded`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from pipelines.corpora import registry
+
+CLAIMS = "claims.toml"
+DEFECTS = Path(__file__).with_name("defects.toml")
+Severity = Literal["critical", "warning"]
+
+
+class SuiteError(ValueError):
+    """A declaration cannot be used; one line with file and claim."""
+
+
+Cell = int | float | str | None
+Rows = list[list[Cell]]
+"""A measured table: rows of labels and numbers; a single number is one row of one cell."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement about a corpus, where it stands, and how it is held against the data."""
+
+    claim_id: str
+    corpus_id: str
+    quote: str
+    document: str
+    document_title: str
+    document_url: str | None
+    locator: str
+    kind: Literal["count", "invariant"]
+    severity: Severity
+    description: str
+    why: str
+    expected: Rows | None
+    """What the document says; for an invariant no row that breaks it; None for what cannot be checked."""
+    recorded: Rows | None
+    """What the complete release is known to hold instead."""
+    recorded_reason: str | None
+    query: str | None
+    """The SQL that measures it; None for what Great Expectations measures, or nobody."""
+    files: tuple[str, ...]
+    """Globs over the paths of the release that it needs; empty stands for all."""
+    is_recalled: bool
+    """The quote is recalled; the document was not at hand."""
+    real_only: str | None
+    """Why a generated release cannot show it."""
+    not_checkable: str | None
+    """Why it cannot be checked at all."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is held against a number that only the complete release has."""
+        return self.kind == "count" or self.recorded is not None
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A known fault of a release, each case of which is a row of `quality.violations`."""
+
+    rule_id: str
+    corpus_id: str | None
+    """None for a rule that holds for every corpus."""
+    title: str
+    description: str
+    upstream: str | None
+    """The thread where users reported it."""
+    expected: int | None
+    """How many cases the complete release has."""
+    files: tuple[str, ...]
+    why: str
+
+
+Text = Annotated[str, Meta(min_length=1)]
+TableName = Annotated[str, Meta(pattern=r"^[a-z_]+\.[a-z_0-9]+$")]
+
+
+class Check(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a claim and an expectation of the marts have in common."""
+
+    id: Text
+    severity: Severity
+    description: Text
+    why: Text
+    type: Text | None = None
+    kwargs: dict[str, Any] = {}
+    rows: dict[str, str | list[str]] = {}
+    unexpected_rows: Text | None = None
+
+
+class _Recorded(Struct, forbid_unknown_fields=True):
+    """What is known to be true instead of what a document says."""
+
+    value: Cell | Rows
+    reason: Text
+
+
+class Entry(Check, forbid_unknown_fields=True, kw_only=True):
+    """An entry of `[[claims]]`."""
+
+    table: TableName | None = None
+    quote: Text
+    document: Text
+    locator: Text
+    kind: Literal["count", "invariant"]
+    expected: Cell | Rows = None
+    sql: Text | None = None
+    files: list[Text] = []
+    recorded: _Recorded | None = None
+    is_recalled: bool = False
+    real_only: Text | None = None
+    not_checkable: Text | None = None
+
+
+class _DefectEntry(Struct, forbid_unknown_fields=True, kw_only=True):
+    """An entry of `[[defects]]`."""
+
+    id: Text
+    title: Text
+    description: Text
+    why: Text
+    upstream: Text | None = None
+    expected: int | None = None
+    files: list[Text] = []
+
+
+class _Document(Struct, forbid_unknown_fields=True):
+    """An entry of `[documents]`: what a claim's `document` refers to."""
+
+    title: Text
+    url: Text | None = None
+
+
+_Record = TypeVar("_Record", bound=Struct)
+
+
+def load_claims(corpus_id: str, folder: Path | None = None) -> tuple[Claim, ...]:
+    """The claims of a room, as its documents make them. Raises SuiteError."""
+    return tuple(claim for claim, _ in read_room(corpus_id, folder).claims)
+
+
+def load_defects(corpus_id: str | None, folder: Path | None = None) -> tuple[Defect, ...]:
+    """The known defects of a room; of None, those that any corpus may have. Raises SuiteError."""
+    if corpus_id is not None:
+        return read_room(corpus_id, folder).defects
+    return _defects(DEFECTS.name, None, read_array(DEFECTS.name, read_toml(DEFECTS, DEFECTS.name), "defects"))
+
+
+class Room(NamedTuple):
+    """What a claims.toml says."""
+
+    claims: tuple[tuple[Claim, Entry], ...]
+    """Each claim, and the entry that it was read from."""
+    defects: tuple[Defect, ...]
+
+
+def read_room(corpus_id: str, folder: Path | None = None) -> Room:
+    """The claims and defects of a room, checked. Raises SuiteError."""
+    place = f"{corpus_id}/{CLAIMS}"
+    document = read_toml((folder or registry.room_folder(corpus_id)) / CLAIMS, place)
+    unknown = sorted(document.keys() - {"documents", "claims", "defects"})
+    if unknown:
+        raise SuiteError(f"{place}: unknown key '{unknown[0]}'")
+    documents = {
+        name: convert(place, f"document {name}", entry, _Document)
+        for name, entry in _table(place, document.get("documents", {}), "documents").items()
+    }
+    entries = [convert(place, label_of(entry), entry, Entry) for entry in read_array(place, document, "claims")]
+    for entry in entries:
+        if entry.document not in documents:
+            raise SuiteError(f"{place} {entry.id}: document '{entry.document}' is not listed under [documents]")
+        if problem := _problem(entry):
+            raise SuiteError(f"{place} {entry.id}: {problem}")
+    refuse_duplicates(place, "id", [entry.id for entry in entries])
+    claims = tuple((_claim(corpus_id, documents[entry.document], entry), entry) for entry in entries)
+    return Room(claims, _defects(place, corpus_id, read_array(place, document, "defects")))
+
+
+def _defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple[Defect, ...]:
+    read = [convert(place, label_of(entry), entry, _DefectEntry) for entry in entries]
+    refuse_duplicates(place, "id", [entry.id for entry in read])
+    return tuple(
+        Defect(
+            rule_id=entry.id,
+            corpus_id=corpus_id,
+            title=entry.title,
+            description=entry.description,
+            upstream=entry.upstream,
+            expected=entry.expected,
+            files=tuple(entry.files),
+            why=entry.why,
+        )
+        for entry in read
+    )
+
+
+def _problem(claim: Entry) -> str | None:
+    """What is wrong with a claim's keys, taken together."""
+    measures = [name for name in ("type", "unexpected_rows", "sql") if getattr(claim, name) is not None]
+    if claim.not_checkable:
+        return f"is not checkable, and has '{measures[0]}'" if measures else None
+    if claim.table is None:
+        return "needs a 'table'"
+    if claim.kind == "count":
+        if measures != ["sql"] or claim.expected is None:
+            return "a count needs 'sql' and 'expected', and nothing else that measures"
+        return None if claim.table in str(claim.sql) else f"'sql' does not read {claim.table}"
+    if len(measures) != 1 or claim.sql:
+        return "needs either 'type' or 'unexpected_rows'"
+    if claim.expected is not None:
+        return "'expected' belongs to a count"
+    if claim.recorded and not (claim.unexpected_rows and isinstance(claim.recorded.value, int)):
+        return "'recorded' needs 'unexpected_rows', and is how many rows they are"
+    return None
+
+
+def _claim(corpus_id: str, document: _Document, entry: Entry) -> Claim:
+    query = entry.sql
+    if entry.unexpected_rows:
+        query = f"select count(*) as unexpected from ({entry.unexpected_rows.strip()})"
+    is_invariant = entry.kind == "invariant" and not entry.not_checkable
+    return Claim(
+        claim_id=entry.id,
+        corpus_id=corpus_id,
+        quote=entry.quote,
+        document=entry.document,
+        document_title=document.title,
+        document_url=document.url,
+        locator=entry.locator,
+        kind=entry.kind,
+        severity=entry.severity,
+        description=entry.description,
+        why=entry.why,
+        expected=[[0]] if is_invariant else _rows(entry.expected),
+        recorded=_rows(entry.recorded.value) if entry.recorded else None,
+        recorded_reason=entry.recorded.reason if entry.recorded else None,
+        query=query and query.strip(),
+        files=tuple(entry.files),
+        is_recalled=entry.is_recalled,
+        real_only=entry.real_only,
+        not_checkable=entry.not_checkable,
+    )
+
+
+def _rows(value: Cell | Rows) -> Rows | None:
+    if value is None:
+        return None
+    return value if isinstance(value, list) else [[value]]
+
+
+def refuse_duplicates(place: str, noun: str, names: list[str]) -> None:
+    """Raise SuiteError when a name occurs twice."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SuiteError(f"{place} {twice[0]}: {noun} occurs twice")
+
+
+def read_toml(path: Path, place: str) -> dict[str, Any]:
+    """The document of a TOML file; `place` names it in errors. Raises SuiteError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SuiteError(f"{place}: is missing") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SuiteError(f"{place}: {error}") from None
+
+
+def _table(place: str, value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SuiteError(f"{place}: '{name}' is no table")
+    return value
+
+
+def read_array(place: str, document: dict[str, Any], name: str) -> list[Any]:
+    """An array of tables, empty where there is none. Raises SuiteError."""
+    entries = document.get(name, [])
+    if not isinstance(entries, list):
+        raise SuiteError(f"{place}: '{name}' is no array of tables")
+    return entries
+
+
+def label_of(entry: Any) -> str:
+    """What an entry is called in errors."""
+    return str(entry.get("id", "(no id)")) if isinstance(entry, dict) else "(no table)"
+
+
+def convert(place: str, label: str, entry: Any, record: type[_Record]) -> _Record:
+    """An entry as a record of this type. Raises SuiteError."""
+    try:
+        return msgspec.convert(entry, record)
+    except msgspec.ValidationError as error:
+        raise SuiteError(f"{place} {label}: {error}") from None

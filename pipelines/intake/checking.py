@@ -1,0 +1,127 @@
+"""The strict check of a file's records against the room's types: what passes, what is extra, what is refused.
+
+What a type does not know is set aside with its place, never dropped: an extra key's value, or the whole record.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import inspect
+
+from pipelines.corpora.room import Container, Entity
+from pipelines.intake import records
+from pipelines.intake.records import Record, RepeatedKeyError, pairs_without_repeats, pointer_token
+
+if TYPE_CHECKING:
+    from pipelines.corpora.forms import Table
+from pipelines.intake.landed import Landed
+
+
+class RecordCheck:
+    """The strict check of a file's records; `run` may be repeated and starts afresh."""
+
+    def __init__(self, entity: Entity, landed: Landed, table: Table | None) -> None:
+        self.entity, self.landed, self.table = entity, landed, table
+        self.decoder = msgspec.json.Decoder(entity.record)
+        self.refuses_repeats = False
+        self.parts: list[str] | None = None
+        self.count = 0
+        self.extras: list[dict[str, Any]] = []
+        self.quarantine: list[dict[str, Any]] = []
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether anything was set aside."""
+        return bool(self.extras or self.quarantine)
+
+    def run(self, text: bytes, split: Path | None) -> None:
+        """Check every record; write those that pass, one a line, to `split` where one is given."""
+        self.count, self.extras, self.quarantine = 0, [], []
+        self.parts, found = self._split(text)
+        with split.open("wb") if split else contextlib.nullcontext() as lines:
+            for record in found:
+                self.count += 1
+                accepted = self._check(record)
+                if lines and accepted is not None:
+                    head = json.dumps({"i": record.index, "k": record.key, "p": record.pointer})
+                    lines.write(b'%s,"r":%s}\n' % (head[:-1].encode(), accepted.replace(b"\n", b" ")))
+
+    def _split(self, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
+        where = self.landed.source_file_id
+        if self.table is None:
+            return records.split_records(self.entity, where, text)
+        from pipelines.intake import form_files
+
+        rows = enumerate(form_files.undo_rows(self.table, where, text))
+        return None, (Record(index, None, f"/{index}", *row) for index, row in rows)
+
+    def _check(self, record: Record) -> bytes | None:
+        """The record's text as it is to be landed, None for one in quarantine."""
+        if record.refused:
+            return self._set_aside(record, record.refused)
+        try:
+            self.decoder.decode(record.text)
+            if self.refuses_repeats:
+                json.loads(record.text, object_pairs_hook=pairs_without_repeats)
+            return record.text
+        except msgspec.DecodeError as error:
+            value = json.loads(record.text)
+            extras = list(take_extras(inspect.type_info(self.entity.record), value, record.pointer))
+            if extras:
+                cleaned = json.dumps(value, separators=(",", ":")).encode()
+                try:
+                    self.decoder.decode(cleaned)
+                except msgspec.DecodeError:
+                    pass
+                else:
+                    self.extras += [{"json_pointer": pointer, "value": json.dumps(extra)} for pointer, extra in extras]
+                    return cleaned
+            self._set_aside(record, str(error))
+        except RepeatedKeyError as error:
+            self._set_aside(record, str(error))
+        return None
+
+    def _set_aside(self, record: Record, reason: str) -> None:
+        """Put a record into quarantine, with the path of what is wrong."""
+        reason, _, inner = reason.partition(" - at `$")
+        key = "" if record.key is None else f".{record.key}"
+        place = key if self.entity.container is Container.ENTRIES else f"{key}[{record.index}]"
+        self.quarantine.append(
+            {
+                "record_index": record.index,
+                "record_pointer": record.pointer,
+                "error": f"{reason} - at `${place}{inner.rstrip('`')}`",
+                "value": record.text.decode() if record.row is None else json.dumps(record.row),
+            }
+        )
+
+
+def take_extras(kind: inspect.Type, value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
+    """Remove from `value` the keys that its type does not know, and yield their JSON pointers and values."""
+    match kind, value:
+        case inspect.Metadata(), _:
+            yield from take_extras(kind.type, value, pointer)
+        case inspect.UnionType(), _:
+            for option in kind.types:
+                yield from take_extras(option, value, pointer)
+        case inspect.ListType(), list():
+            for index, item in enumerate(value):
+                yield from take_extras(kind.item_type, item, f"{pointer}/{index}")
+        case inspect.DictType(), dict():
+            for key, item in value.items():
+                yield from take_extras(kind.value_type, item, f"{pointer}/{pointer_token(key)}")
+        case inspect.StructType(array_like=True), list():
+            for index, (struct_field, item) in enumerate(zip(kind.fields, value, strict=False)):
+                yield from take_extras(struct_field.type, item, f"{pointer}/{index}")
+        case inspect.StructType(array_like=False), dict():
+            known = {struct_field.encode_name: struct_field.type for struct_field in kind.fields}
+            for key in [key for key in value if key not in known]:
+                yield f"{pointer}/{pointer_token(key)}", value.pop(key)
+            for key, item in value.items():
+                yield from take_extras(known[key], item, f"{pointer}/{pointer_token(key)}")

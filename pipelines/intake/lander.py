@@ -1,0 +1,94 @@
+"""Landing many files side by side in processes. What landing one file means is `landing`."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import multiprocessing
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+from pipelines.intake import landing
+from pipelines.intake.landed import Landed
+from pipelines.intake.releases import Release
+from pipelines.settings import Settings
+
+WORTH_PROCESSES = 24 * 2**20
+"""Bytes of text from which starting processes costs less than it saves."""
+PACKED = 6
+"""Bytes of text in a byte of a gzipped release."""
+
+
+class Lander:
+    """Lands releases, many files side by side in processes; a context manager.
+
+    with Lander(paths.raw, settings) as lander:
+        lander.start(releases)          # returns at once; the processes work from here on
+        landed = lander.land(release)   # waits for the files of one release
+
+    Each file is landed by `landing.land_file`. Where there is little to do no process is started, because that costs
+    more than it saves.
+    """
+
+    def __init__(self, target: Path, settings: Settings) -> None:
+        """`target` is the folder of the raw layer."""
+        self._target, self._strict, self._force = target, settings.strict, settings.force
+        self._processes = settings.processes
+        self._pool: concurrent.futures.ProcessPoolExecutor | None = None
+        self._started: dict[str, concurrent.futures.Future[Landed]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the processes; what they have not begun is not done."""
+        self._end()
+
+    def start(self, releases: Iterable[Release]) -> None:
+        """Begin to land every file of these releases, where processes are worth it."""
+        tasks = [task for release in releases for task in self._tasks(release)]
+        if self._processes == 1 or len(tasks) == 1 or sum(map(_weight, tasks)) < WORTH_PROCESSES:
+            return
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            # Decoded records make no cycles: looking for some among millions of objects finds nothing.
+            self._pool = concurrent.futures.ProcessPoolExecutor(self._processes, context, gc.disable)
+        for task in sorted(tasks, key=_weight, reverse=True):
+            self._started[_source_file_id(task)] = self._pool.submit(landing.land_file, *task)
+
+    def land(self, release: Release) -> list[Landed]:
+        """Land every file of a release, in the order of their paths. Raises LandingError for the first refused."""
+        tasks = self._tasks(release)
+        if not any(_source_file_id(task) in self._started for task in tasks):
+            self.start([release])
+        landed = [self._land(task) for task in tasks]
+        if not self._started:  # nothing is left to do: what the processes hold is memory for the models
+            self._end()
+        return landed
+
+    def _end(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def _land(self, task: tuple) -> Landed:
+        started = self._started.pop(_source_file_id(task), None)
+        return started.result() if started else landing.land_file(*task)
+
+    def _tasks(self, release: Release) -> list[tuple]:
+        """The arguments of `landing.land_file` for each file."""
+        return [
+            (release.corpus, entity, release.folder, path, self._target, self._strict, release.form, self._force)
+            for entity, path in release.files
+        ]
+
+
+def _source_file_id(task: tuple) -> str:
+    return f"{task[0].corpus_id}/{task[3]}"
+
+
+def _weight(task: tuple) -> int:
+    """How much there is to do for a file, in bytes of text."""
+    size = (task[2] / task[3]).stat().st_size
+    return size * PACKED if task[3].endswith(".gz") else size

@@ -1,0 +1,221 @@
+"""Landing: the publisher's bytes become checked, typed, nested Parquet. One file in, one Parquet out.
+
+Each record is decoded strictly with the room's msgspec type, then DuckDB reads the file with the column types derived
+from that same type and writes Parquet. What the type does not know is kept, never dropped: an extra key's value goes
+to `extras`, a record that the type refuses goes to `quarantine`, whole. A file that is no JSON is always refused.
+
+`land_file` is a pure function of the bytes, the path and the schema: it can run in any process. Nothing here knows a
+corpus by name, and nothing here writes to the warehouse database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import msgspec
+
+from pipelines.corpora import room
+from pipelines.corpora.room import Container, Corpus, Entity
+from pipelines.errors import first_line
+from pipelines.intake import rawtypes, records, sql_text
+from pipelines.intake.checking import RecordCheck
+from pipelines.intake.landed import Landed, refuse_what_is_unknown
+from pipelines.intake.records import LandingError
+from pipelines.intake.writing import write_atomically
+
+if TYPE_CHECKING:
+    from pipelines.corpora.forms import Form, Table
+
+NO_PROGRESS_BAR = "set enable_progress_bar = false"
+"""DuckDB draws one on standard output, terminal or not, for whatever takes two seconds: into the midst of a result."""
+GLOB_CHARACTERS = frozenset("*?[]{}")
+
+
+def land_file(
+    corpus: Corpus,
+    entity: Entity,
+    source: Path,
+    path: str,
+    target: Path,
+    strict: bool = False,
+    form: Form | None = None,
+    force: bool = False,
+) -> Landed:
+    """Land `source/path` below `target` and return its manifest row; a file landed before is not landed again.
+
+    Parameters
+    ----------
+    source: folder of the corpus's release; `path` is relative to it, with `/`.
+    target: folder of the raw layer; the Parquet is `target/<corpus_id>/<entity>/<path>-<content>-<schema>.parquet`.
+    strict: refuse extra keys and quarantined records instead of setting them aside.
+    form: another form that the file has; it is undone record by record.
+    force: land it although it was landed before.
+
+    Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
+    """
+    data = _read(corpus, source, path)
+    sha256 = sha256_of(data)
+    verification = _verification(corpus, source, path, data, sha256)
+    stem = f"{path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
+    table, part = form.place(path) if form else (None, entity.source_part(path))
+    parquet = target / corpus.corpus_id / entity.name / f"{stem}.parquet"
+    manifest = parquet.with_suffix(".json")
+    landed = None if force else _landed_before(manifest, parquet)
+    if landed is None:
+        landed = Landed(
+            corpus_id=corpus.corpus_id,
+            entity=entity.name,
+            path=path,
+            source_part=part,
+            parts=None,
+            bytes=len(data),
+            sha256=sha256,
+            verification=verification,
+            record_count=0,
+            parquet=parquet.relative_to(target).as_posix(),
+            form=form.name if form else "release",
+            losses=list(table.losses) if table else [],
+        )
+        parquet.parent.mkdir(parents=True, exist_ok=True)
+        landed = _land(entity, landed, source / path, data, parquet, table)
+        write_atomically(manifest, json.dumps(asdict(landed)).encode())
+    if strict:
+        refuse_what_is_unknown(landed)
+    return replace(landed, verification=verification)
+
+
+def identify(corpus: Corpus, source: Path, path: str) -> tuple[str, str]:
+    """The SHA-256 of a file's bytes and its verification: what landing it would note. Raises LandingError."""
+    data = _read(corpus, source, path)
+    sha256 = sha256_of(data)
+    return sha256, _verification(corpus, source, path, data, sha256)
+
+
+def _read(corpus: Corpus, source: Path, path: str) -> bytes:
+    try:
+        return (source / path).read_bytes()
+    except OSError as error:
+        raise LandingError(f"{corpus.corpus_id}/{path}: {error.strerror}") from error
+
+
+def _landed_before(manifest: Path, parquet: Path) -> Landed | None:
+    """The manifest row of an earlier landing of the same bytes and schema, where its Parquet still stands."""
+    with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
+        landed = msgspec.json.decode(manifest.read_bytes(), type=Landed)
+        return landed if parquet.exists() else None
+    return None
+
+
+def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
+    """Write the zero-row typed Parquet that stands for an absent entity; its path relative to `target`."""
+    parquet = target / corpus.corpus_id / entity.name / f"empty-{schema_hash(corpus)}.parquet"
+    if not parquet.exists():
+        parquet.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=parquet.parent) as folder:
+            nothing = Path(folder) / "nothing.ndjson"
+            nothing.write_bytes(b"")
+            _copy(entity, rawtypes.select_split(entity, nothing), None, parquet)
+    return parquet.relative_to(target).as_posix()
+
+
+@functools.cache
+def schema_hash(corpus: Corpus, form: str | None = None) -> str:
+    """Identifies what the Parquet of a corpus depends on besides the bytes: its schema, its form and this code."""
+    digest = hashlib.sha256()
+    here = Path(__file__)
+    sources = [corpus.folder / "schema.py", here, Path(room.__file__)]
+    sources += [here.with_name(f"{name}.py") for name in ("checking", "landed", "rawtypes", "records", "sql_text")]
+    if form:
+        sources += [
+            corpus.folder / f"{form}.py",
+            Path(room.__file__).with_name("forms.py"),
+            here.with_name("form_files.py"),
+        ]
+    for source in sources:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def sha256_of(data: bytes) -> str:
+    """The SHA-256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _git_blob_sha1(data: bytes) -> str:
+    """The id that git gives these bytes: the only checksum known of some upstream files."""
+    blob = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
+    blob.update(data)
+    return blob.hexdigest()
+
+
+def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: str) -> str:
+    """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml."""
+    if (source / "SIMULATED.json").exists():
+        return "simulated"
+    listed = corpus.listed(path)
+    if listed is None or not (listed.sha256 or listed.git_blob_sha1):
+        return "unlisted"
+    if listed.sha256:
+        return "verified" if listed.sha256 == sha256 else "mismatch"
+    return "verified" if listed.git_blob_sha1 == _git_blob_sha1(data) else "mismatch"
+
+
+def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
+    """Check every record, let DuckDB write the Parquet, and complete the manifest row."""
+    text = data if table else records.unpack(landed.source_file_id, data)
+    split = parquet.with_name(f"records.{os.getpid()}.ndjson")
+    try:
+        is_array = entity.container is Container.ARRAY and table is None
+        is_direct = is_array and text is data and not GLOB_CHARACTERS & set(str(file))
+        check = RecordCheck(entity, landed, table)
+        check.run(text, None if is_direct else split)
+        if is_direct and check.has_refused:
+            is_direct = False
+            check.run(text, split)
+        try:
+            select = rawtypes.select_array(entity, file) if is_direct else rawtypes.select_split(entity, split)
+            _copy(entity, select, landed, parquet)
+        except duckdb.Error:
+            # What msgspec accepts and DuckDB does not: a key that stands twice in an object of a record.
+            check.refuses_repeats = True
+            check.run(text, split)
+            try:
+                _copy(entity, rawtypes.select_split(entity, split), landed, parquet)
+            except duckdb.Error as error:
+                raise LandingError(f"{landed.source_file_id}: {first_line(error)}") from error
+    finally:
+        split.unlink(missing_ok=True)
+    return replace(
+        landed, parts=check.parts, record_count=check.count, extras=check.extras, quarantine=check.quarantine
+    )
+
+
+def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> None:
+    """Write the query's rows, each with its file and part, to `parquet`; a reader sees all of it or nothing."""
+    source_file_id = sql_text.literal(landed.source_file_id if landed else "")
+    known_part = sql_text.literal(landed.source_part) if landed and landed.source_part else "null"
+    part = "record_key" if entity.container is Container.SPLITS else f"cast({known_part} as varchar)"
+    temporary = parquet.with_name(f"{parquet.name}.{os.getpid()}.tmp")
+    query = f"select {source_file_id} as source_file_id, {part} as source_part, * from ({select})"
+    try:
+        _connection().execute(f"copy ({query}) to {sql_text.literal(temporary)} (format parquet, compression zstd)")
+        temporary.replace(parquet)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@functools.cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    """DuckDB for this process: in memory, one thread, because files are landed side by side in processes."""
+    con = duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False})
+    con.execute(NO_PROGRESS_BAR)
+    return con

@@ -1,0 +1,112 @@
+"""The raw layer that dbt reads: a folder a raw table, with links to exactly the Parquet files of this build.
+
+Beside the releases' own tables stand those about the build itself: its corpora, files, extra keys, refused records.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines.corpora.room import Corpus, Entity
+from pipelines.intake import landing
+from pipelines.intake.landed import Landed
+from pipelines.intake.writing import write_table
+from pipelines.paths import WarehousePaths
+
+CATALOG_TABLES = {
+    "corpora": pa.schema(
+        [(name, pa.string()) for name in ("corpus_id", "title", "homepage", "license", "citation", "release")]
+    ),
+    "source_files": pa.schema(
+        [
+            ("source_file_id", pa.string()),
+            ("corpus_id", pa.string()),
+            ("path", pa.string()),
+            ("entity", pa.string()),
+            ("source_part", pa.string()),
+            ("parts", pa.list_(pa.string())),
+            ("bytes", pa.int64()),
+            ("sha256", pa.string()),
+            ("verification", pa.string()),
+            ("record_count", pa.int32()),
+            ("form", pa.string()),
+            ("losses", pa.list_(pa.string())),
+        ]
+    ),
+    "source_extras": pa.schema(
+        [(name, pa.string()) for name in ("source_file_id", "corpus_id", "json_pointer", "value")]
+    ),
+    "source_quarantine": pa.schema(
+        [
+            ("source_file_id", pa.string()),
+            ("corpus_id", pa.string()),
+            ("record_index", pa.int32()),
+            ("record_pointer", pa.string()),
+            ("error", pa.string()),
+            ("value", pa.string()),
+        ]
+    ),
+}
+"""The raw tables about the build itself: one row a corpus, a file read, an extra key, a refused record."""
+
+
+def raw_tables(corpora: Iterable[Corpus]) -> list[str]:
+    """The names of all raw tables of these corpora."""
+    return [table_name(corpus, entity) for corpus in corpora for entity in corpus.entities]
+
+
+def table_name(corpus: Corpus, entity: Entity) -> str:
+    """The raw table of an entity."""
+    return f"{corpus.corpus_id}__{entity.name}"
+
+
+def link_raw(corpus: Corpus, landed: Sequence[Landed], paths: WarehousePaths) -> dict[str, list[str]]:
+    """Lay out a corpus's raw tables for dbt; the Parquet files of each, relative to the warehouse folder.
+
+    Each table has a zero-row typed file first, so that it has its columns whatever is absent.
+    """
+    tables: dict[str, list[str]] = {}
+    for entity in corpus.entities:
+        parquet = [landing.write_empty(corpus, entity, paths.raw)]
+        parquet += [row.parquet for row in landed if row.entity == entity.name]
+        tables[table_name(corpus, entity)] = [(paths.raw / file).relative_to(paths.root).as_posix() for file in parquet]
+        folder = _fresh_folder(paths.scratch_raw / table_name(corpus, entity))
+        for index, file in enumerate(parquet):
+            _link(paths.raw / file, folder / f"{index:05}.parquet")
+    return tables
+
+
+def write_catalog(corpora: Iterable[Corpus], landed: Iterable[Landed], paths: WarehousePaths) -> dict[str, int]:
+    """Write the raw tables about the build itself; their row counts."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in CATALOG_TABLES}
+    for corpus in corpora:
+        rows["corpora"].append({name: getattr(corpus, name) for name in CATALOG_TABLES["corpora"].names})
+    for file in landed:
+        identity = {"source_file_id": file.source_file_id, "corpus_id": file.corpus_id}
+        facts = {name: getattr(file, name) for name in CATALOG_TABLES["source_files"].names}
+        rows["source_files"].append(facts | identity)
+        rows["source_extras"] += [identity | extra for extra in file.extras]
+        rows["source_quarantine"] += [identity | record for record in file.quarantine]
+    for name, schema in CATALOG_TABLES.items():
+        write_table(rows[name], schema, _fresh_folder(paths.scratch_raw / name) / "00000.parquet")
+    return {name: len(table) for name, table in rows.items()}
+
+
+def _fresh_folder(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _link(target: Path, link: Path) -> None:
+    """A hard link, or a copy where the file system has none."""
+    try:
+        os.link(target, link)
+    except OSError:
+        shutil.copyfile(target, link)

@@ -1,0 +1,76 @@
+"""Releases on disk: which files of each corpus are at the source, which are missing, and which were generated."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.corpora import registry
+from pipelines.corpora.forms import SUFFIXES, Form
+from pipelines.corpora.room import Corpus, Entity, SourceFile
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.settings import FORMS, Settings
+
+
+@dataclass(frozen=True)
+class Release:
+    """What of a corpus is at the source: data files, listed files that are missing, files that are none of ours."""
+
+    corpus: Corpus
+    folder: Path
+    files: tuple[tuple[Entity, str], ...]
+    missing: tuple[SourceFile, ...]
+    ignored: tuple[str, ...]
+    form: Form | None = None
+    """The form of the files, where it is not the release's own."""
+
+
+def find(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> Release:
+    """What of a corpus is at the source of the settings, in the form that they say."""
+    if settings.source is None or settings.form == FORMS[0]:
+        return find_release(corpus, settings.source or paths.sample)
+    return find_form(corpus, settings.source, registry.load_form(corpus.corpus_id, settings.form))
+
+
+def find_release(corpus: Corpus, source: Path) -> Release:
+    """Look for a corpus below `source/<corpus_id>`; a folder that is not there is an empty release."""
+    folder = source / corpus.corpus_id
+    present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    documentation = {file.path for file in corpus.files if file.is_documentation}
+    files, ignored = [], []
+    for path in present:
+        entity = corpus.entity_of(path)
+        if entity is None or path in documentation:
+            ignored.append(path)
+        else:
+            files.append((entity, path))
+    missing = tuple(file for file in corpus.files if file.path not in present and not file.is_documentation)
+    return Release(corpus, folder, tuple(files), missing, tuple(ignored))
+
+
+def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
+    """Look for a corpus in another form, below `source/<dataset>/<config>`; without that form it is an empty release.
+
+    Raises InputError when a table is there twice, as Parquet and as JSON lines.
+    """
+    files, missing = [], []
+    for table, stem in form.stems() if form else ():
+        entity = next(entity for entity in corpus.entities if entity.name == table.entity)
+        present = [f"{stem}{suffix}" for suffix in SUFFIXES if (source / f"{stem}{suffix}").is_file()]
+        if len(present) > 1:
+            raise InputError(f"{corpus.corpus_id}/{present[0]}: {present[1]} is there too, give one of them")
+        files += [(entity, path) for path in present]
+        if form and not present:
+            missing.append(SourceFile(f"{stem}{SUFFIXES[0]}", form.homepage))
+    return Release(corpus, source, tuple(files), tuple(missing), (), form)
+
+
+def is_simulated(source: Path) -> dict[str, Any] | None:
+    """What `SIMULATED.json` of a corpus folder says (scale, seed), None for a real release."""
+    try:
+        return json.loads((source / "SIMULATED.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,164 @@
+"""Restoration: each upstream file rebuilt, as JSON, from core tables alone.
+
+A room's `restore.sql` has one query an entity, which gives the file, place and JSON of each record. What the columns
+cannot show is put back last, in this order: forms from `source_exceptions`, keys from `source_extras`, whole records
+from `source_quarantine`. Records are streamed; memory holds one batch of files. No raw Parquet and no source is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import re
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from pipelines.corpora import registry
+from pipelines.corpora.room import Container, Corpus, Entity
+from pipelines.errors import InputError
+from pipelines.intake.landing import NO_PROGRESS_BAR
+from pipelines.intake.records import Record
+from pipelines.intake.sql_text import literal
+from pipelines.paths import WarehousePaths
+from pipelines.proving.putting_back import pointer_of, put_back
+from pipelines.proving.restored_files import RestoredFile, SourceFile, restore_to
+from pipelines.settings import Settings
+
+BATCH_BYTES = 256 * 2**20
+"""Bytes of source files whose records are rebuilt by one query."""
+FETCHED_RECORDS = 500
+RESTORE_SQL = "restore.sql"
+
+
+def restore_queries(corpus: Corpus) -> dict[str, str]:
+    """The query of each entity, from the room's restore.sql. Raises RoomError for a room that lacks one."""
+    path = corpus.folder / RESTORE_SQL
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise registry.RoomError(f"{corpus.corpus_id}: {RESTORE_SQL} is missing") from error
+    sections = re.split(r"^-- entity: (\w+)\n", text, flags=re.MULTILINE)[1:]
+    queries = dict(zip(sections[::2], sections[1::2], strict=True))
+    lacking = [entity.name for entity in corpus.entities if entity.name not in queries]
+    if lacking:
+        raise registry.RoomError(f"{corpus.corpus_id}/{RESTORE_SQL}: no query for {', '.join(lacking)}")
+    return queries
+
+
+@contextlib.contextmanager
+def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyConnection]:
+    """A connection in memory that has a build's core, read-only, as its default schema."""
+    config: dict[str, str | float | list[str]] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
+    with duckdb.connect(config=config) as con:
+        con.execute(NO_PROGRESS_BAR)
+        con.execute(f"attach {literal(database)} as dialogues (read_only)")
+        con.execute("use dialogues.core")
+        yield con
+
+
+def published(paths: WarehousePaths) -> tuple[str, Path]:
+    """The id and the database of the published build. Raises InputError when there is none."""
+    build_id = paths.published_build()
+    if build_id is None:
+        raise InputError(f"no warehouse at {paths.root}: run `dialogue-warehouse build`")
+    return build_id, paths.build_database(build_id)
+
+
+def restore_published(paths: WarehousePaths, settings: Settings, corpus_id: str, folder: Path) -> list[Path]:
+    """Write a corpus's files from the published build. Raises InputError when the build has none of them."""
+    corpus = registry.load_corpus(corpus_id)
+    with open_core(published(paths)[1], settings) as con:
+        written = restore_to(folder, Restorer(con).files(corpus))
+    if not written:
+        raise InputError(f"{corpus_id}: the published build has no file of it")
+    return written
+
+
+class Restorer:
+    """Rebuilds the files of a published build. `con` has that build's core as its default schema."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self.con = con
+        con.execute("create or replace temp table batch (source_file_id varchar)")
+
+    def files(self, corpus: Corpus) -> Iterator[RestoredFile]:
+        """Every file of a corpus, rebuilt, an entity after the other; each is read before the next is asked for."""
+        queries = restore_queries(corpus)
+        for entity in corpus.entities:
+            for batch in self._batches(corpus, entity):
+                yield from self._restored(corpus, entity, queries[entity.name], batch)
+
+    def _batches(self, corpus: Corpus, entity: Entity) -> Iterator[list[SourceFile]]:
+        """The files of an entity, in groups that fit into memory."""
+        rows = self.con.execute(
+            "select source_file_id, path, parts, bytes, sha256, release_form from dim_source_files "
+            "where corpus_id = ? and entity = ? order by path",
+            [corpus.corpus_id, entity.name],
+        ).fetchall()
+        batch: list[SourceFile] = []
+        for source_file_id, path, parts, size, sha256, form in rows:
+            file = SourceFile(source_file_id, path, None if parts is None else tuple(parts), size, sha256, form)
+            if batch and sum(each.bytes for each in batch) + size > BATCH_BYTES:
+                yield batch
+                batch = []
+            batch.append(file)
+        if batch:
+            yield batch
+
+    def _restored(self, corpus: Corpus, entity: Entity, query: str, batch: list[SourceFile]) -> Iterator[RestoredFile]:
+        """The files of a batch, one query for all."""
+        self.con.execute("delete from batch")
+        names = ", ".join(f"({literal(file.source_file_id)})" for file in batch)
+        self.con.execute(f"insert into batch values {names}")
+        self._add_what_is_put_back(batch)
+        place = "files.path"
+        if entity.container is Container.SPLITS:
+            place = "list_position(files.parts, restored.record_key)"
+        self.con.execute(
+            f"""
+            select restored.source_file_id, restored.record_index, restored.record_key, restored.record::varchar
+            from ({query}) as restored
+            inner join dim_source_files as files on restored.source_file_id = files.source_file_id
+            order by restored.source_file_id, {place}, restored.record_index
+            """
+        )
+        rows = itertools.chain.from_iterable(iter(lambda: self.con.fetchmany(FETCHED_RECORDS), []))
+        grouped = itertools.groupby(rows, key=lambda row: row[0])
+        found, records = next(grouped, (None, iter(())))
+        for file in sorted(batch, key=lambda file: file.source_file_id):
+            own: Iterator[Any] = iter(())
+            if found == file.source_file_id:
+                own = records
+            plain = (Record(row[1], row[2], pointer_of(entity, row[1], row[2]), row[3].encode()) for row in own)
+            form = registry.load_form(corpus.corpus_id, file.form)
+            table = form.place(file.path)[0] if form else None
+            yield RestoredFile(corpus, entity, file, put_back(entity, file, plain), table)
+            if found == file.source_file_id:
+                for _ in own:  # what the reader left
+                    pass
+                found, records = next(grouped, (None, iter(())))
+
+    def _add_what_is_put_back(self, batch: list[SourceFile]) -> None:
+        """Read the exceptions, extras and refused records of the batch's files."""
+        files = {file.source_file_id: file for file in batch}
+        for name, columns in (
+            ("source_exceptions", "json_pointer, form"),
+            ("source_extras", "json_pointer, value"),
+            ("source_quarantine", "record_index, record_pointer, value"),
+        ):
+            rows = self.con.execute(
+                f"select source_file_id, {columns} from {name} semi join batch using (source_file_id)"
+            ).fetchall()
+            for source_file_id, *values in rows:
+                file = files[source_file_id]
+                match name, values:
+                    case "source_exceptions", [pointer, form]:
+                        file.exceptions.append((pointer, form))
+                    case "source_extras", [pointer, value]:
+                        file.extras.append((pointer, json.loads(value)))
+                    case _, [index, pointer, value]:
+                        file.quarantine.append((index, pointer, value.encode()))

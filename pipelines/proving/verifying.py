@@ -1,0 +1,210 @@
+"""Verification: every file of a build rebuilt from core and compared, as JSON, with the file that was read.
+
+A file of another form is compared as the records that its rows are undone to: what was an object in the release has no
+order. Two records are equal when both pass the room's strict schema to equal values; where the schema does not take one
+of them (extra keys, refused records) they are compared as plain JSON, in which 1, 1.0 and true differ. Files are
+compared one after the other, record by record.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from rich import box
+from rich.table import Table
+
+from pipelines.corpora import registry
+from pipelines.corpora.room import Container, Entity
+from pipelines.errors import CheckError
+from pipelines.intake import form_files, landing, records, writing
+from pipelines.intake.records import Record, pointer_token
+from pipelines.paths import WarehousePaths
+from pipelines.proving.restored_files import RestoredFile
+from pipelines.proving.restoring import Restorer, open_core, published
+from pipelines.reading import builds
+from pipelines.reading.printing import make_console
+from pipelines.settings import Settings
+
+RESULTS_SCHEMA = pa.schema(
+    [
+        ("source_file_id", pa.string()),
+        ("records", pa.int32()),
+        ("is_equal", pa.bool_()),
+        ("first_difference", pa.string()),
+    ]
+)
+"""The row of `quality.restorations`."""
+SHOWN_CHARACTERS = 200
+"""Characters of a value that a difference shows."""
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What became of one file."""
+
+    source_file_id: str
+    records: int
+    is_equal: bool
+    first_difference: str | None
+
+
+def verify_database(database: Path, source: Path, corpora: Iterable[str], settings: Settings) -> Iterator[Verified]:
+    """Compare every file of these corpora that a database was built from with those below `source`."""
+    with open_core(database, settings) as con:
+        restorer = Restorer(con)
+        for corpus_id in corpora:
+            yield from verify(restorer.files(registry.load_corpus(corpus_id)), source)
+
+
+def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified]:
+    """Compare the files of the published build; the results are also kept beside the build."""
+    build_id, database = published(paths)
+    source = settings.source or builds.source_of(build_id, paths)
+    built = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))["corpora"]
+    corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built]
+    results = list(verify_database(database, source, corpora, settings))
+    content = json.dumps([asdict(result) for result in results], indent=1).encode()
+    writing.write_atomically(paths.build_restorations(build_id), content)
+    return results
+
+
+def refuse_differences(results: list[Verified]) -> None:
+    """Raise CheckError with a line for each file that was restored otherwise."""
+    lines = [
+        f"{result.source_file_id}: restored otherwise: {result.first_difference}"
+        for result in results
+        if not result.is_equal
+    ]
+    if lines:
+        raise CheckError("\n".join(lines))
+
+
+def print_results(results: list[Verified], as_json: bool) -> None:
+    """Print a row a corpus, or all results as JSON."""
+    if as_json:
+        print(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1))
+        return
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("corpus")
+    for name in ("files", "records", "equal"):
+        grid.add_column(name, justify="right")
+    for corpus_id, own in itertools.groupby(results, key=lambda result: result.source_file_id.split("/")[0]):
+        files = list(own)
+        counts = len(files), sum(file.records for file in files), sum(file.is_equal for file in files)
+        grid.add_row(corpus_id, *(f"{count:,}" for count in counts))
+    make_console().print(grid)
+
+
+def write_results(results: list[Verified], folder: Path) -> None:
+    """Write the results as Parquet for dbt to load; no rows when nothing was compared."""
+    folder.mkdir(parents=True, exist_ok=True)
+    writing.write_table([asdict(result) for result in results], RESULTS_SCHEMA, folder / "results.parquet")
+
+
+def verify(files: Iterable[RestoredFile], source: Path) -> Iterator[Verified]:
+    """Compare rebuilt files with those below `source/<corpus_id>`, in the order they come."""
+    for restored in files:
+        yield verify_file(restored, source)
+
+
+def verify_file(restored: RestoredFile, source: Path) -> Verified:
+    """Compare one rebuilt file with the one at the source; names the first difference."""
+    name = restored.file.source_file_id
+    path = (source if restored.table else source / restored.corpus.corpus_id) / restored.file.path
+    count = itertools.count()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return Verified(name, 0, False, f"{path}: {error.strerror}")
+    if landing.sha256_of(data) != restored.file.sha256:
+        return Verified(name, 0, False, f"{path}: not the file that was read, its sha256 differs")
+    if restored.table:
+        rows = enumerate(form_files.undo_rows(restored.table, name, data))  # a refused row has no record
+        texts = ((index, text or json.dumps(row).encode()) for index, (text, row, _) in rows)
+        parts, published = None, (Record(index, None, f"/{index}", text) for index, text in texts)
+    else:
+        parts, published = records.split_records(restored.entity, name, records.unpack(name, data))
+    if list(restored.file.parts or ()) != list(parts or ()):
+        return Verified(name, 0, False, f"the parts are {parts}, restored {restored.file.parts}")
+    try:
+        difference = next(_differences(restored.entity, published, restored.records, count), None)
+    except (LookupError, ValueError) as error:
+        difference = f"the file cannot be rebuilt: {type(error).__name__}: {error}"
+    return Verified(name, next(count), difference is None, difference)
+
+
+def _differences(
+    entity: Entity, published: Iterator[Record], restored: Iterator[Record], count: Iterator[int]
+) -> Iterator[str]:
+    """Each difference as `<pointer>: expected <JSON>, found <JSON>`; `count` counts the published records."""
+    decoder = msgspec.json.Decoder(entity.record)
+    for expected, found in _pairs(entity, published, restored):
+        if expected is None:
+            if found is not None:
+                yield f"{found.pointer}: expected nothing, found {_shown(found.text)}"
+            continue
+        next(count)
+        if found is None:
+            yield f"{expected.pointer}: expected {_shown(expected.text)}, found nothing"
+        elif not _are_equal(decoder, expected.text, found.text):
+            for pointer, left, right in differences(json.loads(expected.text), json.loads(found.text)):
+                yield f"{expected.pointer}{pointer}: expected {left}, found {right}"
+
+
+def _pairs(
+    entity: Entity, published: Iterator[Record], restored: Iterator[Record]
+) -> Iterator[tuple[Record | None, Record | None]]:
+    """Published and restored records of the same place: by key in an object, by position in arrays."""
+    if entity.container is not Container.ENTRIES:
+        yield from itertools.zip_longest(published, restored)
+        return
+    found = {record.key: record for record in restored}
+    for record in published:
+        yield record, found.pop(record.key, None)
+    for record in found.values():
+        yield None, record
+
+
+def _are_equal(decoder: msgspec.json.Decoder, expected: bytes, found: bytes) -> bool:
+    """Equal values by the schema, or equal as plain JSON where it takes neither."""
+    if expected == found:
+        return True
+    try:
+        return decoder.decode(expected) == decoder.decode(found)
+    except msgspec.DecodeError:
+        return next(differences(json.loads(expected), json.loads(found)), None) is None
+
+
+def differences(expected: Any, found: Any, pointer: str = "") -> Iterator[tuple[str, str, str]]:
+    """Pointer, expected and found of each difference between two JSON values; 1, 1.0 and true differ."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in [*expected, *(key for key in found if key not in expected)]:
+            place = f"{pointer}/{pointer_token(key)}"
+            if key not in found:
+                yield place, _shown(expected[key]), "nothing"
+            elif key not in expected:
+                yield place, "nothing", _shown(found[key])
+            else:
+                yield from differences(expected[key], found[key], place)
+    elif isinstance(expected, list) and isinstance(found, list):
+        for index, (left, right) in enumerate(zip(expected, found, strict=False)):
+            yield from differences(left, right, f"{pointer}/{index}")
+        for index in range(len(found), len(expected)):
+            yield f"{pointer}/{index}", _shown(expected[index]), "nothing"
+        for index in range(len(expected), len(found)):
+            yield f"{pointer}/{index}", "nothing", _shown(found[index])
+    elif type(expected) is not type(found) or expected != found:
+        yield pointer, _shown(expected), _shown(found)
+
+
+def _shown(value: Any) -> str:
+    """JSON text, cut where it is long."""
+    text = value.decode() if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

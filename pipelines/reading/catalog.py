@@ -1,0 +1,155 @@
+"""What tables the published warehouse has: their rows, their columns and the comments that describe them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.intake.sql_text import identifier
+from pipelines.reading.connection import Connection
+from pipelines.reading.printing import make_console
+from pipelines.reading.query_errors import QueryError
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """One table that can be queried."""
+
+    schema: str
+    table: str
+    rows: int
+    summary: str
+    """The first sentence of its description."""
+
+
+@dataclass(frozen=True)
+class ColumnDescription:
+    """One column of a table."""
+
+    column: str
+    type: str
+    comment: str | None
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """A table with all its columns."""
+
+    schema: str
+    table: str
+    comment: str | None
+    columns: tuple[ColumnDescription, ...]
+
+
+def list_tables(con: Connection) -> list[TableSummary]:
+    """Every table and view, with its exact number of rows, by schema and name."""
+    tables = _catalog(con)
+    if not tables:
+        return []
+    counts = con.execute(" union all ".join(f"select {n}, count(*) from {t.address}" for n, t in enumerate(tables)))
+    rows = dict(counts.fetchall())
+    return [TableSummary(t.schema, t.table, rows[n], _first_sentence(t.comment)) for n, t in enumerate(tables)]
+
+
+def describe_table(con: Connection, name: str) -> TableDescription:
+    """The columns of `fct_turns` or `core.fct_turns`. Raises QueryError, with near names, when there is none."""
+    tables = _catalog(con)
+    wanted = name.strip().replace('"', "").lower()
+    found = [t for t in tables if wanted in (t.table.lower(), f"{t.schema}.{t.table}".lower())]
+    if len(found) > 1:
+        raise QueryError(f"'{name}' is {' and '.join(f'{t.schema}.{t.table}' for t in found)}: say which")
+    if not found:
+        raise QueryError(f"there is no table '{name}'{_near(wanted, tables)}")
+    table = found[0]
+    columns = con.execute(
+        """
+        select column_name, data_type, comment
+        from duckdb_columns()
+        where database_name = ? and schema_name = ? and table_name = ?
+        order by column_index
+        """,
+        [table.database, table.database_schema, table.table],
+    ).fetchall()
+    described = tuple(ColumnDescription(*column) for column in columns)
+    return TableDescription(table.schema, table.table, table.comment, described)
+
+
+@dataclass(frozen=True)
+class _CatalogTable:
+    database: str
+    database_schema: str
+    table: str
+    comment: str | None
+
+    @property
+    def schema(self) -> str:
+        """The schema as a query names it: the raw tables lie in a database of that name."""
+        return "raw" if self.database == "raw" else self.database_schema
+
+    @property
+    def address(self) -> str:
+        return ".".join(identifier(part) for part in (self.database, self.database_schema, self.table))
+
+
+def _catalog(con: Connection) -> list[_CatalogTable]:
+    found = con.execute(
+        """
+        select database_name, schema_name, table_name, comment
+        from duckdb_tables()
+        where database_name in ('dialogues', 'raw') and not internal
+        union all
+        select database_name, schema_name, view_name, comment
+        from duckdb_views()
+        where database_name in ('dialogues', 'raw') and not internal
+        order by 1, 2, 3
+        """
+    ).fetchall()
+    return [_CatalogTable(*row) for row in found]
+
+
+def _near(wanted: str, tables: list[_CatalogTable]) -> str:
+    names = {f"{table.schema}.{table.table}".lower(): f"{table.schema}.{table.table}" for table in tables}
+    by_table = {table.table.lower(): f"{table.schema}.{table.table}" for table in tables}
+    candidates = by_table | names
+    near = difflib.get_close_matches(wanted, candidates, n=4, cutoff=0.75)
+    suggested = list(dict.fromkeys(candidates[name] for name in near))[:3]
+    return f"; did you mean {' or '.join(suggested)}?" if suggested else "; `tables` lists what there is"
+
+
+def _first_sentence(comment: str | None) -> str:
+    text = " ".join((comment or "").split())
+    sentence = re.match(r".+?[.!?](?=\s+[^a-z\s]|$)", text)
+    return sentence[0] if sentence else text
+
+
+def print_tables(tables: list[TableSummary], console: Console | None = None) -> None:
+    """Print the list of tables."""
+    console = console or make_console()
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("table", no_wrap=True)
+    grid.add_column("rows", justify="right", no_wrap=True)
+    grid.add_column("what it holds")
+    for table in tables:
+        grid.add_row(f"{table.schema}.{table.table}", f"{table.rows:,}", Text(table.summary))
+    console.print(grid)
+
+
+def print_description(description: TableDescription, console: Console | None = None) -> None:
+    """Print a table's description and its columns."""
+    console = console or make_console()
+    console.print(Text(f"{description.schema}.{description.table}", style="bold"))
+    if description.comment:
+        console.print(Text(description.comment))
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("column", no_wrap=True)
+    grid.add_column("type", no_wrap=True)
+    grid.add_column("what it holds")
+    for column in description.columns:
+        grid.add_row(Text(column.column), Text(column.type), Text(column.comment or ""))
+    console.print(grid)
