@@ -1,10 +1,110 @@
-{#- Fails if several rows share a combination of values; NULL counts as a value. This is NOT a key: where a table has
-    one column that is its key, `unique` tests that. -#}
-{% test unique_combination(model, columns) %}
+{#- Fails if a row breaks what its table's YAML declares of it, and says how: one query a table, since a node of dbt
+    costs more than what it looks for. This is NOT about NULL: where there must be a value, the contract says so.
+      keys        columns that are a key; of a list, the columns that are one together, NULL counting as a value
+      references  `columns` that are those (or the `fields`) of a row of `to`, where none of them is NULL
+    and every column that `vars.vocabularies` knows has one of its words, or is NULL. -#}
+{% test sound_rows(model, keys, references=[]) %}
+{%- set identity = joined_columns(columns_of_key(keys[0])) -%}
+{%- set words = known_words(model.identifier) -%}
+{%- for key in keys %}
+{%- set columns = columns_of_key(key) %}
 select
-    {{ columns | join(',\n    ') }},
+    'repeated key' as broken,
+    '{{ columns | join(", ") }}' as column_name,
+    {{ joined_columns(columns) }} as value,
+    min({{ identity }}) as first_row,
     count(*) as row_count
 from {{ model }}
 group by {{ columns | join(', ') }}
 having count(*) > 1
+{%- if not loop.last %}
+union all
+{%- endif %}
+{%- endfor %}
+{%- for reference in references %}
+{%- set fields = reference.fields or reference.columns %}
+union all
+select
+    'no such row in {{ reference.to.identifier }}' as broken,
+    '{{ reference.columns | join(", ") }}' as column_name,
+    {{ joined_columns(reference.columns, 'child.') }} as value,
+    min({{ joined_columns(columns_of_key(keys[0]), 'child.') }}) as first_row,
+    count(*) as row_count
+from {{ model }} as child
+left join {{ reference.to }} as parent
+    on
+        {% for column in reference.columns -%}
+        child.{{ column }} = parent.{{ fields[loop.index0] }}
+        {%- if not loop.last %}
+        and {% endif %}
+        {%- endfor %}
+where
+    parent.{{ fields[0] }} is null
+    {%- for column in reference.columns %}
+    and child.{{ column }} is not null
+    {%- endfor %}
+group by child.{{ reference.columns | join(', child.') }}
+{%- endfor %}
+{%- if words %}
+union all
+select
+    'unknown word' as broken,
+    column_name,
+    value,
+    min(first_row) as first_row,
+    count(*) as row_count
+from (
+    select
+        {{ identity }} as first_row,
+        case
+            {%- for column, known in words.items() %}
+            when {{ column }} not in ({{ known }}) then '{{ column }}'
+            {%- endfor %}
+        end as column_name,
+        case
+            {%- for column, known in words.items() %}
+            when {{ column }} not in ({{ known }}) then {{ column }}
+            {%- endfor %}
+        end as value
+    from {{ model }}
+    where
+        {% for column, known in words.items() -%}
+        {{ column }} not in ({{ known }})
+        {%- if not loop.last %}
+        or {% endif %}
+        {%- endfor %}
+) as unknown_words
+group by column_name, value
+{%- endif %}
 {% endtest %}
+
+{#- The columns of a key, which is declared as a column or a list of them. -#}
+{% macro columns_of_key(key) %}
+    {{ return([key] if key is string else key) }}
+{% endmacro %}
+
+{#- The values of these columns as one text. -#}
+{% macro joined_columns(columns, table='') -%}
+    {%- set texts = [] -%}
+    {%- for column in columns -%}
+        {%- set text = 'cast(' ~ table ~ column ~ ' as string)' -%}
+        {%- do texts.append(text if columns | length == 1 else 'coalesce(' ~ text ~ ", 'NULL')") -%}
+    {%- endfor -%}
+    {{ texts | join(" || ', ' || ") }}
+{%- endmacro %}
+
+{#- Column -> its words as SQL, for each column of a table's contract that has a vocabulary: one of its own, named
+    `<table>.<column>`, else that of its name. -#}
+{% macro known_words(table) %}
+    {%- set words = {} -%}
+    {%- if execute -%}
+        {%- set vocabularies = var('vocabularies') -%}
+        {%- for column in graph.nodes['model.' ~ project_name ~ '.' ~ table].columns -%}
+            {%- set known = vocabularies.get(table ~ '.' ~ column, vocabularies.get(column)) -%}
+            {%- if known -%}
+                {%- do words.update({column: "'" ~ known | join("', '") ~ "'"}) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(words) }}
+{% endmacro %}
