@@ -1,256 +1,177 @@
-"""What holds of every corpus in core, each with the change that must make it fail.
+"""What is declared of the shared tables, read from where it is declared, each with the change that must break it.
 
-A check is SQL that selects the rows which break it; `{corpus}` stands for the corpus. Its twin is one statement on a
-small copy of the tables. `needs` is the entity (dbt_project.yml, vars.corpora) without which the check has no subject.
+Contracts, keys, references and words stand in the YAML of the marts and in dbt_project.yml: their twins follow from the
+declaration. What rows and tables have to agree on stands in SQL, in expectations/marts.toml and dbt_project/tests:
+their twins stand in claim_twins.toml. No rule is written here again, and no corpus is named.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from expectations.suites import Expectation, load_marts_suites
+from pipelines.paths import DBT_PROJECT
+from tests.contract.twins import twin_of
+
+PROJECT = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))
+ENTITIES: dict[str, list[str]] = PROJECT["vars"]["corpora"]
+DERIVED: dict[str, list[str]] = PROJECT["vars"]["derived"]
+VOCABULARIES: dict[str, list[str]] = PROJECT["vars"]["vocabularies"]
+EVERY_CORPUS = "every corpus"
+"""The rows of all corpora: where a table is not stacked from those of the rooms."""
+UNHEARD = "unheard-of"
+"""What is no word, and no row's key."""
+FILLERS = {"varchar": "'filler'", "boolean": "false", "timestamp": "timestamp '2026-01-01'"}
+"""A value of a type; of every other type it is 0, or an empty list."""
 
 
 @dataclass(frozen=True)
-class Check:
-    """One thing that holds of every corpus that has the entity."""
+class Change:
+    """A change of a table that must be noticed, and what is said of it."""
 
     name: str
-    breaks: str
-    twin: str
-    needs: str = "dialogues"
+    statement: str
+    noticed: tuple[str, str]
+    """Of `sound_rows`, what is broken and in which columns; of a contract, the words of the refusal."""
 
 
-def key_of(table: str, key: str, expression: str, needs: str) -> Check:
-    """A key says where its row stands; the twin makes one say something else."""
-    return Check(
-        f"{table}.{key} is built as the contract says",
-        f"select {key} from core.{table} where corpus_id = '{{corpus}}' and {key} is distinct from ({expression})",
-        f"update core.{table} set {key} = {key} || 'x' where rowid = (select min(rowid) from core.{table})",
-        needs,
+@dataclass(frozen=True)
+class Table:
+    """A table of the marts, as its YAML declares it."""
+
+    name: str
+    """`<schema>.<table>`."""
+    types: dict[str, str]
+    """Column -> type."""
+    required: tuple[str, ...]
+    """Columns that are never NULL."""
+    keys: tuple[tuple[str, ...], ...]
+    references: tuple[tuple[tuple[str, ...], str], ...]
+    """Columns, and the table of which they name a row."""
+    entity: str | None
+    """What it stacks of each corpus that has it; None where it is made in another way."""
+
+    @property
+    def short_name(self) -> str:
+        """The table without its schema."""
+        return self.name.partition(".")[2]
+
+    @property
+    def own_key(self) -> str | None:
+        """The column of core that names the table's rows and no other's: its first, unless that refers to a row."""
+        first = next(iter(self.types))
+        is_own = (first,) in self.keys and all(columns != (first,) for columns, _ in self.references)
+        return first if is_own and first.endswith("_key") and self.name.startswith("core.") else None
+
+    @property
+    def filler(self) -> str:
+        """The statement that inserts a row, for a table of which the sample has none."""
+        values = [
+            FILLERS.get(self.types[column], "[]" if "[" in self.types[column] else "0") for column in self.required
+        ]
+        return f"insert into {self.name} ({', '.join(self.required)}) values ({', '.join(values)})"
+
+    def compiled(self, target: Path) -> str:
+        """The SQL of the table's test, as dbt ran it."""
+        (path,) = target.glob(f"compiled/*/models/**/{self.short_name}.yml/sound_{self.short_name}.sql")
+        return path.read_text(encoding="utf-8")
+
+    def unsound(self) -> Iterator[Change]:
+        """For each key, reference and word a change that dbt's test must notice."""
+        first = f"where rowid = (select min(rowid) from {self.name})"
+        for columns in self.keys:
+            names = ", ".join(columns)
+            repeated = f"insert into {self.name} select * from {self.name} {first}"
+            yield Change(f"{names} is a key", repeated, ("repeated key", names))
+        for columns, parent in self.references:
+            changed = [column for column in columns if column != "corpus_id"] or list(columns)
+            values = ", ".join(f"{column} = '{UNHEARD}'" for column in changed)
+            lost = f"update {self.name} set {values} {first}"
+            yield Change(
+                f"{', '.join(columns)} refers to {parent}", lost, (f"no such row in {parent}", ", ".join(columns))
+            )
+        for column in self.types:
+            if column in VOCABULARIES or f"{self.short_name}.{column}" in VOCABULARIES:
+                misnamed = f"update {self.name} set {column} = '{UNHEARD}' {first}"
+                yield Change(f"{column} is a word of ours", misnamed, ("unknown word", column))
+
+    def refused(self) -> Iterator[Change]:
+        """For each column that is never NULL a change that the published table itself must refuse."""
+        for column in self.required:
+            statement = f"update {self.name} set {column} = null where rowid = (select min(rowid) from {self.name})"
+            yield Change(f"{column} has a value", statement, ("NOT NULL", f"{self.short_name}.{column}"))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """SQL that selects the rows which break it, and the statement after which there must be some."""
+
+    name: str
+    query: str | None
+    """None: the SQL of a test of dbt, which it compiles."""
+    twin: str | None
+    table: str | None
+    """The table whose rows it is about."""
+
+    def compiled(self, target: Path) -> str:
+        """Its SQL, that of dbt's test as dbt ran it."""
+        if self.query is not None:
+            return self.query
+        (path,) = target.glob(f"compiled/*/tests/{self.name}.sql")
+        return path.read_text(encoding="utf-8")
+
+
+def read_tables() -> list[Table]:
+    """Every table of the marts."""
+    tables = []
+    for path in sorted((DBT_PROJECT / "models" / "marts").rglob("*.yml")):
+        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
+            tables.append(_table(path, model))
+    return tables
+
+
+def read_rules() -> list[Rule]:
+    """Every rule in SQL: of the shared suites those that select rows, and dbt's own tests."""
+    expected = [
+        Rule(expectation.expectation_id, expectation.kwargs["query"], _twin(suite.name, expectation), expectation.table)
+        for suite in load_marts_suites()
+        for expectation in suite.expectations
+        if "query" in expectation.kwargs
+    ]
+    tests = sorted((DBT_PROJECT / "tests").glob("*.sql"))
+    return expected + [Rule(path.stem, None, twin_of("dbt", path.stem), None) for path in tests]
+
+
+def _twin(suite: str, expectation: Expectation) -> str | None:
+    return twin_of(suite, expectation.expectation_id, expectation.table)
+
+
+def _table(path: Path, model: dict[str, Any]) -> Table:
+    schema = path.relative_to(DBT_PROJECT / "models" / "marts").parts[0]
+    ours = [test["sound_rows"] for test in model.get("data_tests", []) if "sound_rows" in test]
+    assert [test["name"] for test in ours] == [f"sound_{model['name']}"], f"{model['name']} has no test sound_rows"
+    declared = ours[0]["arguments"]
+    columns = model["columns"]
+    return Table(
+        name=f"{schema}.{model['name']}",
+        types={column["name"]: column["data_type"] for column in columns},
+        required=tuple(column["name"] for column in columns if {"type": "not_null"} in column.get("constraints", [])),
+        keys=tuple((key,) if isinstance(key, str) else tuple(key) for key in declared["keys"]),
+        references=tuple(
+            (tuple(reference["columns"]), re.findall(r"ref\('(\w+)'\)", reference["to"])[0])
+            for reference in declared.get("references", [])
+        ),
+        entity=_entity(path.with_name(f"{model['name']}.sql")) if schema == "core" else None,
     )
 
 
-def belongs(table: str, needs: str) -> Check:
-    """corpus_id and split of a row are its dialogue's; the twin moves a row to another split."""
-    return Check(
-        f"{table} repeats corpus_id and split of its dialogue",
-        f"""
-        select facts.dialogue_key
-        from core.{table} as facts
-        left join core.dim_dialogues as dialogues on facts.dialogue_key = dialogues.dialogue_key
-        where facts.corpus_id = '{{corpus}}' and (
-            dialogues.dialogue_key is null
-            or facts.corpus_id <> dialogues.corpus_id
-            or facts.split is distinct from dialogues.split
-        )
-        """,
-        f"update core.{table} set split = 'elsewhere' where rowid = (select min(rowid) from core.{table})",
-        needs,
-    )
-
-
-def dense(table: str, group: str, ordinal: str, needs: str, where: str = "true") -> Check:
-    """Ordinals count from 0 without gaps; the twin makes a gap."""
-    return Check(
-        f"{table}.{ordinal} counts from 0 in each {group}",
-        f"""
-        select {group}
-        from core.{table}
-        where corpus_id = '{{corpus}}' and {where}
-        group by {group}
-        having min({ordinal}) <> 0 or max({ordinal}) <> count(distinct {ordinal}) - 1
-        """,
-        f"update core.{table} set {ordinal} = {ordinal} + 1000 where rowid = "
-        f"(select min(rowid) from core.{table} where {where})",
-        needs,
-    )
-
-
-SEGMENT = "replace(replace({0}, '%', '%25'), '/', '%2F')"
-PLACE = "case when frame_index is null then turn_key else turn_key || '/frame/' || frame_index end"
-
-BATTERY = (
-    Check(
-        "every dialogue stands in a file of its corpus",
-        """
-        select dialogue_key from core.dim_dialogues as dialogues
-        left join core.dim_source_files as files on dialogues.source_file_id = files.source_file_id
-        where dialogues.corpus_id = '{corpus}' and files.corpus_id is distinct from dialogues.corpus_id
-        """,
-        "update core.dim_dialogues set source_file_id = 'nowhere' where rowid = 0",
-    ),
-    Check(
-        "a dialogue key begins with corpus and part",
-        f"""
-        select dialogue_key from core.dim_dialogues
-        where corpus_id = '{{corpus}}'
-            and not starts_with(dialogue_key, corpus_id || '/' || {SEGMENT.format("source_part")} || '/')
-        """,
-        "update core.dim_dialogues set dialogue_key = 'x' || dialogue_key where rowid = 0",
-    ),
-    Check(
-        "no two records of a file share their place",
-        """
-        select source_file_id, record_pointer from core.dim_dialogues
-        where corpus_id = '{corpus}' group by all having count(*) > 1
-        """,
-        "insert into core.dim_dialogues select * from core.dim_dialogues limit 1",
-    ),
-    Check(
-        "the shared split follows the publisher's word",
-        """
-        select dialogue_key from core.dim_dialogues
-        where corpus_id = '{corpus}' and split is distinct from
-            case source_split when 'dev' then 'validation' else source_split end
-        """,
-        "update core.dim_dialogues set split = 'elsewhere' where rowid = 0",
-    ),
-    Check(
-        "turn_count and utterance_count are the rows of fct_turns",
-        """
-        select dialogues.dialogue_key from core.dim_dialogues as dialogues
-        left join core.fct_turns as turns on dialogues.dialogue_key = turns.dialogue_key
-        where dialogues.corpus_id = '{corpus}'
-        group by dialogues.dialogue_key, dialogues.turn_count, dialogues.utterance_count
-        having dialogues.turn_count <> count(turns.turn_key)
-            or dialogues.utterance_count <> count(*) filter (where turns.event_type = 'utterance')
-        """,
-        "delete from core.fct_turns where rowid = (select min(rowid) from core.fct_turns)",
-    ),
-    Check(
-        "every dialogue has a service or a domain",
-        """
-        select dialogues.dialogue_key from core.dim_dialogues as dialogues
-        left join core.dim_dialogue_services as services on dialogues.dialogue_key = services.dialogue_key
-        where dialogues.corpus_id = '{corpus}' and services.service is null and services.domain is null
-        """,
-        "delete from core.dim_dialogue_services where dialogue_key = "
-        "(select min(dialogue_key) from core.dim_dialogue_services)",
-    ),
-    Check(
-        "an utterance has a text and a known label a role",
-        """
-        select turn_key from core.fct_turns
-        where corpus_id = '{corpus}' and ((event_type = 'utterance' and utterance is null) or role is null)
-        """,
-        "update core.fct_turns set utterance = null where rowid = "
-        "(select min(rowid) from core.fct_turns where event_type = 'utterance')",
-    ),
-    Check(
-        "each unknown speaker and event has a violation",
-        """
-        select turns.turn_key from core.fct_turns as turns
-        left join quality.violations as violations
-            on turns.turn_key = violations.row_key and violations.rule_id in ('unknown_speaker', 'unknown_event')
-        where turns.corpus_id = '{corpus}' and (turns.role = 'unknown' or turns.event_type = 'other')
-            and violations.rule_id is null
-        """,
-        "update core.fct_turns set role = 'unknown' where turn_key = (select min(turn_key) from core.fct_turns where "
-        "turn_key not in (select row_key from quality.violations where rule_id in ('unknown_speaker', 'unknown_event')))",
-    ),
-    Check(
-        "every speaker label is listed with its role",
-        """
-        select turns.turn_key from core.fct_turns as turns
-        left join core.dim_speakers as speakers
-            on turns.corpus_id = speakers.corpus_id and turns.source_speaker = speakers.source_speaker
-        where turns.corpus_id = '{corpus}' and turns.source_speaker is not null
-            and turns.role is distinct from speakers.role
-        """,
-        "update core.fct_turns set source_speaker = 'nobody' where rowid = (select min(rowid) from core.fct_turns)",
-    ),
-    Check(
-        "every act is listed",
-        """
-        select actions.action_key from core.fct_actions as actions
-        left join core.dim_acts as acts on actions.corpus_id = acts.corpus_id and actions.act = acts.act
-        where actions.corpus_id = '{corpus}' and acts.act is null
-        """,
-        "update core.fct_actions set act = 'SHRUG' where rowid = (select min(rowid) from core.fct_actions)",
-        "actions",
-    ),
-    Check(
-        "a span lies inside its utterance",
-        """
-        select slot_key from core.fct_slots as slots
-        inner join core.fct_turns as turns on slots.turn_key = turns.turn_key
-        where slots.corpus_id = '{corpus}' and slots.annotation_type = 'span' and (
-            slots.start_char < 0 or slots.start_char > slots.end_char or slots.end_char > coalesce(length(turns.utterance), 0)
-        )
-        """,
-        "update core.fct_slots set end_char = 100000, start_char = 0, annotation_type = 'span' where rowid = "
-        "(select min(rowid) from core.fct_slots)",
-        "slots",
-    ),
-    Check(
-        "only spans have offsets, and all of them do",
-        """
-        select slot_key from core.fct_slots
-        where corpus_id = '{corpus}'
-            and (annotation_type = 'span') <> (start_char is not null and end_char is not null)
-        """,
-        "update core.fct_slots set start_char = case when start_char is null then 1 end, end_char = 2 where rowid = "
-        "(select min(rowid) from core.fct_slots)",
-        "slots",
-    ),
-    Check(
-        "no row is lost from the raw Parquet to core",
-        """
-        select entity from quality.row_accounting
-        where corpus_id = '{corpus}' and (published <> staged or staged <> conformed or conformed <> core)
-        """,
-        "update quality.row_accounting set core = core - 1 where rowid = 0",
-    ),
-    Check(
-        "the accounting is of rows, not of nothing",
-        """
-        select 'all zero' from quality.row_accounting
-        where corpus_id = '{corpus}' having coalesce(sum(published), 0) = 0
-        """,
-        "delete from quality.row_accounting",
-    ),
-    key_of("fct_turns", "turn_key", "dialogue_key || '/' || turn_index", "turns"),
-    key_of("fct_frames", "frame_key", "turn_key || '/frame/' || frame_index", "frames"),
-    key_of("fct_actions", "action_key", f"{PLACE} || '/action/' || action_index", "actions"),
-    key_of(
-        "fct_slots",
-        "slot_key",
-        f"""{PLACE} || case annotation_type
-            when 'span' then '/span/' || span_index || '/' || coalesce(annotation_index::varchar, '-')
-            when 'state' then '/state/' || {SEGMENT.format("slot_name")} || '/' || coalesce(value_index::varchar, '-')
-            when 'action_value' then '/action_value/' || action_index || '/' || value_index
-            when 'selection' then '/selection/' || {SEGMENT.format("slot_name")}
-            when 'call_parameter' then '/call_parameter/' || {SEGMENT.format("slot_name")}
-        end""",
-        "slots",
-    ),
-    key_of("fct_votes", "vote_key", f"dialogue_key || '/vote/' || {SEGMENT.format('voted_for')}", "votes"),
-    key_of(
-        "fct_responses", "response_key", f"dialogue_key || '/response/' || {SEGMENT.format('agent_id')}", "responses"
-    ),
-    key_of("fct_service_calls", "call_key", f"{PLACE} || '/call'", "service_calls"),
-    key_of("fct_service_results", "result_key", f"{PLACE} || '/result/' || result_index", "service_results"),
-    key_of("fct_candidates", "candidates_key", "turn_key || '/candidates'", "candidates"),
-    key_of(
-        "fct_knowledge_items",
-        "knowledge_key",
-        f"dialogue_key || '/item/' || agent || '/' || item_index || '/' || {SEGMENT.format('attribute')}",
-        "knowledge_items",
-    ),
-    belongs("fct_turns", "turns"),
-    belongs("fct_frames", "frames"),
-    belongs("fct_actions", "actions"),
-    belongs("fct_slots", "slots"),
-    belongs("fct_votes", "votes"),
-    belongs("fct_responses", "responses"),
-    belongs("fct_service_calls", "service_calls"),
-    belongs("fct_service_results", "service_results"),
-    belongs("fct_candidates", "candidates"),
-    belongs("fct_knowledge_items", "knowledge_items"),
-    dense("fct_turns", "dialogue_key", "turn_index", "turns"),
-    dense("fct_frames", "turn_key", "frame_index", "frames"),
-    dense("fct_actions", "turn_key, frame_index", "action_index", "actions"),
-    dense("fct_slots", "turn_key, frame_index", "span_index", "slots", "annotation_type = 'span'"),
-    dense("fct_service_results", "turn_key, frame_index", "result_index", "service_results"),
-    dense("dim_dialogue_services", "dialogue_key", "position", "dialogue_services"),
-    dense("dim_scenario_attributes", "scenario_key", "position", "scenario_attributes"),
-)
+def _entity(path: Path) -> str | None:
+    """What a core model stacks, with the macro that stacks."""
+    stacked = re.findall(r"union_corpora\('(\w+)'|'int_(\w+)_unioned'", path.read_text(encoding="utf-8"))
+    return "".join(stacked[0]) if len(stacked) == 1 else None

@@ -82,8 +82,7 @@ def test_every_asset_is_described_and_every_suite_is_a_check(graph) -> None:
     names = {check.name for check in graph.asset_check_keys}
     assert {suite.name for suite in load_suites()} <= names
     assert {
-        "unique_fct_turns",
-        "related_fct_slots_turn_key",
+        "sound_fct_turns",
         "assert_no_row_is_lost",
         "assert_every_record_is_landed",
     } <= names
@@ -132,4 +131,4 @@ def test_run_is_recorded_with_rows_and_checks(awkward_folder: Path, monkeypatch:
         assert checks[suite].metadata["evaluated"].value == evaluated
     for corpus_id, verdict, count in verdicts:
         assert checks[corpus_id].metadata[verdict].value == count
-    assert checks["unique_fct_turns"].passed
+    assert checks["sound_fct_turns"].passed

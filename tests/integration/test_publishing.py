@@ -99,7 +99,8 @@ def test_failed_test_blocks_and_names_a_failing_row(
     before = what_a_reader_sees(published)
     failed = run_command("build", "--source", source, "--warehouse", published.root, "--quiet")
     assert failed.returncode == 1
-    assert "test unique_dim_services: 1 rows fail, the first: unique_field=sgd/train/service/Cafes_1" in failed.stderr
+    told = "test sound_dim_services: 1 rows fail, the first: broken=repeated key, column_name=service_definition_key, "
+    assert told + "value=sgd/train/service/Cafes_1, first_row=sgd/train/service/Cafes_1, row_count=2" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert what_a_reader_sees(published) == before
 

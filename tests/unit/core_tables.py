@@ -90,12 +90,14 @@ TYPES = {
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the schema and every table, empty."""
+    """Create the schema and every table, empty, and the violations that an expectation reads."""
     connection.execute("create schema core")
     for table, columns in TABLES.items():
         names = dict.fromkeys([*columns.split(), "corpus_id"])
         typed = ", ".join(f"{column} {TYPES.get(column, 'varchar')}" for column in names)
         connection.execute(f"create table core.{table} ({typed})")
+    connection.execute("create schema quality")
+    connection.execute("create table quality.violations (rule_id varchar, corpus_id varchar, row_key varchar)")
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, Any]) -> None:

@@ -44,12 +44,10 @@ def test_every_key_of_core_can_be_traced() -> None:
     keyed = {}
     for path in (DBT_PROJECT / "models/marts/core").glob("*.yml"):
         for model in yaml.safe_load(path.read_text(encoding="utf-8"))["models"]:
-            for column in model["columns"]:
-                tests = column.get("data_tests", [])
-                if column["name"].endswith("_key") and any(
-                    "unique" in test for test in tests if isinstance(test, dict)
-                ):
-                    keyed[model["name"]] = column["name"]
+            (declared,) = [test["sound_rows"]["arguments"] for test in model["data_tests"] if "sound_rows" in test]
+            for key in declared["keys"]:
+                if isinstance(key, str) and key.endswith("_key"):
+                    keyed[model["name"]] = key
     lines = {"dim_split_members"}
     assert keyed == {name: key for name, key in tracing.KEYED_TABLES.items() if name not in lines} | NOT_OWN
 

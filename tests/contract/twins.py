@@ -1,0 +1,18 @@
+"""The changes that must make a check fail, where they cannot be made from what the check declares: claim_twins.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+TWINS: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("claim_twins.toml").read_text(encoding="utf-8")
+)
+"""Suite -> check -> the statement that makes a warehouse wrong in just the way the check should notice."""
+
+
+def twin_of(suite: str, check: str, table: str = "") -> str | None:
+    """The statement for a check of a suite; of a check of several tables, named `<check>/<table>`, that of its table."""
+    names = TWINS.get(suite, {})
+    statement = names.get(check) or names.get(check.partition("/")[0])
+    return statement and statement.replace("{table}", table)
