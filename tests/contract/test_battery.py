@@ -7,12 +7,15 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import duckdb
 import pytest
 
+from expectations.verdicts import Verdict
 from pipelines.corpora import registry
+from pipelines.corpora.claims import Claim, Severity
+from pipelines.proving.putting_back import FORMS
 from tests.contract.battery import (
     DERIVED,
     ENTITIES,
@@ -152,6 +155,31 @@ def test_rule_holds_and_its_twin_breaks_it(copies: dict[str, Any], target: Path,
 def test_every_vocabulary_is_that_of_a_column() -> None:
     known = {name for table in TABLES for column in table.types for name in (column, f"{table.short_name}.{column}")}
     assert set(VOCABULARIES) - known == set()
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "written"),
+    [
+        ("form", tuple(FORMS)),
+        ("verdict", get_args(Verdict)),
+        ("severity", get_args(Severity)),
+        ("claims.kind", get_args(get_type_hints(Claim)["kind"])),
+    ],
+)
+def test_words_that_the_code_writes_are_those_declared(vocabulary: str, written: tuple[str, ...]) -> None:
+    assert VOCABULARIES[vocabulary] == list(written)
+
+
+def test_every_test_of_dbt_blocks(target: Path) -> None:
+    nodes = json.loads((target / "manifest.json").read_text(encoding="utf-8"))["nodes"].values()
+    tests = {node["name"]: node["config"] for node in nodes if node["resource_type"] == "test"}
+    assert len(tests) >= len(TABLES)
+    assert [
+        name
+        for name, config in tests.items()
+        if (config["severity"].upper(), config["error_if"], config["where"], config["enabled"])
+        != ("ERROR", "!= 0", None, True)
+    ] == []
 
 
 def test_every_entity_has_a_table() -> None:
