@@ -1,5 +1,5 @@
-{#- The rules that mean the same in every corpus, one CTE a rule, named as the rule; defects.toml describes each. The rules
-    about texts stand in shared__text_rules. -#}
+{#- The rules that mean the same in every corpus, one CTE a rule, named as the rule; defects.toml describes each. The
+    rules about texts stand in shared__text_rules. -#}
 with
 
 dialogues as (
