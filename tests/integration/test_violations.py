@@ -26,7 +26,7 @@ from tests.integration.analyst_answers import letters_and_digits
 from tests.integration.defective_release import CASES, MAKERS, QUESTIONS, Case, place, records, write
 from tests.integration.recount import AGENTS
 
-SHARED = CLONE / "expectations" / "defects.toml"
+SHARED = CLONE / "pipelines" / "corpora" / "defects.toml"
 KEYS = {"id", "title", "description", "upstream", "expected", "files", "why"}
 ELSEWHERE = {"lossy_form"}
 """Rules about another form of a release, which test_huggingface_form breaks."""
