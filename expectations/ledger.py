@@ -50,14 +50,8 @@ CHECK_COLUMNS = {
 RULE_COLUMNS = {
     "rule_id": "string",
     "corpus_id": "string",
-    "title": "string",
-    "description": "string",
-    "upstream_reference": "string",
-    "files": "string",
-    "expected": "int32",
     "observed_in_files": "int32",
     "is_guarded": "bool",
-    "why": "string",
 }
 
 
@@ -122,14 +116,8 @@ def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: 
         {
             "rule_id": defect.rule_id,
             "corpus_id": defect.corpus_id,
-            "title": defect.title,
-            "description": defect.description,
-            "upstream_reference": defect.upstream,
-            "files": ", ".join(defect.files) or None,
-            "expected": defect.expected,
             "observed_in_files": (guarded.get(f"{defect.corpus_id}/{DEFECT}{defect.rule_id}") or [[None]])[0][0],
             "is_guarded": is_guarded(defect, ledger.releases),
-            "why": defect.why,
         }
         for defect in ledger.defects
     ]

@@ -78,7 +78,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
 
 
 def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
-    """The raw tables about the build itself: its corpora, files, extra keys and refused records."""
+    """The raw tables about the build itself: its corpora and their rules, files, extra keys and refused records."""
     landed = [dg.AssetKey(["raw", table]) for table in raw_layer.raw_tables(corpora)]
     specs = [
         dg.AssetSpec(

@@ -21,6 +21,9 @@ Integer = Annotated[int, Meta(ge=INTEGER_MIN, le=INTEGER_MAX)]
 NumericString = Annotated[str, Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,9})?$")]
 """A JSON string that holds a plain decimal number, such as a time in seconds."""
 
+TEXT_KINDS = ("dialogue", "question")
+"""What a text of a corpus is: the utterances of a dialogue in their order, or a question that stands alone."""
+
 
 def note(text: str) -> Meta:
     """The description of a schema field, to stand inside `Annotated`."""
@@ -86,9 +89,15 @@ class Corpus:
     license: str
     citation: str
     release: str
+    text_kind: str
+    """One of TEXT_KINDS."""
     files: tuple[SourceFile, ...]
     entities: tuple[Entity, ...]
     folder: Path = field(repr=False)
+    annotator_count: int | None = None
+    """People who label the same spans independently of each other, where several do."""
+    voter_count: int | None = None
+    """People who vote on each question, where people vote."""
 
     def entity_of(self, path: str) -> Entity | None:
         """The entity that a path of the release belongs to, or None when it is no data file."""

@@ -1,6 +1,7 @@
 """The raw layer that dbt reads: a folder a raw table, with links to exactly the Parquet files of this build.
 
-Beside the releases' own tables stand those about the build itself: its corpora, files, extra keys, refused records.
+Beside the releases' own tables stand those about the build itself: its corpora and their rules, files, extra
+keys, refused records.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipelines.corpora.claims import load_defects
 from pipelines.corpora.room import Corpus, Entity
 from pipelines.intake import landing
 from pipelines.intake.landed import Landed
@@ -21,7 +23,29 @@ from pipelines.paths import WarehousePaths
 
 CATALOG_TABLES = {
     "corpora": pa.schema(
-        [(name, pa.string()) for name in ("corpus_id", "title", "homepage", "license", "citation", "release")]
+        [
+            ("corpus_id", pa.string()),
+            ("title", pa.string()),
+            ("homepage", pa.string()),
+            ("license", pa.string()),
+            ("citation", pa.string()),
+            ("release", pa.string()),
+            ("text_kind", pa.string()),
+            ("annotator_count", pa.int32()),
+            ("voter_count", pa.int32()),
+        ]
+    ),
+    "rules": pa.schema(
+        [
+            ("rule_id", pa.string()),
+            ("corpus_id", pa.string()),
+            ("title", pa.string()),
+            ("description", pa.string()),
+            ("upstream", pa.string()),
+            ("expected", pa.int32()),
+            ("files", pa.list_(pa.string())),
+            ("why", pa.string()),
+        ]
     ),
     "source_files": pa.schema(
         [
@@ -53,7 +77,10 @@ CATALOG_TABLES = {
         ]
     ),
 }
-"""The raw tables about the build itself: one row a corpus, a file read, an extra key, a refused record."""
+"""The raw tables about the build itself: one row a corpus, a rule, a file read, an extra key, a refused record.
+
+A rule for all corpora has no corpus_id, and one row more for each corpus whose room says more of it.
+"""
 
 
 def raw_tables(corpora: Iterable[Corpus]) -> list[str]:
@@ -85,8 +112,11 @@ def link_raw(corpus: Corpus, landed: Sequence[Landed], paths: WarehousePaths) ->
 def write_catalog(corpora: Iterable[Corpus], landed: Iterable[Landed], paths: WarehousePaths) -> dict[str, int]:
     """Write the raw tables about the build itself; their row counts."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in CATALOG_TABLES}
+    rules = list(load_defects(None))
     for corpus in corpora:
         rows["corpora"].append({name: getattr(corpus, name) for name in CATALOG_TABLES["corpora"].names})
+        rules += load_defects(corpus.corpus_id)
+    rows["rules"] = [{name: getattr(rule, name) for name in CATALOG_TABLES["rules"].names} for rule in rules]
     for file in landed:
         identity = {"source_file_id": file.source_file_id, "corpus_id": file.corpus_id}
         facts = {name: getattr(file, name) for name in CATALOG_TABLES["source_files"].names}

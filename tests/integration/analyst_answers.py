@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -495,43 +496,56 @@ def when_is_the_mutual_friend_found(releases: Path) -> list[Row]:
     return sorted(rows, key=lambda row: (row[0], len(row[1] or ""), row[1] or ""))
 
 
+def letters_and_digits(text: str) -> str:
+    """What is compared of a text: its letters and digits, of any script, in lower case."""
+    return "".join(letter for letter in text.lower() if unicodedata.category(letter)[0] in "LN")
+
+
 def which_test_texts_stand_in_train(releases: Path) -> list[Row]:
-    said = [
-        ((dialogue.corpus_id, "turns"), dialogue.split, turn.text, turn.intent)
-        for dialogue in _dialogues(releases)
-        for turn in dialogue.turns
-        if turn.role in ("user", "peer") and turn.text
-    ]
-    said += [
-        (("bbai", "classifier_examples"), split, text, " ".join(sorted(labels)))
-        for split, text, labels in _examples(releases)
-        if text
-    ]
-
-    def plain(text: str) -> str:
-        return text.strip(" ").lower().rstrip(".!?, ")
-
+    asked = {(split, question) for split, question, _ in _questions(releases)}
+    said: dict[str, list[tuple[str | None, str]]] = defaultdict(list)
+    whole: dict[str, list[tuple[str | None, str]]] = defaultdict(list)
+    labels: dict[str, list[tuple[str | None, str, str, str]]] = defaultdict(list)
+    for dialogue in _dialogues(releases):
+        corpus_id, split = dialogue.corpus_id, dialogue.split
+        spoken = [letters_and_digits(turn.text) for turn in dialogue.turns if turn.text is not None]
+        whole[corpus_id].append((split, "\n".join(spoken)))
+        for turn in dialogue.turns:
+            if turn.role in ("user", "peer") and turn.text and letters_and_digits(turn.text):
+                said[corpus_id].append((split, turn.text))
+                if turn.intent is not None:
+                    labels[corpus_id].append((split, "intent", letters_and_digits(turn.text), turn.intent))
+    for split, text, agents in _examples(releases):
+        if letters_and_digits(text):
+            labels["bbai"].append((split, "agents", letters_and_digits(text), " ".join(sorted(agents))))
+            if (split, text) not in asked:
+                said["bbai"].append((split, text))
+                whole["bbai"].append((split, letters_and_digits(text)))
     rows = []
-    for collection, texts in _group((collection, rest) for collection, *rest in said).items():
-        train = [(text, label) for split, text, label in texts if split == "train"]
-        test = [(text, label) for split, text, label in texts if split == "test"]
+    for corpus_id, texts in said.items():
+        train = [text for split, text in texts if split == "train"]
+        test = [text for split, text in texts if split == "test"]
         if not test:
             continue
-        verbatim, labels = {text for text, _ in train}, defaultdict(set)
-        for text, label in train:
-            labels[plain(text)].add(label)
-        seen = [(labels[plain(text)] - {None}, label) for text, label in test if label and plain(text) in labels]
-        seen = [(known, label) for known, label in seen if known]
+        verbatim, seen = set(train), {letters_and_digits(text) for text in train}
+        known = defaultdict(set)
+        for split, kind, text, label in labels[corpus_id]:
+            if split == "train":
+                known[kind, text].add(label)
+        tried = [(known[kind, text], label) for split, kind, text, label in labels[corpus_id] if split == "test"]
+        whole_train = {text for split, text in whole[corpus_id] if split == "train" and text.strip()}
         rows.append(
             (
-                *collection,
+                corpus_id,
                 len(train),
                 len(test),
-                _percent((text in verbatim for text, _ in test), 2),
-                _percent((plain(text) in labels for text, _ in test), 2),
-                _percent((plain(text) in labels for text, _ in test if plain(text).count(" ") >= 4), 2),
-                len(seen),
-                sum(label not in known for known, label in seen),
+                _percent((text in verbatim for text in test), 2),
+                sum(letters_and_digits(text) in seen for text in test),
+                _percent((letters_and_digits(text) in seen for text in test), 2),
+                _percent((letters_and_digits(text) in seen for text in test if text.strip(" ").count(" ") >= 4), 2),
+                sum(text in whole_train for split, text in whole[corpus_id] if split == "test"),
+                sum(bool(others) for others, _ in tried),
+                sum(bool(others) and label not in others for others, label in tried),
             )
         )
     return sorted(rows)

@@ -6,7 +6,6 @@ exact fraction.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict
 from fractions import Fraction
 from itertools import combinations
@@ -22,6 +21,7 @@ from tests.integration.analyst_answers import (
     _group,
     _questions,
     _service_dialogues,
+    letters_and_digits,
 )
 from tests.integration.recount import SPLITS, _label, _load, _ontology_subflow
 
@@ -35,10 +35,6 @@ def _share(part: int, whole: int) -> Fraction | None:
 
 def _mean(values: list[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
-
-
-def _letters_and_digits(text: str) -> str:
-    return "".join(letter for letter in text.lower() if unicodedata.category(letter)[0] in "LN")
 
 
 def split_leakage(releases: Path) -> list[Row]:
@@ -57,8 +53,7 @@ def split_leakage(releases: Path) -> list[Row]:
     rows = []
     for kind, texts in _group((kind, rest) for kind, *rest in said).items():
         splits = _group(
-            (split, "\n".join(_letters_and_digits(text) for text in lines if text is not None))
-            for split, lines in texts
+            (split, "\n".join(letters_and_digits(text) for text in lines if text is not None)) for split, lines in texts
         )
         order = sorted(splits, key=["train", "validation", "test", None].index)
         for place, split in enumerate(order):

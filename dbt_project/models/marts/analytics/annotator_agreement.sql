@@ -1,6 +1,12 @@
 {#- The release does not name its annotators: that both gave a label is read off its standing on the segment twice. -#}
 with
 
+annotated_corpora as (
+    select corpus_id
+    from {{ ref('dim_corpora') }}
+    where annotator_count > 1
+),
+
 labels as (
     select
         turn_key,
@@ -11,7 +17,7 @@ labels as (
         count(*) as annotations,
         min(coalesce(status, '')) <> max(coalesce(status, '')) as is_status_different
     from {{ ref('fct_slots') }}
-    where source_label is not null
+    where annotation_type = 'span' and corpus_id in (select corpus_id from annotated_corpora)
     group by turn_key, span_index, dialogue_key, service, slot_name
 ),
 

@@ -1,117 +1,35 @@
-{#- Equal texts without comparing pairs: dialogues that cannot be equal are told apart by cheap sums over their
-    utterances that case, spaces and punctuation leave as they are; only the rest is normalised and grouped. -#}
-{%- set letters_and_digits = "'[' || chr(92) || 'p{L}' || chr(92) || 'p{N}]+'" -%}
-{%- set normal_text = list_join("regexp_extract_all(lower(turns.utterance), " ~ letters_and_digits ~ ", 0)", "''") -%}
+{{ config(post_hook='{{ create_text_macro() }}') }}
+
 with
-
-voted_corpora as (
-    select distinct corpus_id
-    from {{ ref('fct_votes') }}
-),
-
-counted as (
-    select
-        dialogue_key,
-        corpus_id,
-        length(utterance) - length(replace(replace(utterance, 'e', ''), 'E', '')) as letters
-    from {{ ref('fct_turns') }}
-    where event_type = 'utterance' and corpus_id not in (select corpus_id from voted_corpora)
-),
-
-fingerprints as (
-    select
-        dialogue_key,
-        corpus_id,
-        count(*) as utterances,
-        sum(letters) as letters,
-        sum(letters * letters) as squares,
-        sum(letters * letters * letters) as cubes
-    from counted
-    group by dialogue_key, corpus_id
-),
-
-suspects as (
-    select
-        dialogue_key,
-        count(*) over (partition by corpus_id, utterances, letters, squares, cubes) as dialogues
-    from fingerprints
-),
-
-dialogue_texts as (
-    select
-        turns.corpus_id,
-        turns.split,
-        {{ list_join(list_agg_ordered(normal_text, 'turns.turn_index'), 'chr(10)') }} as normal_text
-    from {{ ref('fct_turns') }} as turns
-    inner join suspects
-        on turns.dialogue_key = suspects.dialogue_key
-    where turns.event_type = 'utterance' and suspects.dialogues > 1
-    group by turns.dialogue_key, turns.corpus_id, turns.split
-),
-
-questions as (
-    select
-        turns.corpus_id,
-        turns.split,
-        turns.utterance
-    from {{ ref('fct_turns') }} as turns
-    inner join voted_corpora
-        on turns.corpus_id = voted_corpora.corpus_id
-    where turns.event_type = 'utterance'
-    union all
-    select
-        corpus_id,
-        split,
-        utterance
-    from {{ ref('fct_classifier_examples') }}
-    where dialogue_key is null
-),
 
 texts as (
     select
         corpus_id,
-        'dialogue' as text_kind,
         coalesce(split, '') as split,
-        normal_text,
+        text,
         count(*) as dialogues
-    from dialogue_texts
-    where replace(normal_text, chr(10), '') <> ''
-    group by corpus_id, coalesce(split, ''), normal_text
-    union all
-    select
-        corpus_id,
-        'question' as text_kind,
-        coalesce(split, '') as split,
-        normal_text,
-        count(*) as dialogues
-    from (
-        select
-            turns.corpus_id,
-            turns.split,
-            {{ normal_text }} as normal_text
-        from questions as turns
-    ) as normalised_questions
-    where normal_text <> ''
-    group by corpus_id, coalesce(split, ''), normal_text
+    from {{ ref('shared__repeated_texts') }}
+    group by corpus_id, coalesce(split, ''), text
 ),
 
 sizes as (
     select
         corpus_id,
-        'dialogue' as text_kind,
-        coalesce(split, '') as split,
+        split,
         count(*) as dialogues
-    from {{ ref('dim_dialogues') }}
-    where corpus_id not in (select corpus_id from voted_corpora)
-    group by corpus_id, coalesce(split, '')
-    union all
-    select
-        corpus_id,
-        'question' as text_kind,
-        coalesce(split, '') as split,
-        count(*) as dialogues
-    from questions
-    group by corpus_id, coalesce(split, '')
+    from (
+        select
+            corpus_id,
+            coalesce(split, '') as split
+        from {{ ref('dim_dialogues') }}
+        union all
+        select
+            corpus_id,
+            coalesce(split, '') as split
+        from {{ ref('fct_classifier_examples') }}
+        where dialogue_key is null
+    ) as dialogues_and_examples
+    group by corpus_id, split
 ),
 
 ordered_splits as (
@@ -124,7 +42,6 @@ ordered_splits as (
 pairs as (
     select
         firsts.corpus_id,
-        firsts.text_kind,
         firsts.split,
         seconds.split as other_split,
         firsts.dialogues,
@@ -133,14 +50,12 @@ pairs as (
     inner join ordered_splits as seconds
         on
             firsts.corpus_id = seconds.corpus_id
-            and firsts.text_kind = seconds.text_kind
             and firsts.place <= seconds.place
 ),
 
 shared as (
     select
         firsts.corpus_id,
-        firsts.text_kind,
         firsts.split,
         seconds.split as other_split,
         count(*) as texts,
@@ -150,15 +65,14 @@ shared as (
     inner join texts as seconds
         on
             firsts.corpus_id = seconds.corpus_id
-            and firsts.text_kind = seconds.text_kind
-            and firsts.normal_text = seconds.normal_text
+            and firsts.text = seconds.text
     where firsts.split <> seconds.split or firsts.dialogues > 1
-    group by firsts.corpus_id, firsts.text_kind, firsts.split, seconds.split
+    group by firsts.corpus_id, firsts.split, seconds.split
 )
 
 select
     pairs.corpus_id,
-    pairs.text_kind,
+    corpora.text_kind,
     nullif(pairs.split, '') as split,
     nullif(pairs.other_split, '') as other_split,
 
@@ -173,9 +87,10 @@ select
         else cast(coalesce(shared.other_dialogues, 0) as double) / pairs.other_dialogues
     end as leaked_share
 from pairs
+inner join {{ ref('dim_corpora') }} as corpora
+    on pairs.corpus_id = corpora.corpus_id
 left join shared
     on
         pairs.corpus_id = shared.corpus_id
-        and pairs.text_kind = shared.text_kind
         and pairs.split = shared.split
         and pairs.other_split = shared.other_split

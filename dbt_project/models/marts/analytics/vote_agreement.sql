@@ -33,17 +33,25 @@ judged as (
         questions.is_answerable,
         questions.selected_options,
         tops.top_options,
+        corpora.voter_count,
         votes.votes > 0 and votes.votes = questions.top_votes as is_top,
-        -- Of the ten pairs of the five workers, those that decide alike: both for the answer or neither.
+        -- Of all pairs of workers, those that decide alike: both for the answer or neither.
         case
-            when votes.votes between 0 and 5
-                then (votes.votes * (votes.votes - 1) + (5 - votes.votes) * (4 - votes.votes)) / cast(20 as double)
+            when votes.votes between 0 and corpora.voter_count
+                then
+                    (
+                        votes.votes * (votes.votes - 1)
+                        + (corpora.voter_count - votes.votes) * (corpora.voter_count - votes.votes - 1)
+                    )
+                    / cast(corpora.voter_count * (corpora.voter_count - 1) as double)
         end as agreement
     from {{ ref('fct_votes') }} as votes
     inner join questions
         on votes.dialogue_key = questions.dialogue_key
     inner join tops
         on votes.dialogue_key = tops.dialogue_key
+    inner join {{ ref('dim_corpora') }} as corpora
+        on votes.corpus_id = corpora.corpus_id
 ),
 
 options as (
@@ -58,13 +66,13 @@ options as (
         count(*) filter (where is_selected) as gold_count,
         count(*) filter (where is_selected and is_answerable) as right_count,
         count(*) filter (where is_selected and is_answerable and selected_options = 1) as right_alone_count,
-        count(*) filter (where votes > 2) as majority_count,
+        count(*) filter (where 2 * votes > voter_count) as majority_count,
         count(*) filter (where is_top) as top_count,
         count(*) filter (where is_top and top_options > 1) as tied_count,
         avg(agreement) as agreement,
-        avg(case when agreement is not null then votes end) / cast(5 as double) as vote_share
+        avg(case when agreement is not null then votes end) / cast(voter_count as double) as vote_share
     from judged
-    group by corpus_id, split, voted_for, agent_id
+    group by corpus_id, split, voted_for, agent_id, voter_count
 )
 
 select

@@ -4,5 +4,8 @@ select
     homepage,
     license,
     citation,
-    release
+    release,
+    text_kind,
+    annotator_count,
+    voter_count
 from {{ ref('stg_landing__corpora') }}

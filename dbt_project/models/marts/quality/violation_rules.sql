@@ -25,15 +25,19 @@ select
     rules.title,
     rules.description,
     rules.upstream_reference,
-    rules.files,
+    case when cardinality(rules.files) > 0 then {{ list_join('rules.files', "', '") }} end as files,
     rules.expected,
-    rules.observed_in_files,
+    guards.observed_in_files,
     cast(
         coalesce(case when rules.corpus_id is null then totals.case_count else cases.case_count end, 0) as integer
     ) as observed,
-    rules.is_guarded,
+    guards.is_guarded,
     rules.why
-from {{ source('audit', 'violation_rules') }} as rules
+from {{ ref('stg_landing__rules') }} as rules
+left join {{ source('audit', 'violation_rules') }} as guards
+    on
+        rules.rule_id = guards.rule_id
+        and coalesce(rules.corpus_id, '') = coalesce(guards.corpus_id, '')
 left join cases
     on
         rules.rule_id = cases.rule_id

@@ -4,5 +4,8 @@ select
     homepage,
     license,
     citation,
-    release
+    release,
+    text_kind,
+    annotator_count,
+    voter_count
 from {{ source('raw_landing', 'corpora') }}

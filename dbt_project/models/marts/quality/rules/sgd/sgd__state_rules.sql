@@ -1,4 +1,4 @@
-{#- What is wrong in the states of SGD's users, one CTE a rule; int_sgd__violations has the other rules. -#}
+{#- What is wrong in the states of SGD's users, one CTE a rule; sgd__rules has the other rules. -#}
 with
 
 informable as (
@@ -218,14 +218,12 @@ unequal_requests as (
     where requested.slot_name is null or requests.slot_name is null
 )
 
-{%- set publisher = 'google-research-datasets/dstc8-schema-guided-dialogue#' -%}
-
 {{ stack_rules(
     'sgd',
-    turns={
-        'uninformable_slot': publisher ~ '19',
-        'unsaid_value': publisher ~ '24',
-        'vanished_slot': none,
-        'unequal_requests': publisher ~ '5'
-    }
+    turns=[
+        'uninformable_slot',
+        'unsaid_value',
+        'vanished_slot',
+        'unequal_requests'
+    ]
 ) }}

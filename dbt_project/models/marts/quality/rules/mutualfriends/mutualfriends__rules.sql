@@ -214,16 +214,16 @@ bot_participant as (
 
 {{ stack_rules(
     'mutualfriends',
-    turns={
-        'selected_stranger': none,
-        'earlier_time': none
-    },
-    dialogues={
-        'shared_friends': none,
-        'unequal_knowledge': none,
-        'incomplete_friend': none,
-        'repeated_friend': none,
-        'wrong_reward': none,
-        'bot_participant': none
-    }
+    turns=[
+        'selected_stranger',
+        'earlier_time'
+    ],
+    dialogues=[
+        'shared_friends',
+        'unequal_knowledge',
+        'incomplete_friend',
+        'repeated_friend',
+        'wrong_reward',
+        'bot_participant'
+    ]
 ) }}

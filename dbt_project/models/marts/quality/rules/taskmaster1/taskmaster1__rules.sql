@@ -222,20 +222,20 @@ dialogue_without_split as (
 
 {{ stack_rules(
     'taskmaster1',
-    turns={
-        'deleted_turn': none,
-        'repeated_turn': none,
-        'long_run': none,
-        'foreign_label': none,
-        'unknown_label': none,
-        'undocumented_label_form': none,
-        'conflicting_labels': 'facebookresearch/ParlAI#1997',
-        'too_many_labels': none
-    },
-    dialogues={
-        'unannotated_dialogue': none,
-        'no_required_label': none,
-        'unknown_instruction': none,
-        'dialogue_without_split': none
-    }
+    turns=[
+        'deleted_turn',
+        'repeated_turn',
+        'long_run',
+        'foreign_label',
+        'unknown_label',
+        'undocumented_label_form',
+        'conflicting_labels',
+        'too_many_labels'
+    ],
+    dialogues=[
+        'unannotated_dialogue',
+        'no_required_label',
+        'unknown_instruction',
+        'dialogue_without_split'
+    ]
 ) }}

@@ -1,5 +1,4 @@
-{#- What is wrong in BBAI, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. No thread
-    is known for any of them. -#}
+{#- What is wrong in BBAI, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. -#}
 with
 
 responses as (
@@ -186,21 +185,21 @@ renamed_agent as (
 
 {{ stack_rules(
     'bbai',
-    dialogues={
-        'blank_response': none,
-        'response_with_line_break': none,
-        'stray_vote_key': none,
-        'none_in_human': none,
-        'none_beside_agent': none,
-        'uneven_ballot': none,
-        'too_many_votes': none,
-        'question_without_example': none
-    },
-    definitions={
-        'example_without_question': none
-    },
-    files={
-        'boilerplate_responses': none,
-        'renamed_agent': none
-    }
+    dialogues=[
+        'blank_response',
+        'response_with_line_break',
+        'stray_vote_key',
+        'none_in_human',
+        'none_beside_agent',
+        'uneven_ballot',
+        'too_many_votes',
+        'question_without_example'
+    ],
+    definitions=[
+        'example_without_question'
+    ],
+    files=[
+        'boilerplate_responses',
+        'renamed_agent'
+    ]
 ) }}

@@ -1,5 +1,5 @@
 {#- What is wrong in SGD, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. The rules
-    about states stand in int_sgd__state_violations. Built alone: in one statement with the rules of all corpora it
+    about states stand in sgd__state_rules. Built alone: in one statement with the rules of all corpora it
     would hold 1.2 GB at scale 1, alone it holds 0.5 GB. -#}
 {{ config(materialized='table') }}
 
@@ -218,23 +218,21 @@ unseen_service as (
         and exists (select 1 from {{ ref('dim_services') }} where corpus_id = 'sgd' and split = 'train')
 )
 
-{%- set publisher = 'google-research-datasets/dstc8-schema-guided-dialogue#' -%}
-
 {{ stack_rules(
     'sgd',
-    turns={
-        'missing_space': publisher ~ '12',
-        'non_ascii_text': publisher ~ '13',
-        'swapped_route': publisher ~ '15',
-        'impossible_value': publisher ~ '14',
-        'missing_call': none,
-        'wrong_count': none,
-        'missing_required_slot': none
-    },
-    definitions={
-        'listed_open_values': publisher ~ '4',
-        'reserved_slot_name': publisher ~ '58',
-        'unseen_service': publisher ~ '3'
-    },
-    relations=[ref('int_sgd__state_violations')]
+    turns=[
+        'missing_space',
+        'non_ascii_text',
+        'swapped_route',
+        'impossible_value',
+        'missing_call',
+        'wrong_count',
+        'missing_required_slot'
+    ],
+    definitions=[
+        'listed_open_values',
+        'reserved_slot_name',
+        'unseen_service'
+    ],
+    relations=[ref('sgd__state_rules')]
 ) }}

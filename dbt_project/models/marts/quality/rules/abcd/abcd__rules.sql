@@ -1,5 +1,4 @@
-{#- What is wrong in ABCD, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. No thread
-    is known for any of them. -#}
+{#- What is wrong in ABCD, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. -#}
 with
 
 dialogues as (
@@ -213,21 +212,21 @@ button_without_action as (
 
 {{ stack_rules(
     'abcd',
-    turns={
-        'subflow_mismatch': none,
-        'misspelled_action': none,
-        'broken_candidates': none,
-        'unlisted_action': none,
-        'unordered_action': none
-    },
-    dialogues={
-        'numbered_subflow': none,
-        'skipped_action': none,
-        'python_literal': none
-    },
-    definitions={
-        'repeated_value': none,
-        'renamed_guideline': none,
-        'button_without_action': none
-    }
+    turns=[
+        'subflow_mismatch',
+        'misspelled_action',
+        'broken_candidates',
+        'unlisted_action',
+        'unordered_action'
+    ],
+    dialogues=[
+        'numbered_subflow',
+        'skipped_action',
+        'python_literal'
+    ],
+    definitions=[
+        'repeated_value',
+        'renamed_guideline',
+        'button_without_action'
+    ]
 ) }}

@@ -1,0 +1,313 @@
+{#- The rules that mean the same in every corpus, one CTE a rule, named as the rule; defects.toml describes each. The
+    rules about texts stand in shared__text_rules. -#}
+with
+
+dialogues as (
+    select
+        dialogue_key,
+        corpus_id,
+        source_part,
+        dialogue_id,
+        id_occurrence,
+        record_index,
+        turn_count,
+        case split when 'train' then 0 when 'validation' then 1 when 'test' then 2 else 3 end as split_order
+    from {{ ref('dim_dialogues') }}
+),
+
+-- A native id that occurs again in its part; its key gets ~2, ~3.
+repeated_dialogue_id as (
+    select
+        corpus_id,
+        dialogue_key,
+        dialogue_key as row_key,
+        'occurrence ' || cast(id_occurrence as string) || ' of ' || dialogue_id || ' in ' || source_part as detail
+    from dialogues
+    where id_occurrence > 1
+),
+
+-- A native id that another part has already: it is no key of the corpus.
+reused_dialogue_id as (
+    select
+        corpus_id,
+        dialogue_key,
+        dialogue_key as row_key,
+        dialogue_id || ' stands in ' || first_part || ' too' as detail
+    from (
+        select
+            *,
+            first_value(source_part) over (
+                partition by corpus_id, dialogue_id order by split_order, source_part, record_index
+            ) as first_part
+        from dialogues
+    ) as parts
+    where source_part <> first_part
+),
+
+-- A speaker that the documents do not know; the role is unknown.
+unknown_speaker as (
+    select
+        corpus_id,
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        'speaker ' || coalesce(source_speaker, 'NULL') as detail
+    from {{ ref('fct_turns') }}
+    where role = 'unknown'
+),
+
+-- An event that the documents do not know.
+unknown_event as (
+    select
+        corpus_id,
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        'event ' || coalesce(source_event_type, 'NULL') as detail
+    from {{ ref('fct_turns') }}
+    where event_type = 'other'
+),
+
+vocabularies as (
+    select
+        corpus_id,
+        act,
+        position is not null as is_documented,
+        max(case when position is not null then 1 else 0 end) over (partition by corpus_id) as has_vocabulary
+    from {{ ref('dim_acts') }}
+),
+
+-- An act or a button that the corpus's own list of them lacks.
+unknown_act as (
+    select
+        actions.corpus_id,
+        actions.dialogue_key,
+        actions.turn_index,
+        actions.action_key as row_key,
+        'act ' || actions.act as detail
+    from {{ ref('fct_actions') }} as actions
+    inner join vocabularies
+        on
+            actions.corpus_id = vocabularies.corpus_id
+            and actions.act = vocabularies.act
+    where not vocabularies.is_documented and vocabularies.has_vocabulary = 1
+),
+
+-- A dialogue without a turn.
+empty_dialogue as (
+    select
+        corpus_id,
+        dialogue_key,
+        dialogue_key as row_key,
+        'no turns' as detail
+    from dialogues
+    where turn_count = 0
+),
+
+sides as (
+    select
+        dialogue_key,
+        min(case role when 'peer' then source_speaker else role end) as first_side,
+        max(case role when 'peer' then source_speaker else role end) as last_side
+    from {{ ref('fct_turns') }}
+    group by dialogue_key
+),
+
+-- Only one side has turns, in a corpus where two sides have.
+one_sided_dialogue as (
+    select
+        dialogues.corpus_id,
+        dialogues.dialogue_key,
+        dialogues.dialogue_key as row_key,
+        'turns of ' || sides.first_side || ' only: ' || cast(dialogues.turn_count as string) as detail
+    from sides
+    inner join dialogues
+        on sides.dialogue_key = dialogues.dialogue_key
+    inner join (
+        select corpus_id
+        from {{ ref('dim_speakers') }}
+        group by corpus_id
+        having count(distinct case role when 'peer' then source_speaker else role end) > 1
+    ) as conversations
+        on dialogues.corpus_id = conversations.corpus_id
+    where sides.first_side = sides.last_side
+),
+
+spaced_turns as (
+    select
+        corpus_id,
+        dialogue_key,
+        turn_index,
+        turn_key,
+        utterance,
+        translate(utterance, chr(9) || chr(10) || chr(13), '   ') as spaced
+    from {{ ref('fct_turns') }}
+    where
+        utterance = ''
+        or utterance like ' %'
+        or utterance like '% '
+        or contains(utterance, chr(9))
+        or contains(utterance, chr(10))
+        or contains(utterance, chr(13))
+        or contains(utterance, '  ')
+),
+
+-- A turn with no text.
+blank_utterance as (
+    select
+        corpus_id,
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        'the utterance is blank' as detail
+    from spaced_turns
+    where trim(spaced) = ''
+),
+
+-- Blanks before or behind the text; offsets count them.
+blank_at_edge as (
+    select
+        corpus_id,
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        case
+            when substring(spaced, 1, 1) <> ' ' then 'blank behind '
+            when right(spaced, 1) <> ' ' then 'blank before '
+            else 'blanks around '
+        end || trim(spaced) as detail
+    from spaced_turns
+    where spaced <> trim(spaced) and trim(spaced) <> ''
+),
+
+-- Two blanks in a row inside the text.
+double_blank as (
+    select
+        corpus_id,
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        'two blanks inside ' || trim(utterance) as detail
+    from spaced_turns
+    where contains(trim(utterance), '  ')
+),
+
+-- A line break or a tab: whoever reads or writes a turn a line takes it for two.
+line_break as (
+    select
+        corpus_id,
+        dialogue_key,
+        turn_index,
+        turn_key as row_key,
+        'line break or tab in ' || trim(spaced) as detail
+    from spaced_turns
+    where spaced <> utterance
+),
+
+-- The published number of a turn is not its position, counted from the corpus's first number.
+turn_number_gap as (
+    select
+        turns.corpus_id,
+        turns.dialogue_key,
+        turns.turn_index,
+        turns.turn_key as row_key,
+        'number ' || cast(turns.source_turn_number as string) || ' at position ' || cast(turns.turn_index as string)
+            as detail
+    from {{ ref('fct_turns') }} as turns
+    inner join (
+        select
+            corpus_id,
+            min(source_turn_number) as first_number
+        from {{ ref('fct_turns') }}
+        group by corpus_id
+    ) as numbers
+        on turns.corpus_id = numbers.corpus_id
+    where cast(turns.source_turn_number as bigint) - turns.turn_index <> numbers.first_number
+),
+
+-- Two spans of a frame, or of a turn where there are no frames, share characters; one row a pair, of the later one.
+overlapping_spans as (
+    select
+        spans.corpus_id,
+        spans.dialogue_key,
+        spans.turn_index,
+        spans.slot_key as row_key,
+        spans.value || ' overlaps ' || others.value as detail
+    from {{ ref('fct_slots') }} as spans
+    inner join {{ ref('fct_slots') }} as others
+        on
+            spans.turn_key = others.turn_key
+            and coalesce(spans.frame_index, 0) = coalesce(others.frame_index, 0)
+            and spans.span_index > others.span_index
+            and spans.start_char < others.end_char
+            and spans.end_char > others.start_char
+    where
+        spans.annotation_type = 'span'
+        and others.annotation_type = 'span'
+        and coalesce(spans.annotation_index, 0) = 0
+        and coalesce(others.annotation_index, 0) = 0
+),
+
+-- A key that the schema does not know; kept in source_extras.
+unknown_key as (
+    select
+        corpus_id,
+        source_file_id,
+        cast(null as integer) as record_index,
+        'key at ' || json_pointer as detail
+    from {{ ref('source_extras') }}
+),
+
+-- A record that the schema refuses; kept in source_quarantine.
+refused_record as (
+    select
+        corpus_id,
+        source_file_id,
+        record_index,
+        error as detail
+    from {{ ref('source_quarantine') }}
+),
+
+losses as (
+    select
+        corpus_id,
+        source_file_id,
+        {{ explode_indexed('losses', 'loss', 'position') }}
+    from {{ ref('dim_source_files') }}
+),
+
+-- What another form of the release has lost.
+lossy_form as (
+    select
+        corpus_id,
+        source_file_id,
+        cast(null as integer) as record_index,
+        loss as detail
+    from losses
+)
+
+{{ stack_rules(
+    turns=[
+        'unknown_speaker',
+        'unknown_event',
+        'unknown_act',
+        'blank_utterance',
+        'blank_at_edge',
+        'double_blank',
+        'line_break',
+        'turn_number_gap',
+        'overlapping_spans'
+    ],
+    dialogues=[
+        'repeated_dialogue_id',
+        'reused_dialogue_id',
+        'empty_dialogue',
+        'one_sided_dialogue'
+    ],
+    files=[
+        'unknown_key',
+        'refused_record',
+        'lossy_form'
+    ],
+    relations=[ref('shared__text_rules')]
+) }}
