@@ -65,7 +65,7 @@ def dense(table: str, group: str, ordinal: str, needs: str, where: str = "true")
     )
 
 
-SEGMENT = "replace(replace({0}, '%', '%25'), '/', '%2F')"
+SEGMENT = "replace(replace(replace({0}, '%', '%25'), '/', '%2F'), '~', '%7E')"
 PLACE = "case when frame_index is null then turn_key else turn_key || '/frame/' || frame_index end"
 
 BATTERY = (
