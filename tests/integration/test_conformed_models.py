@@ -52,28 +52,39 @@ def declare(project: Path, corpus: str, entity: str, columns: list[dict[str, str
     path.write_text(yaml.safe_dump(declared), encoding="utf-8")
 
 
+def copy_clone(clone: Path) -> Path:
+    """Copy what a build runs; returns the folder of dbt's project."""
+    for folder in ("pipelines", "expectations", "dbt_project"):
+        shutil.copytree(CLONE / folder, clone / folder, ignore=shutil.ignore_patterns("__pycache__", "target"))
+    return clone / "dbt_project"
+
+
+def fail_to_build(project: Path, warehouse: Path) -> Broken:
+    """Build the sample with the project of a copied clone, which must refuse to publish it."""
+    completed = subprocess.run(
+        [sys.executable, "-m", "pipelines.cli", "build", "--quiet", "--warehouse", str(warehouse)],
+        capture_output=True,
+        text=True,
+        cwd=project.parent,
+        env={name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")},
+        check=False,
+    )
+    assert completed.returncode == 1, completed.stderr
+    assert "Traceback" not in completed.stderr
+    assert not WarehousePaths(warehouse).published.exists()
+    return Broken(project, WarehousePaths(warehouse), completed.stderr)
+
+
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Broken:
     """Two core tables that row_accounting does not read are refused, so that row_accounting is reached and refused too."""
-    clone, warehouse = tmp_path_factory.mktemp("clone"), tmp_path_factory.mktemp("warehouse")
-    for folder in ("pipelines", "expectations", "dbt_project"):
-        shutil.copytree(CLONE / folder, clone / folder, ignore=shutil.ignore_patterns("__pycache__", "target"))
-    project = clone / "dbt_project"
+    project = copy_clone(tmp_path_factory.mktemp("clone"))
     declare(project, FIRST, "exceptions", slice(0, -1))
     declare(project, LAST, "pointer_forms", [{"name": "nickname", "description": "none"}])
     accounting = project / f"models/intermediate/{LAST}/int_{LAST}__accounting.sql"
     text = accounting.read_text(encoding="utf-8")
     accounting.write_text(text.replace("core='dim_dialogues'", "core='dim_monologues'"), encoding="utf-8")
-    completed = subprocess.run(
-        [sys.executable, "-m", "pipelines.cli", "build", "--quiet", "--warehouse", str(warehouse)],
-        capture_output=True,
-        text=True,
-        cwd=clone,
-        env={name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")},
-        check=False,
-    )
-    assert completed.returncode == 1, completed.stderr
-    return Broken(project, WarehousePaths(warehouse), completed.stderr)
+    return fail_to_build(project, tmp_path_factory.mktemp("warehouse"))
 
 
 @pytest.fixture(scope="module")
@@ -127,5 +138,23 @@ def test_declaration_that_is_not_what_the_sql_gives_is_found(broken: Broken, giv
 )
 def test_core_refuses_a_corpus_that_breaks_its_contract(broken: Broken, message: str) -> None:
     assert [line for line in broken.stderr.splitlines() if re.search(message, line)], broken.stderr
-    assert "Traceback" not in broken.stderr
-    assert not broken.paths.published.exists()
+
+
+def test_rows_lost_between_two_layers_are_counted_where_they_are_lost(tmp_path: Path) -> None:
+    project = copy_clone(tmp_path / "clone")
+    for model in (
+        f"intermediate/{FIRST}/int_{FIRST}__dialogue_services",
+        f"intermediate/{LAST}/int_{LAST}__services",
+        "marts/core/dim_services",
+    ):
+        path = project / f"models/{model}.sql"
+        path.write_text(f"select * from (\n{path.read_text(encoding='utf-8')}\n) as kept limit 1\n", encoding="utf-8")
+    failed = fail_to_build(project, tmp_path / "warehouse")
+    assert re.search(r"test assert_no_row_is_lost: \d+ rows fail, the first: corpus_id=", failed.stderr)
+    with duckdb.connect(str(failed.paths.scratch_database), read_only=True) as con:
+        lost = con.execute(
+            "select corpus_id, entity, published = staged, staged = conformed, conformed = core "
+            "from quality.row_accounting where published <> core order by all"
+        ).fetchall()
+    assert (FIRST, "dialogue_services", True, False, True) in lost
+    assert (LAST, "services", True, False, False) in lost or (LAST, "services", True, False, True) in lost
