@@ -1,52 +1,87 @@
 {#- One entity of a corpus's accounting, for `account`: how many were published (`published` counts them in a record of
-    `raw`), staged and conformed. `record_entity` names the raw entity whose records these rows are, so that quarantined
-    records can be counted beside; it stays empty for what lies inside a record. -#}
-{% macro counted(entity, published, raw, staged, conformed, staged_where='true', conformed_where='true',
-                 record_entity=none) -%}
+    `raw`), staged and conformed, and the table of core where they stand. `record_entity` names the raw entity whose
+    records these rows are, so that quarantined records can be counted beside; it stays empty for what lies inside a
+    record. -#}
+{% macro counted(entity, published, raw, staged, conformed, core, staged_where='true', conformed_where='true',
+                 core_where='true', record_entity=none) -%}
     {{ return({
         'entity': entity,
         'record_entity': record_entity,
+        'core': {'table': core, 'where': core_where},
         'published': [raw ~ '', 'coalesce(sum(' ~ published ~ '), 0)'],
-        'staged': [staged ~ '', 'count(*) filter (where ' ~ staged_where ~ ')'],
-        'conformed': [conformed ~ '', 'count(*) filter (where ' ~ conformed_where ~ ')'],
+        'staged': [staged ~ '', counted_rows(staged_where)],
+        'conformed': [conformed ~ '', counted_rows(conformed_where)],
     }) }}
 {%- endmacro %}
 
-{#- The accounting of a corpus, one row an entity of `entities` (each made by `counted`). Every relation is read once,
-    however many entities are counted in it. -#}
+{#- Aggregate: the rows that satisfy `condition`. -#}
+{% macro counted_rows(condition) -%}
+    {{ return('count(*)' if condition == 'true' else 'count(*) filter (where ' ~ condition ~ ')') }}
+{%- endmacro %}
+
+{#- The accounting of a corpus up to its conformed models, one row an entity of `entities` (each made by `counted`): a
+    small table, because the plan of all corpora in one query takes longer than the plans of each. Every relation is read
+    once, however many entities are counted in it. Where the entities stand in core is kept as `meta` of the model,
+    for `count_core`: a conformed model reads no core table. -#}
 {% macro account(corpus_id, entities) -%}
-{%- set relations = [] -%}
+{%- set relations, places = [], {} -%}
 {%- for entity in entities -%}
+    {%- do places.update({entity['entity']: entity['core']}) -%}
     {%- for layer in ['published', 'staged', 'conformed'] if entity[layer][0] not in relations -%}
         {%- do relations.append(entity[layer][0]) -%}
     {%- endfor -%}
 {%- endfor -%}
+{{ config(materialized='table', meta={'stands_in_core': places}) }}
 with
 {% for relation in relations %}
 counts_{{ loop.index0 }} as (
     select
     {%- for entity in entities -%}
         {%- for layer in ['published', 'staged', 'conformed'] if entity[layer][0] == relation %}
-        cast({{ entity[layer][1] }} as bigint) as {{ entity['entity'] }}_{{ layer }},
+        {{ entity[layer][1] }} as {{ entity['entity'] }}_{{ layer }},
         {%- endfor -%}
     {%- endfor %}
-        count(*) as row_count
+        {{ loop.index0 }} as relation
     from {{ relation }}
-)
-{%- if not loop.last %},{% endif %}
+),
 {% endfor %}
-{% for entity in entities -%}
+counts as (
+    select * from {% for relation in relations %}counts_{{ loop.index0 }}{{ ' cross join ' if not loop.last }}{% endfor %}
+)
+{% for entity in entities %}
 select
     '{{ corpus_id }}' as corpus_id,
     '{{ entity['entity'] }}' as entity,
-    {{ "'" ~ entity['record_entity'] ~ "'" if entity['record_entity'] else 'cast(null as string)' }} as record_entity
-    {%- for layer in ['published', 'staged', 'conformed'] %},
-    (select {{ entity['entity'] }}_{{ layer }} from counts_{{ relations.index(entity[layer][0]) }}) as {{ layer }}
-    {%- endfor %}
+    {{ "'" ~ entity['record_entity'] ~ "'" if entity['record_entity'] else 'cast(null as string)' }} as record_entity,
+    {{ entity['entity'] }}_published as published,
+    {{ entity['entity'] }}_staged as staged,
+    {{ entity['entity'] }}_conformed as conformed
+from counts
 {% if not loop.last %}
 union all
 {% endif %}
 {%- endfor %}
+{%- endmacro %}
+
+{#- Where the entities of all corpora stand in core, as their accounting models declare it: for each of `tables` a list of
+    entity, condition and corpora. A place that is none of `tables` is refused. -#}
+{% macro places_in_core(tables) -%}
+    {%- set places = {} -%}
+    {%- for corpus in var('corpora') if execute -%}
+        {%- set name = 'int_' ~ corpus ~ '__accounting' -%}
+        {%- set declared = graph.nodes['model.' ~ project_name ~ '.' ~ name].config.meta['stands_in_core'] -%}
+        {%- for entity, place in declared.items() -%}
+            {%- if place['table'] not in tables -%}
+                {{ exceptions.raise_compiler_error(
+                    corpus ~ ": " ~ name ~ " says that " ~ entity ~ " stand in " ~ place['table']
+                        ~ ", which row_accounting does not read"
+                ) }}
+            {%- endif -%}
+            {%- set there = places.setdefault(place['table'], {}) -%}
+            {%- do there.setdefault((entity, place['where']), []).append(corpus) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(places) }}
 {%- endmacro %}
 
 {#- How many elements of `list`, each named `variable`, satisfy `condition`: the length of a text with one letter each. -#}

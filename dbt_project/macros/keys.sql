@@ -1,6 +1,7 @@
-{#- One segment of a key: `%` and `/` are escaped, so that a key can be taken apart again. -#}
+{#- One segment of a key: `%` is escaped, then `/`, so that a key can be taken apart again, and `~`, so that no id can
+    meet the `~2` of one that occurs again. -#}
 {% macro key_segment(text) -%}
-    replace(replace({{ text }}, '%', '%25'), '/', '%2F')
+    replace(replace(replace({{ text }}, '%', '%25'), '/', '%2F'), '~', '%7E')
 {%- endmacro %}
 
 {#- `<corpus_id>/<source_part>/<native id>`, with `~2`, `~3` on an id that occurs again in its part. -#}
@@ -17,7 +18,14 @@
     )
 {%- endmacro %}
 
-{#- The shared split of a publisher's word for it. -#}
-{% macro shared_split(source_split) -%}
-    case {{ source_split }} when 'train' then 'train' when 'dev' then 'validation' when 'test' then 'test' end
+{#- The shared split of a publisher's word: `words` maps the words of the release to train, validation or test. Any other
+    word stays visible and is no split, so that tests/assert_every_split_word_is_known.sql refuses the build; a
+    record without a word has no split. -#}
+{% macro shared_split(source_split, words) -%}
+    case {{ source_split }}
+        {%- for word, split in words.items() %}
+        when '{{ word }}' then '{{ split }}'
+        {%- endfor %}
+        else 'unknown: ' || {{ source_split }}
+    end
 {%- endmacro %}

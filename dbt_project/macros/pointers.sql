@@ -31,8 +31,8 @@ inner join {{ ref('stg_landing__corpora') }} as corpora
 {#- Publishes two macros of the database, which need no file and open in any client of DuckDB from 1.5 on:
     `from core.source_of(key)` gives file, record and JSON pointers, `core.json_pointer(key)` the pointer alone.
     Whether the key has a row is not checked: a dialogue's turn 99 has a pointer too. A key's segments become pointer
-    tokens at once; `~` comes first, because `~1` is what `%2F` turns into. A caller's column is put in where `key`
-    stands, so the names of `wanted` are ones that no table has. On other engines nothing is published. -#}
+    tokens at once; `%25` comes last, because the `%` that it stands for escapes nothing. A caller's column is put in
+    where `key` stands, so the names of `wanted` are ones that no table has. On other engines nothing is published. -#}
 {% macro create_pointer_macros() -%}
 {%- set dialogues, forms = ref('dim_dialogues'), ref('dim_pointer_forms') -%}
 {%- if target.type == 'duckdb' -%}
@@ -56,7 +56,7 @@ create or replace macro core.source_of(key) as table
             string_split(
                 replace(
                     replace(
-                        replace(substr(wanted.wanted_key, length(wanted.wanted_dialogue) + 1), '~', '~0'),
+                        replace(substr(wanted.wanted_key, length(wanted.wanted_dialogue) + 1), '%7E', '~0'),
                         '%2F', '~1'
                     ),
                     '%25', '%'

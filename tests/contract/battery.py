@@ -173,5 +173,5 @@ def _table(path: Path, model: dict[str, Any]) -> Table:
 
 def _entity(path: Path) -> str | None:
     """What a core model stacks, with the macro that stacks."""
-    stacked = re.findall(r"union_corpora\('(\w+)'|'int_(\w+)_unioned'", path.read_text(encoding="utf-8"))
-    return "".join(stacked[0]) if len(stacked) == 1 else None
+    stacked = re.findall(r"union_corpora\('(\w+)'", path.read_text(encoding="utf-8"))
+    return stacked[0] if len(stacked) == 1 else None

@@ -278,7 +278,7 @@ def _load(path: Path) -> Any:
 
 
 def _segment(text: str) -> str:
-    return text.replace("%", "%25").replace("/", "%2F")
+    return text.replace("%", "%25").replace("/", "%2F").replace("~", "%7E")
 
 
 class _Dialogues:

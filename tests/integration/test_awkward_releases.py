@@ -45,6 +45,21 @@ def test_separators_in_ids_and_names_are_escaped_in_keys(con: duckdb.DuckDBPyCon
     ]
 
 
+def test_id_that_looks_like_a_numbered_one_meets_no_other(con: duckdb.DuckDBPyConnection) -> None:
+    keys = rows(
+        con,
+        "select dialogue_id, dialogue_key, record_pointer from core.dim_dialogues "
+        "where starts_with(dialogue_id, 'a') and source_part = 'train' and dialogue_id <> 'a/b%c' order by record_index",
+    )
+    assert keys == [
+        ("a", "sgd/train/a", "/5"),
+        ("a", "sgd/train/a~2", "/6"),
+        ("a~2", "sgd/train/a%7E2", "/7"),
+        ("a%7E2", "sgd/train/a%257E2", "/8"),
+        ("a%257E2", "sgd/train/a%25257E2", "/9"),
+    ]
+
+
 def test_record_pointers_escape_as_rfc_6901_says(con: duckdb.DuckDBPyConnection) -> None:
     assert rows(con, "select record_pointer from core.dim_dialogues where corpus_id = 'bbai' order by all") == [
         ("/How’s the weather~1today?",),

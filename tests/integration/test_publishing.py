@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import json
 import shutil
 import signal
@@ -103,6 +104,19 @@ def test_failed_test_blocks_and_names_a_failing_row(
     assert told + "value=sgd/train/service/Cafes_1, first_row=sgd/train/service/Cafes_1, row_count=2" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert what_a_reader_sees(published) == before
+
+
+def test_word_that_no_corpus_declares_for_a_split_blocks_and_is_named(awkward_releases: Path, tmp_path: Path) -> None:
+    shutil.copytree(awkward_releases, tmp_path / "releases")
+    path = tmp_path / "releases/abcd/abcd_v1.1.json.gz"
+    parts = json.loads(gzip.decompress(path.read_bytes()))
+    parts["holdout"] = [parts["train"][0] | {"convo_id": 4711}]
+    path.write_bytes(gzip.compress(json.dumps(parts).encode()))
+    failed = run_command("build", "--source", tmp_path / "releases", "--warehouse", tmp_path / "warehouse", "--quiet")
+    assert failed.returncode == 1
+    assert [line for line in failed.stderr.splitlines() if "unknown: holdout" in line and "abcd/holdout/4711" in line]
+    assert "Traceback" not in failed.stderr
+    assert not (tmp_path / "warehouse/dialogues.duckdb").exists()
 
 
 def test_killed_build_leaves_what_was_published_and_the_next_one_works(

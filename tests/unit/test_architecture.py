@@ -233,15 +233,14 @@ def test_layers_read_only_what_stands_before_them(path: Path) -> None:
     allowed = {
         ("staging", room): ("stg_",),
         ("intermediate", room): (f"stg_{room}__", f"int_{room}__", "stg_landing__corpora"),
-        ("intermediate", "unioned"): (),
-        ("marts", "core"): ("int_", "stg_landing__", "fct_"),
+        ("marts", "core"): ("stg_landing__", "fct_"),
         ("marts", "analytics"): ("dim_", "fct_", "source_", "violations", "shared__repeated_texts"),
-        ("marts", "quality"): ("dim_", "fct_", "source_", "int_accounting_unioned", "stg_landing__rules", "violations"),
+        ("marts", "quality"): ("dim_", "fct_", "source_", "stg_landing__rules", "violations"),
         ("rules", room): ("dim_", "fct_", "source_", f"{room}__"),
     }[layer, room]
     names = re.findall(r"ref\('(\w+)'\)", path.read_text(encoding="utf-8"))
     assert [name for name in names if not name.startswith(allowed)] == []
-    if layer == "intermediate" and room != "unioned" and not path.stem.endswith("__accounting"):
+    if layer == "intermediate" and not path.stem.endswith("__accounting"):
         assert "source(" not in path.read_text(encoding="utf-8")
 
 
@@ -250,7 +249,7 @@ def test_model_names_say_layer_and_room() -> None:
         layer, room = layer_and_room(path)
         expected = {
             "staging": rf"stg_{room}__\w+",
-            "intermediate": rf"int_{room}__\w+" if room != "unioned" else r"int_\w+_unioned",
+            "intermediate": rf"int_{room}__\w+",
             "marts": r"(dim|fct|source)_\w+" if room == "core" else r"(?!int_|stg_)[a-z_]+",
             "rules": rf"{room}__\w+",
         }[layer]

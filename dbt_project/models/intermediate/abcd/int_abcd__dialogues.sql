@@ -13,7 +13,7 @@ counted as (
 select
     {{ dialogue_key('abcd', 'source_part', 'dialogue_id', 'id_occurrence') }} as dialogue_key,
     'abcd' as corpus_id,
-    {{ shared_split('source_part') }} as split,
+    {{ shared_split('source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
     source_part as source_split,
     source_part,
     dialogue_id,
@@ -31,6 +31,5 @@ select
     subflow as source_task,
     'written' as channel,
     'expert_live_chat' as collection_method,
-    cast(null as integer) as outcome_reward,
-    flow
+    cast(null as integer) as outcome_reward
 from counted

@@ -1,10 +1,14 @@
 {#- The release names no scenario: scenario_id is NULL. -#}
 select
-    dialogue_key as scenario_key,
-    corpus_id,
-    split,
+    dialogues.dialogue_key as scenario_key,
+    dialogues.corpus_id,
+    dialogues.split,
 
     cast(null as string) as scenario_id,
-    flow,
-    source_task as subflow
-from {{ ref('int_abcd__dialogues') }}
+    conversations.flow,
+    conversations.subflow
+from {{ ref('int_abcd__dialogues') }} as dialogues
+inner join {{ ref('stg_abcd__conversations') }} as conversations
+    on
+        dialogues.source_file_id = conversations.source_file_id
+        and dialogues.record_pointer = conversations.record_pointer

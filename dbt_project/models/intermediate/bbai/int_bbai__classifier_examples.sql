@@ -4,7 +4,7 @@ select
     examples.source_file_id,
     examples.record_index,
     'bbai' as corpus_id,
-    {{ shared_split('examples.source_part') }} as split,
+    {{ shared_split('examples.source_part', {'train': 'train', 'test': 'test'}) }} as split,
 
     examples.utterance,
     examples.labels,

@@ -4,7 +4,7 @@
 select
     'bbai/' || {{ key_segment('source_part') }} || '/' || lpad(cast(record_index as string), 5, '0') as dialogue_key,
     'bbai' as corpus_id,
-    {{ shared_split('source_part') }} as split,
+    {{ shared_split('source_part', {'train': 'train', 'test': 'test'}) }} as split,
     source_part as source_split,
     source_part,
     utterance as dialogue_id,

@@ -12,7 +12,7 @@ counted as (
 select
     {{ dialogue_key('mutualfriends', 'source_part', 'dialogue_id', 'id_occurrence') }} as dialogue_key,
     'mutualfriends' as corpus_id,
-    {{ shared_split('source_part') }} as split,
+    {{ shared_split('source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
     source_part as source_split,
     source_part,
     dialogue_id,
@@ -26,6 +26,5 @@ select
     cast(null as string) as source_task,
     'written' as channel,
     'human_human_chat' as collection_method,
-    outcome_reward,
-    scenario_id
+    outcome_reward
 from counted

@@ -1,9 +1,13 @@
 select
-    dialogue_key as scenario_key,
-    corpus_id,
-    split,
+    dialogues.dialogue_key as scenario_key,
+    dialogues.corpus_id,
+    dialogues.split,
 
-    scenario_id,
+    sources.scenario_id,
     cast(null as string) as flow,
     cast(null as string) as subflow
-from {{ ref('int_mutualfriends__dialogues') }}
+from {{ ref('int_mutualfriends__dialogues') }} as dialogues
+inner join {{ ref('stg_mutualfriends__dialogues') }} as sources
+    on
+        dialogues.source_file_id = sources.source_file_id
+        and dialogues.record_index = sources.record_index

@@ -16,7 +16,7 @@ counted as (
 select
     {{ dialogue_key('sgd', 'source_part', 'dialogue_id', 'id_occurrence') }} as dialogue_key,
     'sgd' as corpus_id,
-    {{ shared_split('source_part') }} as split,
+    {{ shared_split('source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
     source_part as source_split,
     source_part,
     dialogue_id,

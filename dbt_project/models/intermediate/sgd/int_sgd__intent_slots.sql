@@ -2,7 +2,7 @@ select
     'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} || '/intent/'
         || {{ key_segment('intent') }} as intent_key,
     'sgd' as corpus_id,
-    {{ shared_split('source_part') }} as split,
+    {{ shared_split('source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
 
     slot,
     requirement,

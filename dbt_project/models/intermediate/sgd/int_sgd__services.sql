@@ -1,7 +1,7 @@
 select
     'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} as service_definition_key,
     'sgd' as corpus_id,
-    {{ shared_split('source_part') }} as split,
+    {{ shared_split('source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
 
     service,
     regexp_extract(service, '^(.*?)(_[0-9]+)?$', 1) as domain,

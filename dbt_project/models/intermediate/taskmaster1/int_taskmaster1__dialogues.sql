@@ -24,7 +24,7 @@ select
     {{ dialogue_key('taskmaster1', 'counted.source_part', 'counted.dialogue_id', 'counted.id_occurrence') }}
         as dialogue_key,
     'taskmaster1' as corpus_id,
-    {{ shared_split('splits.source_split') }} as split,
+    {{ shared_split('splits.source_split', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
     splits.source_split,
     counted.source_part,
     counted.dialogue_id,

@@ -13,7 +13,7 @@ select
     members.source_file_id,
     members.record_index,
     'taskmaster1' as corpus_id,
-    {{ shared_split('members.source_part') }} as split,
+    {{ shared_split('members.source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
 
     members.dialogue_id,
     present.dialogue_key

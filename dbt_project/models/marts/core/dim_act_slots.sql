@@ -1,6 +1,1 @@
-select
-    corpus_id,
-    act,
-    position,
-    slot
-from {{ ref('int_act_slots_unioned') }}
+{{ union_corpora('act_slots') }}

@@ -1,8 +1,1 @@
-select
-    corpus_id,
-    act,
-    act_group,
-    action_type,
-    position,
-    description
-from {{ ref('int_acts_unioned') }}
+{{ union_corpora('acts') }}

@@ -1,7 +1,1 @@
-select
-    agent_id,
-    corpus_id,
-    source_name,
-    position,
-    description
-from {{ ref('int_agents_unioned') }}
+{{ union_corpora('agents') }}

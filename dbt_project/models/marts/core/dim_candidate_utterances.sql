@@ -1,5 +1,1 @@
-select
-    corpus_id,
-    candidate_id,
-    utterance
-from {{ ref('int_candidate_utterances_unioned') }}
+{{ union_corpora('candidate_utterances') }}

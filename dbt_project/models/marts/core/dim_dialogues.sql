@@ -1,4 +1,9 @@
+{#- The turns of a dialogue are counted here, where the turns of all corpora are at hand. -#}
 with
+
+dialogues as (
+    {{ union_corpora('dialogues', computed=['turn_count', 'utterance_count']) }}
+),
 
 turn_counts as (
     select
@@ -30,6 +35,6 @@ select
     coalesce(turn_counts.turn_count, 0) as turn_count,
     coalesce(turn_counts.utterance_count, 0) as utterance_count,
     dialogues.outcome_reward
-from {{ ref('int_dialogues_unioned') }} as dialogues
+from dialogues
 left join turn_counts
     on dialogues.dialogue_key = turn_counts.dialogue_key

@@ -1,5 +1,1 @@
-select
-    corpus_id,
-    flow,
-    position
-from {{ ref('int_flows_unioned') }}
+{{ union_corpora('flows') }}

@@ -1,6 +1,1 @@
-select
-    corpus_id,
-    intent,
-    position,
-    act
-from {{ ref('int_intent_acts_unioned') }}
+{{ union_corpora('intent_acts') }}

@@ -1,6 +1,1 @@
-select
-    corpus_id,
-    key_form,
-    pointer_form,
-    other_pointer_form
-from {{ ref('int_pointer_forms_unioned') }}
+{{ union_corpora('pointer_forms') }}

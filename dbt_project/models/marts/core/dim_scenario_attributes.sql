@@ -1,10 +1,1 @@
-select
-    scenario_key,
-    corpus_id,
-    split,
-    position,
-    attribute,
-    value_type,
-    is_unique,
-    alpha
-from {{ ref('int_scenario_attributes_unioned') }}
+{{ union_corpora('scenario_attributes') }}

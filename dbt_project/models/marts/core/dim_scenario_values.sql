@@ -1,9 +1,1 @@
-select
-    scenario_key,
-    corpus_id,
-    split,
-    section,
-    field,
-    value_index,
-    value
-from {{ ref('int_scenario_values_unioned') }}
+{{ union_corpora('scenario_values') }}

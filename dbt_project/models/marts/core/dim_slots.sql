@@ -1,13 +1,1 @@
-select
-    slot_definition_key,
-    corpus_id,
-    split,
-    service,
-    slot,
-    slot_group,
-    position,
-    description,
-    is_categorical,
-    possible_values,
-    requirement
-from {{ ref('int_slot_definitions_unioned') }}
+{{ union_corpora('slot_definitions') }}

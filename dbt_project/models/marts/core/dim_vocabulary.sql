@@ -1,6 +1,1 @@
-select
-    corpus_id,
-    kind,
-    position,
-    term
-from {{ ref('int_vocabulary_unioned') }}
+{{ union_corpora('vocabulary') }}

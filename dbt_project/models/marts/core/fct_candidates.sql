@@ -1,10 +1,1 @@
-select
-    candidates_key,
-    turn_key,
-    dialogue_key,
-    corpus_id,
-    split,
-    turn_index,
-    candidate_ids,
-    target_position
-from {{ ref('int_candidates_unioned') }}
+{{ union_corpora('candidates') }}

@@ -1,8 +1,1 @@
-select
-    response_key,
-    dialogue_key,
-    corpus_id,
-    split,
-    agent_id,
-    response
-from {{ ref('int_responses_unioned') }}
+{{ union_corpora('responses') }}

@@ -1,12 +1,1 @@
-select
-    call_key,
-    turn_key,
-    dialogue_key,
-    corpus_id,
-    split,
-    turn_index,
-    frame_index,
-    service,
-    method,
-    result_count
-from {{ ref('int_service_calls_unioned') }}
+{{ union_corpora('service_calls') }}

@@ -1,12 +1,1 @@
-select
-    result_key,
-    turn_key,
-    dialogue_key,
-    corpus_id,
-    split,
-    turn_index,
-    frame_index,
-    service,
-    result_index,
-    entity
-from {{ ref('int_service_results_unioned') }}
+{{ union_corpora('service_results') }}

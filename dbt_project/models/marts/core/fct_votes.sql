@@ -1,11 +1,1 @@
-select
-    vote_key,
-    dialogue_key,
-    corpus_id,
-    split,
-    voted_for,
-    agent_id,
-    votes,
-    is_selected,
-    gold_position
-from {{ ref('int_votes_unioned') }}
+{{ union_corpora('votes') }}

@@ -1,64 +1,45 @@
-{#- Where each accounted entity stands in core. -#}
-{%- set core_tables = {
-    'dialogues': ['dim_dialogues', 'true'],
-    'dialogue_services': ['dim_dialogue_services', 'true'],
-    'participants': ['dim_participants', 'true'],
-    'turns': ['fct_turns', 'true'],
-    'delexed_turns': ['fct_turns', 'delexicalized_utterance is not null'],
-    'frames': ['fct_frames', 'true'],
-    'actions': ['fct_actions', 'true'],
-    'spans': ['fct_slots', "annotation_type = 'span'"],
-    'segments': ['fct_slots', "annotation_type = 'span' and coalesce(annotation_index, 0) = 0"],
-    'annotations': ['fct_slots', "annotation_type = 'span' and annotation_index is not null"],
-    'state_values': ['fct_slots', "annotation_type = 'state' and value_index is not null"],
-    'action_values': ['fct_slots', "annotation_type = 'action_value'"],
-    'selected_values': ['fct_slots', "annotation_type = 'selection'"],
-    'call_parameters': ['fct_slots', "annotation_type = 'call_parameter'"],
-    'service_calls': ['fct_service_calls', 'true'],
-    'service_results': ['fct_service_results', 'true'],
-    'services': ['dim_services', 'true'],
-    'slot_definitions': ['dim_slots', 'true'],
-    'intents': ['dim_intents', 'true'],
-    'flows': ['dim_flows', 'true'],
-    'intent_slots': ['dim_intent_slots', 'true'],
-    'intent_acts': ['dim_intent_acts', 'true'],
-    'acts': ['dim_acts', 'act_group is not null'],
-    'act_slots': ['dim_act_slots', 'true'],
-    'guidelines': ['dim_guidelines', 'subflow_title is not null'],
-    'guideline_steps': ['dim_guideline_steps', 'true'],
-    'vocabulary': ['dim_vocabulary', 'true'],
-    'candidates': ['fct_candidates', 'true'],
-    'candidate_utterances': ['dim_candidate_utterances', 'true'],
-    'scenarios': ['dim_scenarios', 'true'],
-    'scenario_values': ['dim_scenario_values', 'true'],
-    'scenario_attributes': ['dim_scenario_attributes', 'attribute is not null'],
-    'scenario_alphas': ['dim_scenario_attributes', 'alpha is not null'],
-    'knowledge_items': ['fct_knowledge_items', 'true'],
-    'split_members': ['dim_split_members', 'true'],
-    'votes': ['fct_votes', 'true'],
-    'gold_labels': ['fct_votes', 'is_selected'],
-    'responses': ['fct_responses', 'true'],
-    'classifier_examples': ['fct_classifier_examples', 'true'],
-    'agent_descriptions': ['dim_agents', 'description is not null'],
-} -%}
+{#- The tables of core that have a row for something published; which entity stands where is said by the corpora. -#}
+{%- set tables = [
+    'dim_act_slots', 'dim_acts', 'dim_agents', 'dim_candidate_utterances', 'dim_dialogue_services', 'dim_dialogues',
+    'dim_flows', 'dim_guideline_steps', 'dim_guidelines', 'dim_intent_acts', 'dim_intent_slots', 'dim_intents',
+    'dim_participants', 'dim_scenario_attributes', 'dim_scenario_values', 'dim_scenarios', 'dim_services', 'dim_slots',
+    'dim_split_members', 'dim_vocabulary', 'fct_actions', 'fct_candidates', 'fct_classifier_examples', 'fct_frames',
+    'fct_knowledge_items', 'fct_responses', 'fct_service_calls', 'fct_service_results', 'fct_slots', 'fct_turns',
+    'fct_votes',
+] -%}
+{%- set relations = {} -%}
+{%- for table in tables -%}
+    {%- do relations.update({table: ref(table)}) -%}
+{%- endfor -%}
+{%- set places = places_in_core(tables) -%}
 with
 
 accounting as (
-    select * from {{ ref('int_accounting_unioned') }}
+    {{ union_corpora('accounting', computed=['quarantined', 'core']) }}
 ),
-
+{% for table, entities in places.items() %}
+{{ table }}_counts as (
+    select
+        corpus_id,
+        {%- for entity, condition in entities %}
+        {{ counted_rows(condition) }} as count_{{ loop.index0 }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ relations[table] }}
+    group by corpus_id
+),
+{% endfor %}
 core_counts as (
-    {% for entity, place in core_tables.items() -%}
+    {%- for table, entities in places.items() -%}
+    {%- set first = loop.first -%}
+    {%- for (entity, condition), corpora in entities.items() %}
+    {{ 'union all' if not (first and loop.first) }}
     select
         corpus_id,
         '{{ entity }}' as entity,
-        count(*) as core_rows
-    from {{ ref(place[0]) }}
-    where {{ place[1] }}
-    group by corpus_id
-    {% if not loop.last %}
-    union all
-    {% endif %}
+        count_{{ loop.index0 }} as core_rows
+    from {{ table }}_counts
+    where corpus_id in ('{{ corpora | join("', '") }}')
+    {%- endfor -%}
     {%- endfor %}
 ),
 

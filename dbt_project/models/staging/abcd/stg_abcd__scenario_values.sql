@@ -1,3 +1,5 @@
+{{ config(materialized='table') }}
+
 {#- The scalar fields of the scenario, NULL where absent, and the two product lists; a test holds these names against
     the schema. -#}
 {%- set sections = {

@@ -1,8 +1,0 @@
-{{ union_corpora('accounting', [
-    'corpus_id',
-    'entity',
-    'record_entity',
-    'published',
-    'staged',
-    'conformed'
-]) }}

@@ -1,6 +1,0 @@
-{{ union_corpora('act_slots', [
-    'corpus_id',
-    'act',
-    'position',
-    'slot'
-]) }}

@@ -1,8 +1,0 @@
-{{ union_corpora('acts', [
-    'corpus_id',
-    'act',
-    'act_group',
-    'action_type',
-    'position',
-    'description'
-]) }}

@@ -1,7 +1,0 @@
-{{ union_corpora('agents', [
-    'agent_id',
-    'corpus_id',
-    'source_name',
-    'position',
-    'description'
-]) }}

@@ -1,5 +1,0 @@
-{{ union_corpora('candidate_utterances', [
-    'corpus_id',
-    'candidate_id',
-    'utterance'
-]) }}

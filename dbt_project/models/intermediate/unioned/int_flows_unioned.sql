@@ -1,5 +1,0 @@
-{{ union_corpora('flows', [
-    'corpus_id',
-    'flow',
-    'position'
-]) }}

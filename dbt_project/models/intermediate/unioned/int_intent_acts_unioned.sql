@@ -1,6 +1,0 @@
-{{ union_corpora('intent_acts', [
-    'corpus_id',
-    'intent',
-    'position',
-    'act'
-]) }}

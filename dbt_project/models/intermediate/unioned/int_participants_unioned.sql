@@ -1,7 +1,0 @@
-{{ union_corpora('participants', [
-    'dialogue_key',
-    'corpus_id',
-    'split',
-    'source_speaker',
-    'participant_type'
-]) }}

@@ -1,8 +1,0 @@
-{{ union_corpora('responses', [
-    'response_key',
-    'dialogue_key',
-    'corpus_id',
-    'split',
-    'agent_id',
-    'response'
-]) }}

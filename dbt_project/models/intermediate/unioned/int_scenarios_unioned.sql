@@ -1,8 +1,0 @@
-{{ union_corpora('scenarios', [
-    'scenario_key',
-    'corpus_id',
-    'split',
-    'scenario_id',
-    'flow',
-    'subflow'
-]) }}

@@ -1,6 +1,0 @@
-{{ union_corpora('vocabulary', [
-    'corpus_id',
-    'kind',
-    'position',
-    'term'
-]) }}

@@ -1,0 +1,160 @@
+"""The contract between a corpus's conformed models and the core that stacks them, and what happens when one breaks it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+
+from pipelines.paths import DBT_PROJECT, WarehousePaths
+from tests.conftest import CLONE
+
+ENTITIES = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))["vars"]["corpora"]
+FIRST, *_, LAST = sorted(ENTITIES)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A copy of the clone in which conformed models lie, and what became of its build, which left its scratch folder."""
+
+    project: Path
+    paths: WarehousePaths
+    stderr: str
+
+
+def declared_columns(project: Path) -> dict[str, list[str]]:
+    """Each conformed model that core stacks, and the columns that its YAML declares."""
+    stacked = {f"int_{corpus}__{entity}" for corpus, entities in ENTITIES.items() for entity in entities}
+    return {
+        model["name"]: [column["name"] for column in model["columns"]]
+        for path in sorted((project / "models/intermediate").rglob("*.yml"))
+        for model in yaml.safe_load(path.read_text(encoding="utf-8"))["models"]
+        if model["name"] in stacked and "__violations" not in model["name"]
+    }
+
+
+def declare(project: Path, corpus: str, entity: str, columns: list[dict[str, str]] | slice) -> None:
+    """Let the YAML of a conformed model declare other columns than its SQL gives: more, or a part of them."""
+    path = project / f"models/intermediate/{corpus}/_{corpus}__models.yml"
+    declared = yaml.safe_load(path.read_text(encoding="utf-8"))
+    (model,) = [model for model in declared["models"] if model["name"] == f"int_{corpus}__{entity}"]
+    model["columns"] = model["columns"][columns] if isinstance(columns, slice) else model["columns"] + columns
+    path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+
+
+def copy_clone(clone: Path) -> Path:
+    """Copy what a build runs; returns the folder of dbt's project."""
+    for folder in ("pipelines", "expectations", "dbt_project"):
+        shutil.copytree(CLONE / folder, clone / folder, ignore=shutil.ignore_patterns("__pycache__", "target"))
+    return clone / "dbt_project"
+
+
+def fail_to_build(project: Path, warehouse: Path) -> Broken:
+    """Build the sample with the project of a copied clone, which must refuse to publish it."""
+    completed = subprocess.run(
+        [sys.executable, "-m", "pipelines.cli", "build", "--quiet", "--warehouse", str(warehouse)],
+        capture_output=True,
+        text=True,
+        cwd=project.parent,
+        env={name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")},
+        check=False,
+    )
+    assert completed.returncode == 1, completed.stderr
+    assert "Traceback" not in completed.stderr
+    assert not WarehousePaths(warehouse).published.exists()
+    return Broken(project, WarehousePaths(warehouse), completed.stderr)
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Broken:
+    """Two core tables that row_accounting does not read are refused, so that row_accounting is reached and refused too."""
+    project = copy_clone(tmp_path_factory.mktemp("clone"))
+    declare(project, FIRST, "exceptions", slice(0, -1))
+    declare(project, LAST, "pointer_forms", [{"name": "nickname", "description": "none"}])
+    accounting = project / f"models/intermediate/{LAST}/int_{LAST}__accounting.sql"
+    text = accounting.read_text(encoding="utf-8")
+    accounting.write_text(text.replace("core='dim_dialogues'", "core='dim_monologues'"), encoding="utf-8")
+    return fail_to_build(project, tmp_path_factory.mktemp("warehouse"))
+
+
+@pytest.fixture(scope="module")
+def given(broken: Broken) -> Iterator[dict[str, list[str]]]:
+    """Each conformed model that core stacks, and the columns that its SQL gives."""
+    compiled = {path.stem: path for path in (broken.paths.dbt_target / "compiled").rglob("int_*.sql")}
+    found = {}
+    with duckdb.connect() as con:
+        con.execute(f"set file_search_path = '{broken.paths.scratch}'")
+        con.execute(f"attach '{broken.paths.scratch_staging}' as staging (read_only)")
+        for name in declared_columns(DBT_PROJECT):
+            sql = compiled[name].read_text(encoding="utf-8")
+            found[name] = [column for column, *_ in con.execute(f"describe {sql}").fetchall()]
+    yield found
+
+
+def differences(declared: dict[str, list[str]], given: dict[str, list[str]]) -> dict[str, list[Any]]:
+    """The models whose declaration is not what their SQL gives, with the columns that only one of the two has."""
+    return {
+        name: sorted(set(columns) ^ set(given[name]))
+        for name, columns in declared.items()
+        if sorted(columns) != sorted(given[name])
+    }
+
+
+def test_every_conformed_model_declares_the_columns_that_its_sql_gives(given: dict[str, list[str]]) -> None:
+    assert len(given) > len(ENTITIES)
+    assert differences(declared_columns(DBT_PROJECT), given) == {}
+
+
+def test_declaration_that_is_not_what_the_sql_gives_is_found(broken: Broken, given: dict[str, list[str]]) -> None:
+    (last,) = set(declared_columns(DBT_PROJECT)[f"int_{FIRST}__exceptions"]) - set(
+        declared_columns(broken.project)[f"int_{FIRST}__exceptions"]
+    )
+    assert differences(declared_columns(broken.project), given) == {
+        f"int_{FIRST}__exceptions": [last],
+        f"int_{LAST}__pointer_forms": ["nickname"],
+    }
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        rf"model source_exceptions: .*{FIRST}: int_{FIRST}__exceptions lacks \w+, "
+        r"which source_exceptions has\b(?! not)",
+        rf"model dim_pointer_forms: .*{LAST}: int_{LAST}__pointer_forms has nickname, which dim_pointer_forms has not",
+        rf"model row_accounting: .*{LAST}: int_{LAST}__accounting says that dialogues stand in dim_monologues, "
+        r"which row_accounting does not read",
+    ],
+    ids=["a column less", "a column more", "a place that is none"],
+)
+def test_core_refuses_a_corpus_that_breaks_its_contract(broken: Broken, message: str) -> None:
+    assert [line for line in broken.stderr.splitlines() if re.search(message, line)], broken.stderr
+
+
+def test_rows_lost_between_two_layers_are_counted_where_they_are_lost(tmp_path: Path) -> None:
+    project = copy_clone(tmp_path / "clone")
+    for model in (
+        f"intermediate/{FIRST}/int_{FIRST}__dialogue_services",
+        f"intermediate/{LAST}/int_{LAST}__services",
+        "marts/core/dim_services",
+    ):
+        path = project / f"models/{model}.sql"
+        path.write_text(f"select * from (\n{path.read_text(encoding='utf-8')}\n) as kept limit 1\n", encoding="utf-8")
+    failed = fail_to_build(project, tmp_path / "warehouse")
+    assert re.search(r"test assert_no_row_is_lost: \d+ rows fail, the first: corpus_id=", failed.stderr)
+    with duckdb.connect(str(failed.paths.scratch_database), read_only=True) as con:
+        lost = con.execute(
+            "select corpus_id, entity, published = staged, staged = conformed, conformed = core "
+            "from quality.row_accounting where published <> core order by all"
+        ).fetchall()
+    assert (FIRST, "dialogue_services", True, False, True) in lost
+    assert (LAST, "services", True, False, False) in lost or (LAST, "services", True, False, True) in lost
