@@ -10,6 +10,8 @@ from typing import Any
 
 CALL = re.compile(r"\b(\w+)\s*\(")
 """How a macro is called."""
+JINJA = re.compile(r"{{.*?}}|{%.*?%}|{#.*?#}")
+"""What does not come out as it stands."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,18 @@ class Macros:
     def writer(self, call: str, written: str) -> tuple[str, int] | None:
         """File and line of what wrote a line of SQL into the place of `call`; None where no macro of ours did.
 
-        The line is the one with the same text, or else, where it is put together, the first one of the macro called.
+        The line is the one that has most in common with what it wrote, or else the first one of the macro called.
         """
-        called = [self.ids[name] for name in CALL.findall(call) if name in self.ids]
-        reached = self.reached(called)
-        for macro in reached:
-            for offset, line in enumerate(macro.lines):
-                if written.strip() and line.strip() == written.strip():
-                    return macro.path, macro.line + offset
-        return (reached[0].path, reached[0].line) if reached else None
+        reached = self.reached(self.ids[name] for name in CALL.findall(call) if name in self.ids)
+        if not reached:
+            return None
+        lines = [(macro, macro.line + offset, line) for macro in reached for offset, line in enumerate(macro.lines)]
+        macro, line, text = max(lines, key=lambda line: _share(line[2], written))
+        return (macro.path, line) if _share(text, written) else (reached[0].path, reached[0].line)
+
+
+def _share(line: str, written: str) -> int:
+    """How many letters of a line of a macro stand, in its order, in what was written; 0 unless all of them do."""
+    literals = [literal.strip() for literal in JINJA.split(line)]
+    pattern = ".*?".join(re.escape(literal) for literal in literals)
+    return len(re.findall(r"\w", "".join(literals))) if re.search(pattern, written) else 0

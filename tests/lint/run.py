@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sqlfluff.core import FluffConfig, Linter
 from sqlfluff.core.config import load_config_file
-from sqlfluff.core.errors import SQLBaseError
+from sqlfluff.core.errors import SQLBaseError, SQLLintError
 from sqlfluff.core.linter.common import RenderedFile
 from sqlfluff.core.parser.markers import PositionMarker
 from sqlfluff.core.rules import RulePack
@@ -147,7 +147,8 @@ def _found(piece: Piece, error: SQLBaseError) -> Found:
     message = PLACE.sub("", error.desc()) + (f" [{piece.name}]" if piece.name else "")
     finding = Finding(piece.path, line, column, error.rule_code(), message)
     segment = getattr(error, "segment", None)
-    if segment is None or segment.pos_marker is None or segment.pos_marker.is_literal():
+    is_of_the_file = isinstance(error, SQLLintError) and error.rule.targets_templated
+    if is_of_the_file or segment is None or segment.pos_marker is None or segment.pos_marker.is_literal():
         return Found(finding)
     return Found(finding, *_written(segment.pos_marker))
 

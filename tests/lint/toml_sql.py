@@ -18,7 +18,7 @@ STATEMENT = re.compile(
     flags=re.IGNORECASE | re.DOTALL,
 )
 """How a value under any other key starts that is SQL, and not a sentence."""
-ASSIGNMENT = re.compile(r"^\s*([\w-]+)\s*=\s*(\"\"\"|'''|\"|')")
+ASSIGNMENT = re.compile(r"""^\s*([\w-]+)\s*=\s*(\"{3}|'{3}|\"|'|)""")
 HEADER = re.compile(r"^\s*\[{1,2}[^\[\],=]+\]{1,2}\s*(?:#.*)?$")
 PLACE = re.compile(r"{(\w+)}")
 """A word that is filled in later, such as the table: `{table}`."""
@@ -38,8 +38,8 @@ def sql_in_toml(path: str, text: str) -> Iterator[Piece | Finding]:
             continue
         value, following = _value_at(lines, index)
         if assignment[1] == "id":
-            entry = value
-        if _is_sql(assignment[1], value):
+            entry = str(value)
+        if isinstance(value, str) and _is_sql(assignment[1], value):
             unplaced[assignment[1], value] -= 1
             yield _piece(path, entry or assignment[1], assignment, value, index)
         index = following
@@ -49,15 +49,15 @@ def sql_in_toml(path: str, text: str) -> Iterator[Piece | Finding]:
         yield Finding(path, place, 1, "TOML", f"begin a line with this SQL's key, `{key} = `, so that it can be linted")
 
 
-def _value_at(lines: list[str], index: int) -> tuple[str, int]:
-    """The string that is assigned at this line, and the line after it."""
+def _value_at(lines: list[str], index: int) -> tuple[object, int]:
+    """What is assigned at this line, and the line after it."""
     for following in range(index + 1, len(lines) + 1):
         try:
             (value,) = tomllib.loads("".join(lines[index:following])).values()
         except tomllib.TOMLDecodeError:
             continue
         return value, following
-    raise AssertionError("the whole file was read before, so every string ends")
+    raise AssertionError("the whole file was read before, so every value ends")
 
 
 def _sql_values(node: object, key: str = "") -> Iterator[tuple[str, str]]:
