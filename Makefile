@@ -35,7 +35,7 @@ lint: $(READY) ## Check style and types.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ty check --quiet
-	@$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models dbt_project/tests warehouse/queries
+	@$(BIN)/python -m tests.lint
 
 format: $(READY) ## Put the Python code into its form.
 	@$(BIN)/ruff check --fix --quiet .

@@ -19,9 +19,9 @@ from (
     {%- for key_form, pointers in forms.items() %}
     union all
     select
-        '{{ key_form }}',
-        '{{ pointers[0] }}',
-        {{ "'" ~ pointers[1] ~ "'" if pointers | length > 1 else 'cast(null as string)' }}
+        '{{ key_form }}' as key_form,
+        '{{ pointers[0] }}' as pointer_form,
+        {{ "'" ~ pointers[1] ~ "'" if pointers | length > 1 else 'cast(null as string)' }} as other_pointer_form
     {%- endfor %}
 ) as forms
 inner join {{ ref('stg_landing__corpora') }} as corpora

@@ -230,7 +230,9 @@ intent_slots as (
     select
         intent_key,
         list(slot order by position) filter (where requirement = 'required') as required_slots,
-        map_from_entries(list({'k': slot, 'v': default_value}) filter (where requirement = 'optional')) as optional_slots,
+        map_from_entries(
+            list({'k': slot, 'v': default_value}) filter (where requirement = 'optional')
+        ) as optional_slots,
         list(slot order by position) filter (where requirement = 'result') as result_slots
     from dim_intent_slots
     where corpus_id = 'sgd'

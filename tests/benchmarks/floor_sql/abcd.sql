@@ -42,9 +42,9 @@ from (
 create temp table action_values as
 select part, convo_id, turn_index, action, unnest(action_values) as value from turns;
 create temp table scenario_values as
-select part, convo_id, unnest(map_entries(scenario.personal), recursive := true) from conversations
+select part, convo_id, unnest(map_entries(scenario.personal), recursive := true) from conversations  -- noqa: AL03
 union all
-select part, convo_id, unnest(map_entries(scenario.order), recursive := true) from conversations;
+select part, convo_id, unnest(map_entries(scenario.order), recursive := true) from conversations;  -- noqa: AL03
 
 -- entity: utterances
 create temp table utterances as
@@ -60,7 +60,7 @@ from read_json(getvariable('files'), records = true, columns = {
     next_steps: 'varchar[]'
 });
 create temp table acts as
-select entry.key as act_group, unnest(map_entries(entry.value), recursive := true)
+select entry.key as act_group, unnest(map_entries(entry.value), recursive := true)  -- noqa: AL03
 from (select unnest(map_entries(actions)) as entry from ontology);
 
 -- entity: kb
@@ -84,4 +84,4 @@ from (
     })
 );
 create temp table guideline_steps as
-select flow, subflow.key as subflow, unnest(subflow.value.actions, recursive := true) from guidelines;
+select flow, subflow.key as subflow, unnest(subflow.value.actions, recursive := true) from guidelines;  -- noqa: AL03

@@ -27,7 +27,8 @@ from (select filename, question, unnest(votes) as vote from questions)
 where vote.key <> 'intent';
 create temp table responses as
 unpivot (
-    select * exclude (intent, human, human_vote) from (select filename, question, unnest(value) from questions)
+    select * exclude (intent, human, human_vote)
+    from (select filename, question, unnest(value) from questions)  -- noqa: AL03
 )
 on
     alexa, google, houndify, recipe, dictionary, task_manager, hotel, stock, math, sport, wikipedia, mobile,

@@ -28,11 +28,16 @@ from (
     from dialogues
 );
 create temp table selected_values as
-select filename, uuid, turn_index, unnest(map_entries(selected), recursive := true) from turns;
+select filename, uuid, turn_index, unnest(map_entries(selected), recursive := true) from turns;  -- noqa: AL03
 create temp table attributes as
-select filename, uuid, unnest(scenario.attributes, recursive := true), unnest(scenario.alphas) as alpha from dialogues;
+select
+    filename,
+    uuid,
+    unnest(scenario.attributes, recursive := true),  -- noqa: AL03
+    unnest(scenario.alphas) as alpha
+from dialogues;
 create temp table knowledge_items as
-select filename, uuid, agent, item_index, unnest(map_entries(item), recursive := true)
+select filename, uuid, agent, item_index, unnest(map_entries(item), recursive := true)  -- noqa: AL03
 from (
     select filename, uuid, agent, unnest(kb) as item, generate_subscripts(kb, 1) - 1 as item_index
     from (

@@ -62,7 +62,8 @@ select
     unnest(action.canonical_values) as canonical_value
 from actions;
 create temp table spans as
-select filename, dialogue_id, turn_index, frame_index, unnest(frame.slots, recursive := true) from nested_frames;
+select filename, dialogue_id, turn_index, frame_index, unnest(frame.slots, recursive := true)  -- noqa: AL03
+from nested_frames;
 create temp table state_values as
 select filename, dialogue_id, turn_index, frame_index, entry.key as slot, unnest(entry.value) as value
 from (
@@ -75,7 +76,7 @@ select
     dialogue_id,
     turn_index,
     frame_index,
-    unnest(map_entries(frame.service_call.parameters), recursive := true)
+    unnest(map_entries(frame.service_call.parameters), recursive := true)  -- noqa: AL03
 from nested_frames;
 create temp table service_results as
 select
@@ -103,6 +104,6 @@ from read_json(getvariable('files'), format = 'array', filename = true, columns 
     )[]'
 });
 create temp table service_slots as
-select filename, service_name, unnest(slots, recursive := true) from services;
+select filename, service_name, unnest(slots, recursive := true) from services;  -- noqa: AL03
 create temp table service_intents as
-select filename, service_name, unnest(intents, recursive := true) from services;
+select filename, service_name, unnest(intents, recursive := true) from services;  -- noqa: AL03

@@ -28,7 +28,7 @@ select
     segment.start_index,
     segment.end_index,
     segment.text,
-    unnest(segment.annotations, recursive := true)
+    unnest(segment.annotations, recursive := true)  -- noqa: AL03
 from (
     select filename, conversation_id, turn_index, unnest(turn.segments) as segment from nested_turns
 );

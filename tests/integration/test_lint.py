@@ -1,0 +1,225 @@
+"""The linter sees SQL wherever it stands: each kind of place is planted with an error, which is named with its line."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLONE = Path(__file__).resolve().parents[2]
+SOUND = {
+    "dbt_project/dbt_project.yml": "name: small\nprofile: small\nflags: {send_anonymous_usage_stats: false}\n",
+    "dbt_project/profiles.yml": "small: {target: duckdb, outputs: {duckdb: {type: duckdb, path: small.duckdb}}}\n",
+    "dbt_project/macros/lists.sql": """\
+{% macro first_of(list) -%}
+    {{ return(adapter.dispatch('first_of')(list)) }}
+{%- endmacro %}
+
+{% macro default__first_of(list) -%}
+    list_extract({{ list }}, 1)
+{%- endmacro %}
+
+{% macro numbered(names) -%}
+{%- for name in names %}
+select
+    {{ loop.index }} as number,
+    '{{ name }}' as name
+{% if not loop.last %}union all{% endif %}
+{%- endfor %}
+{%- endmacro %}
+
+{% macro comment_on(table) -%}
+create or replace macro name_of(number) as (select any_value(name) from {{ table }} where {{ table }}.number = number);
+comment on macro name_of is 'A name, and a rather long sentence that says what it is, what it is not, and why it is so.';
+{%- endmacro %}
+""",
+    "dbt_project/macros/tests.sql": """\
+{% test positive(model, column_name) %}
+select {{ column_name }}
+from {{ model }}
+where {{ column_name }} <= 0
+{% endtest %}
+""",
+    "dbt_project/models/names.sql": """\
+{{ config(materialized='ephemeral', post_hook="{{ comment_on('names') }}") }}
+
+{{ numbered(['a', 'b']) }}
+""",
+    "dbt_project/models/firsts.sql": """\
+select
+    names.number,
+    {{ first_of('[names.name]') }} as first_name
+from {{ ref('names') }} as names
+{% if var('is_short', false) %}
+where names.number < 2
+{% else %}
+where names.number < 9
+{% endif %}
+""",
+    "dbt_project/models/models.yml": """\
+models:
+  - name: firsts
+    columns:
+      - name: number
+        data_tests: [positive, not_null]
+unit_tests:
+  - name: names_have_firsts
+    model: firsts
+    given:
+      - input: ref('names')
+        format: sql
+        rows: |
+          select
+              1 as number,
+              'a' as name
+    expect:
+      rows: [{number: 1, first_name: a}]
+""",
+    "dbt_project/tests/assert_names_are_few.sql": "select names.number\nfrom {{ ref('names') }} as names\nwhere names.number > 9\n",
+    "warehouse/queries/01_names.sql": "select count(*) as name_count\nfrom core.names\n",
+    "pipelines/corpora/small/restore.sql": """\
+-- Rebuilds the release.
+
+-- entity: names
+select name
+from core.names
+
+-- entity: numbers
+select number
+from core.names
+""",
+    "pipelines/corpora/small/claims.toml": """\
+[[claims]]
+id = "N01"
+description = "SELECT is an act."
+expected = [
+    ["a"],
+]
+sql = \"\"\"
+select name
+from core.names
+where name like '\\\\w'
+\"\"\"
+
+[[claims]]
+id = "N02"
+unexpected_rows = "select name from {table} where number < 0"
+""",
+    "tests/contract/twins.toml": 'N02 = "update core.names set number = -1 where rowid = (select min(rowid) from core.names)"\n',
+    "pyproject.toml": (CLONE / "pyproject.toml").read_text(encoding="utf-8"),
+}
+"""A clone in small, each kind of place once."""
+
+PLANTED = [
+    # A file, what stands there, what is planted in its place, and the line and the code that the finding names.
+    ("dbt_project/models/firsts.sql", "from {{", "FROM {{", 4, "CP01"),
+    ("dbt_project/models/firsts.sql", "number < 2", "number < 2 AND true", 6, "CP01"),
+    ("dbt_project/models/names.sql", "{{ numbered", "{{numbered", 3, "JJ01"),
+    ("dbt_project/macros/lists.sql", "list_extract(", "LIST_EXTRACT(", 6, "CP03"),
+    ("dbt_project/macros/lists.sql", "as number,", "AS number,", 12, "CP01"),
+    ("dbt_project/macros/lists.sql", "(select any_value", "(SELECT any_value", 19, "CP01"),
+    (
+        "dbt_project/macros/lists.sql",
+        "{% macro comment_on",
+        "{% macro idle() %}{% endmacro %}{% macro comment_on",
+        18,
+        "DBT",
+    ),
+    ("dbt_project/macros/tests.sql", "<= 0", "<= 0 AND true", 4, "CP01"),
+    ("dbt_project/models/models.yml", "1 as number", "1 AS number", 14, "CP01"),
+    ("dbt_project/tests/assert_names_are_few.sql", " as names", " names", 2, "AL01"),
+    ("dbt_project/tests/assert_disabled.sql", "", "{{ config(enabled=false) }}\nselect 1 as number\n", 1, "DBT"),
+    ("dbt_project/models/unknown.sql", "", "select number\nfrom {{ nobody }}\n", 2, "TMP"),
+    ("warehouse/queries/01_names.sql", " as name_count", " as name_count,", 1, "CV03"),
+    ("pipelines/corpora/small/restore.sql", "select number", "select number,", 8, "CV03"),
+    ("pipelines/corpora/small/claims.toml", "where name like", "WHERE name like", 10, "CP01"),
+    ("pipelines/corpora/small/claims.toml", "number < 0", "number < 0 AND true", 15, "CP01"),
+    ("tests/contract/twins.toml", "update core", "UPDATE core", 1, "CP01"),
+    (
+        "tests/benchmarks/floor.sql",
+        "",
+        "create table a as\nselect 1 AS b;\ncreate table c as\nselect from;\n",
+        4,
+        "PRS",
+    ),
+]
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    """Lay out a clone."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def lint(root: Path, *files: str) -> subprocess.CompletedProcess[str]:
+    """Run the linter as `make lint` does, on another clone."""
+    command = [sys.executable, "-m", "tests.lint", "--root", str(root), *(str(root / file) for file in files)]
+    return subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the linter prints of a clone in which everything is planted."""
+    files = dict(SOUND)
+    for name, sound, planted, _, _ in PLANTED:
+        text = files.get(name, "")
+        assert text.count(sound) == 1 or not (text or sound), (name, sound)
+        files[name] = text.replace(sound, planted, 1) if text else planted
+    found = lint(write(tmp_path_factory.mktemp("planted"), files))
+    assert found.returncode == 1, found.stderr
+    return found.stdout.splitlines()
+
+
+@pytest.mark.parametrize(("name", "line", "code"), [(name, line, code) for name, _, _, line, code in PLANTED])
+def test_planted_error_is_named_with_its_line(findings: list[str], name: str, line: int, code: str) -> None:
+    assert [found for found in findings if re.match(rf"{re.escape(name)}:{line}:\d+: {code} ", found)]
+
+
+def test_nothing_is_found_but_what_was_planted(findings: list[str]) -> None:
+    planted = {(name, line) for name, _, _, line, _ in PLANTED} | {("tests/benchmarks/floor.sql", 2)}
+    assert [found for found in findings if tuple(re.match(r"(.*?):(\d+):", found).groups()) not in
+            {(name, str(line)) for name, line in planted}] == []  # fmt: skip
+
+
+def test_finding_in_a_claim_names_the_claim(findings: list[str]) -> None:
+    claims = [found for found in findings if found.startswith("pipelines/corpora/small/claims.toml")]
+    assert [found[found.rindex(" ") :] for found in claims] == [" [N01]", " [N02]"]
+
+
+def test_finding_in_a_macro_is_told_once_with_a_model_that_shows_it(findings: list[str]) -> None:
+    (told,) = [found for found in findings if found.startswith("dbt_project/macros/lists.sql:12:")]
+    assert "written for dbt_project/models/names.sql:3 as `1 AS number,`" in told
+
+
+def test_sound_clone_has_no_findings(tmp_path: Path) -> None:
+    found = lint(write(tmp_path, SOUND))
+    assert (found.returncode, found.stdout) == (0, ""), found.stderr
+
+
+def test_project_that_dbt_cannot_read_is_a_finding_with_file_and_line(tmp_path: Path) -> None:
+    broken = {"dbt_project/models/firsts.sql": "select number\nfrom {{ ref('names' }}\n"}
+    found = lint(write(tmp_path, SOUND | broken))
+    assert found.returncode == 1
+    assert re.match(r"dbt_project/models/firsts\.sql:2:1: DBT Compilation Error", found.stdout)
+
+
+def test_only_the_files_that_are_named_are_linted(tmp_path: Path) -> None:
+    broken = {"warehouse/queries/01_names.sql": "SELECT 1 as a\n", "warehouse/queries/02_names.sql": "SELECT 1 as b\n"}
+    write(tmp_path, SOUND | broken)
+    found = lint(tmp_path, "warehouse/queries/02_names.sql")
+    assert [line.partition(":")[0] for line in found.stdout.splitlines()] == ["warehouse/queries/02_names.sql"]
+    missing = lint(tmp_path, "warehouse/queries/03_names.sql")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "no file of the clone: " in missing.stderr
+
+
+def test_make_lint_lints_the_sql() -> None:
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (CLONE / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert recipe is not None
+    assert "\t@$(BIN)/python -m tests.lint\n" in recipe[1]

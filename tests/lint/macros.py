@@ -1,0 +1,85 @@
+"""The macros of a dbt project: where they stand, which call which, and which of them wrote a line of SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CALL = re.compile(r"\b(\w+)\s*\(")
+"""How a macro is called."""
+JINJA = re.compile(r"{{.*?}}|{%.*?%}|{#.*?#}")
+"""What does not come out as it stands."""
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A macro or a generic test of the project."""
+
+    name: str
+    path: str
+    line: int
+    lines: tuple[str, ...]
+    """Its text."""
+    called: tuple[str, ...]
+    """The unique ids of the macros it calls."""
+
+
+class Macros:
+    """The macros of one package in a dbt manifest, of a project whose files are named with `place` before them."""
+
+    def __init__(self, macros: dict[str, Any], package: str, folder: Path, place: str) -> None:
+        ours = {unique_id: macro for unique_id, macro in macros.items() if macro.package_name == package}
+        texts = {
+            macro.original_file_path: (folder / macro.original_file_path).read_text(encoding="utf-8")
+            for macro in ours.values()
+        }
+        self.paths = {f"{place}/{path}" for path in texts}
+        self.replacing = {macro.name for macro in macros.values() if macro.package_name != package}
+        self.by_id = {
+            unique_id: Macro(
+                macro.name,
+                f"{place}/{macro.original_file_path}",
+                texts[macro.original_file_path].partition(macro.macro_sql)[0].count("\n") + 1,
+                tuple(macro.macro_sql.splitlines()),
+                tuple(macro.depends_on.macros),
+            )
+            for unique_id, macro in ours.items()
+        }
+        self.ids = {macro.name: unique_id for unique_id, macro in self.by_id.items()}
+
+    def reached(self, unique_ids: Iterable[str]) -> list[Macro]:
+        """Those of the project among these, and what they call, the nearest first."""
+        seen, waiting = {}, list(unique_ids)
+        while waiting:
+            unique_id = waiting.pop(0)
+            if unique_id in self.by_id and unique_id not in seen:
+                seen[unique_id] = self.by_id[unique_id]
+                waiting += seen[unique_id].called
+        return list(seen.values())
+
+    def unreached(self, unique_ids: Iterable[str]) -> list[Macro]:
+        """Those that none of these leads to. What replaces a macro of dbt is called by dbt itself, and writes names."""
+        reached = set(self.reached(unique_ids))
+        return [macro for macro in self.by_id.values() if macro not in reached and macro.name not in self.replacing]
+
+    def writer(self, call: str, written: str) -> tuple[str, int] | None:
+        """File and line of what wrote a line of SQL into the place of `call`; None where no macro of ours did.
+
+        The line is the one that has most in common with what it wrote, or else the first one of the macro called.
+        """
+        reached = self.reached(self.ids[name] for name in CALL.findall(call) if name in self.ids)
+        if not reached:
+            return None
+        lines = [(macro, macro.line + offset, line) for macro in reached for offset, line in enumerate(macro.lines)]
+        macro, line, text = max(lines, key=lambda line: _share(line[2], written))
+        return (macro.path, line) if _share(text, written) else (reached[0].path, reached[0].line)
+
+
+def _share(line: str, written: str) -> int:
+    """How many letters of a line of a macro stand, in its order, in what was written; 0 unless all of them do."""
+    literals = [literal.strip() for literal in JINJA.split(line)]
+    pattern = ".*?".join(re.escape(literal) for literal in literals)
+    return len(re.findall(r"\w", "".join(literals))) if re.search(pattern, written) else 0

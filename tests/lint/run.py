@@ -1,0 +1,160 @@
+"""One run of the linter: pieces in, findings out.
+
+dbt takes seconds to parse its project. What needs no dbt is linted by the other processes meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+
+from sqlfluff.core import FluffConfig, Linter
+from sqlfluff.core.config import load_config_file
+from sqlfluff.core.errors import SQLBaseError, SQLLintError
+from sqlfluff.core.linter.common import RenderedFile
+from sqlfluff.core.parser.markers import PositionMarker
+from sqlfluff.core.rules import RulePack
+
+from tests.lint.macros import Macros
+from tests.lint.pieces import Finding, Piece, files_of, pieces_of_file
+from tests.lint.toml_sql import sql_in_toml
+
+DBT_PROJECT = "dbt_project"
+LONG_LINE = "LT05"
+UNPARSABLE = "PRS"
+NOT_IN_THE_GRAMMAR = re.compile(r"(?:\s*comment on macro (?:table )?[\w.]+ is '(?:[^']|'')*';)+\s*")
+"""What DuckDB knows and SQLFluff 4.5 cannot parse."""
+PLACE = re.compile(r"^Line \d+, Position \d+: ")
+"""What a parse error says of its place, counted from the start of the piece."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding of SQLFluff; if a template writes the SQL, what stands in the file and the line that comes out of it."""
+
+    finding: Finding
+    call: str = ""
+    written: str = ""
+
+
+class Findings:
+    """What was found so far, by this process and by those that are still at work."""
+
+    def __init__(self, pool: ProcessPoolExecutor, root: Path) -> None:
+        self.pool = pool
+        self.root = root
+        self.known: list[Finding] = []
+        self.awaited: list[Future[list[Found]]] = []
+
+    def take(self, found: Iterable[Piece | Finding]) -> None:
+        """Keep each finding; give each piece to be linted."""
+        for one in found:
+            if isinstance(one, Piece):
+                self.awaited.append(self.pool.submit(lint_piece, one, self.root))
+            else:
+                self.known.append(one)
+
+    def settled(self, macros: Macros | None) -> list[Finding]:
+        """All findings. What a macro writes is found at each of its calls, and told once, at the line of the macro."""
+        findings, calls = {*self.known}, defaultdict(list)
+        for found in (found for future in self.awaited for found in future.result()):
+            writer = macros.writer(found.call, found.written) if macros else None
+            if writer:
+                calls[*writer, found.finding.code, found.finding.message].append(found)
+            else:
+                findings.add(found.finding)
+        for (path, line, code, message), founds in calls.items():
+            first = min(founds, key=lambda found: found.finding)
+            places = len({(found.finding.path, found.finding.line) for found in founds})
+            others = f" and {places - 1} more" if places > 1 else ""
+            written = f", written for {first.finding.path}:{first.finding.line}{others} as `{first.written.strip()}`"
+            findings.add(Finding(path, line, 1, code, message + written))
+        return sorted(findings)
+
+
+def lint(root: Path, only: Collection[str] = ()) -> list[Finding]:
+    """What is wrong with the SQL of the clone at `root`, in its order; with `only`, what the SQL of these files shows."""
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=get_context("fork")) as pool:
+        # The first call forks all processes, before dbt is imported: neither its memory nor its threads are copied.
+        pool.submit(os.getpid).result()
+        findings = Findings(pool, root)
+        findings.take(_outside_dbt(root, only))
+        macros = _take_dbt(findings, only) if not only or any(map(_is_of_dbt, only)) else None
+        return findings.settled(macros)
+
+
+def _is_of_dbt(path: str) -> bool:
+    return path.startswith(f"{DBT_PROJECT}/")
+
+
+def _outside_dbt(root: Path, only: Collection[str]) -> Iterator[Piece | Finding]:
+    for suffix, read in ((".sql", pieces_of_file), (".toml", sql_in_toml)):
+        for file in files_of(root, suffix):
+            path = file.relative_to(root).as_posix()
+            if not _is_of_dbt(path) and (not only or path in only):
+                yield from read(path, file.read_text(encoding="utf-8"))
+
+
+def _take_dbt(findings: Findings, only: Collection[str]) -> Macros | None:
+    """Take what the dbt project shows, and return its macros; None, and what dbt says, where it cannot be read."""
+    from tests.lint.dbt_sql import Project, ProjectError
+
+    try:
+        project = Project(findings.root, findings.root / DBT_PROJECT)
+    except ProjectError as error:
+        findings.take([error.finding])
+        return None
+    is_wanted = not only or not project.macros.paths.isdisjoint(only)
+    pieces = project.pieces(rules(findings.root)[0])
+    findings.take(piece for piece in pieces if is_wanted or piece.path in only)
+    findings.take(project.overlooked())
+    return project.macros
+
+
+@cache
+def rules(root: Path) -> tuple[FluffConfig, RulePack]:
+    """SQLFluff's configuration in pyproject.toml, and nobody's home folder, and the rules that it lists."""
+    config = FluffConfig(load_config_file(str(root), "pyproject.toml"))
+    return config, Linter(config=config).get_rulepack()
+
+
+def lint_piece(piece: Piece, root: Path) -> list[Found]:
+    """What SQLFluff finds in a piece."""
+    config, rule_pack = rules(root)
+    source = piece.variants[0].source_str
+    rendered = RenderedFile([*piece.variants], [], config, {}, piece.path, "utf-8", source)
+    errors = Linter.lint_rendered(rendered, rule_pack).get_violations()
+    return [_found(piece, error) for error in errors if not _is_allowed(piece, error)]
+
+
+def _is_allowed(piece: Piece, error: SQLBaseError) -> bool:
+    if error.rule_code() == UNPARSABLE:
+        segment = getattr(error, "segment", None)
+        return segment is not None and NOT_IN_THE_GRAMMAR.fullmatch(segment.raw) is not None
+    return piece.may_be_long and error.rule_code() == LONG_LINE
+
+
+def _found(piece: Piece, error: SQLBaseError) -> Found:
+    line = piece.line + error.line_no - 1
+    column = error.line_pos + (piece.column - 1 if error.line_no == 1 else 0)
+    message = PLACE.sub("", error.desc()) + (f" [{piece.name}]" if piece.name else "")
+    finding = Finding(piece.path, line, column, error.rule_code(), message)
+    segment = getattr(error, "segment", None)
+    is_of_the_file = isinstance(error, SQLLintError) and error.rule.targets_templated
+    if is_of_the_file or segment is None or segment.pos_marker is None or segment.pos_marker.is_literal():
+        return Found(finding)
+    return Found(finding, *_written(segment.pos_marker))
+
+
+def _written(marker: PositionMarker) -> tuple[str, str]:
+    """What stands in the file at a place that a template fills, and the line that comes out of it there."""
+    text, start = marker.templated_file.templated_str, marker.templated_slice.start
+    line = text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
+    return marker.source_str(), line
