@@ -128,11 +128,12 @@ class Rule:
 
 
 def read_tables() -> list[Table]:
-    """Every table of the marts."""
+    """Every table of the marts; what has no columns is inlined where it is read, and published nowhere."""
     tables = []
     for path in sorted((DBT_PROJECT / "models" / "marts").rglob("*.yml")):
         for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
-            tables.append(_table(path, model))
+            if "columns" in model:
+                tables.append(_table(path, model))
     return tables
 
 
