@@ -1,10 +1,10 @@
 {#- The whole of a core model: `int_<corpus>__<entity>` of every corpus that has the entity, stacked, with the columns of
     the model's own contract (`union all by name` would hide a forgotten column as NULL). A model that computes columns
-    of its contract beside the stacked ones names them in `computed`; one without a contract says its `columns`.
+    of its contract beside the stacked ones names them in `computed`.
     A conformed model that declares less or more than these columns is refused. Its declaration is what is compared,
     which costs no plan; that it declares what its SQL gives is held by tests/integration/test_conformed_models.py. -#}
-{% macro union_corpora(entity, columns=none, computed=[]) -%}
-    {%- set wanted = columns or model.columns.keys() | reject('in', computed) | list -%}
+{% macro union_corpora(entity, computed=[]) -%}
+    {%- set wanted = model.columns.keys() | reject('in', computed) | list -%}
     {%- set having = [] -%}
     {%- for corpus, entities in var('corpora').items() if entity in entities -%}
         {%- do having.append(corpus) -%}
