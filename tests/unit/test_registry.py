@@ -31,7 +31,6 @@ def test_copy_of_a_room_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("pattern", "replacement", "message"),
     [
-        ('^text_kind = ".*"', 'text_kind = "poem"', "text_kind is 'poem', and not dialogue or question"),
         ('^text_kind = ".*"\n', "", "text_kind"),
         ('^corpus_id = ".*"', 'corpus_id = "other"', "corpus_id is 'other'"),
         ('^license = ".*"', 'licence = "none"', "licence"),
