@@ -19,7 +19,7 @@ BUILDS = dg.AssetKey(["audit", "builds"])
 LEDGER = {
     "claims": "One row per claim: what a document says of a corpus.",
     "claim_checks": "One row per claim: its verdict.",
-    "violation_rules": "One row per rule of the violations.",
+    "violation_rules": "One row per rule of the violations, with the number that was held against the known one.",
 }
 
 

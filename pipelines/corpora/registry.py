@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipelines import corpora
 from pipelines.corpora.forms import Form
-from pipelines.corpora.room import TEXT_KINDS, Corpus, SourceFile
+from pipelines.corpora.room import Corpus, SourceFile
 from pipelines.errors import InputError
 
 FURNITURE = ("source.toml", "schema.py", "claims.toml", "simulate.py", "restore.sql")
@@ -56,9 +56,6 @@ def load_corpus(corpus_id: str) -> Corpus:
         raise RoomError(f"{corpus_id}/source.toml: {error}") from error
     if corpus.corpus_id != corpus_id:
         raise RoomError(f"{corpus_id}/source.toml: corpus_id is '{corpus.corpus_id}'")
-    if corpus.text_kind not in TEXT_KINDS:
-        kinds = " or ".join(TEXT_KINDS)
-        raise RoomError(f"{corpus_id}/source.toml: text_kind is '{corpus.text_kind}', and not {kinds}")
     return corpus
 
 

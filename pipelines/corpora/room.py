@@ -21,9 +21,6 @@ Integer = Annotated[int, Meta(ge=INTEGER_MIN, le=INTEGER_MAX)]
 NumericString = Annotated[str, Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,9})?$")]
 """A JSON string that holds a plain decimal number, such as a time in seconds."""
 
-TEXT_KINDS = ("dialogue", "question")
-"""What a text of a corpus is: the utterances of a dialogue in their order, or a question that stands alone."""
-
 
 def note(text: str) -> Meta:
     """The description of a schema field, to stand inside `Annotated`."""
@@ -90,7 +87,7 @@ class Corpus:
     citation: str
     release: str
     text_kind: str
-    """One of TEXT_KINDS."""
+    """What a text of the corpus is: a `dialogue`, or a `question` that stands alone."""
     files: tuple[SourceFile, ...]
     entities: tuple[Entity, ...]
     folder: Path = field(repr=False)
