@@ -1,5 +1,5 @@
--- Fails if a publisher's word for a split is none that its corpus declares (macro `shared_split`); the row says where the
--- word stands. This is NOT about records without a word: they have no split.
+-- Fails if a publisher's word for a split is none that its corpus declares (macro `shared_split`); the row says where
+-- the word stands. This is NOT about records without a word: they have no split.
 {%- set places = {
     'dim_dialogues': 'dialogue_key',
     'fct_classifier_examples': 'example_key',
