@@ -31,6 +31,14 @@ select
 {%- endfor %}
 {%- endmacro %}
 
+{% macro generate_alias_name(custom_alias_name=none, node=none) -%}
+    {{ name_of_node(node) }}
+{%- endmacro %}
+
+{% macro name_of_node(node) -%}
+    {{ node.name }}
+{%- endmacro %}
+
 {% macro comment_on(table) -%}
 create or replace macro name_of(number) as (select any_value(name) from {{ table }} where {{ table }}.number = number);
 comment on macro name_of is 'A name, and a rather long sentence that says what it is, what it is not, and why it is so.';
@@ -120,12 +128,12 @@ PLANTED = [
     ("dbt_project/models/names.sql", "{{ numbered", "{{numbered", 3, "JJ01"),
     ("dbt_project/macros/lists.sql", "list_extract(", "LIST_EXTRACT(", 6, "CP03"),
     ("dbt_project/macros/lists.sql", "as number,", "AS number,", 12, "CP01"),
-    ("dbt_project/macros/lists.sql", "(select any_value", "(SELECT any_value", 19, "CP01"),
+    ("dbt_project/macros/lists.sql", "(select any_value", "(SELECT any_value", 27, "CP01"),
     (
         "dbt_project/macros/lists.sql",
         "{% macro comment_on",
         "{% macro idle() %}{% endmacro %}{% macro comment_on",
-        18,
+        26,
         "DBT",
     ),
     ("dbt_project/macros/tests.sql", "<= 0", "<= 0 AND true", 4, "CP01"),

@@ -61,9 +61,14 @@ class Macros:
         return list(seen.values())
 
     def unreached(self, unique_ids: Iterable[str]) -> list[Macro]:
-        """Those that none of these leads to. What replaces a macro of dbt is called by dbt itself, and writes names."""
-        reached = set(self.reached(unique_ids))
-        return [macro for macro in self.by_id.values() if macro not in reached and macro.name not in self.replacing]
+        """Those that none of these leads to, nor anything that replaces a part of dbt.
+
+        What stands in for dbt's own macros and materializations is called by dbt while it builds a table: its statements
+        are put together for a database, so nothing shows them here.
+        """
+        replacing = [unique_id for unique_id, macro in self.by_id.items() if macro.name in self.replacing]
+        reached = set(self.reached([*unique_ids, *replacing]))
+        return [macro for macro in self.by_id.values() if macro not in reached]
 
     def writer(self, call: str, written: str) -> tuple[str, int] | None:
         """File and line of what wrote a line of SQL into the place of `call`; None where no macro of ours did.

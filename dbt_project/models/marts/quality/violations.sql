@@ -1,5 +1,5 @@
-{#- Every row that breaks a rule. The rules of a corpus stand in rules/<corpus>/<corpus>__rules, those that mean the same
-    in every corpus in rules/shared; what is known of each, its thread too, is the rooms' and lands as a table. -#}
+{#- Every row that breaks a rule. The rules of a corpus stand in rules/<corpus>/<corpus>__rules, those that mean the
+    same in every corpus in rules/shared; what is known of each, its thread too, is the rooms' and lands as a table. -#}
 with
 
 found as (
