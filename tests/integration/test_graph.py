@@ -116,7 +116,7 @@ def test_run_is_recorded_with_rows_and_checks(awkward_folder: Path, monkeypatch:
         landed = instance.get_latest_materialization_event(dg.AssetKey(["raw", "sgd__dialogues"]))
         assert landed is not None
         assert landed.asset_materialization is not None
-        assert landed.asset_materialization.metadata["dagster/row_count"].value == 5
+        assert landed.asset_materialization.metadata["dagster/row_count"].value == 10
         assert landed.asset_materialization.metadata["quarantined"].value == 2
         events = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
         checks = {
