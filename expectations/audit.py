@@ -28,6 +28,7 @@ from expectations import ledger
 from expectations.ledger import Ledger
 from expectations.suites import Suite, load_marts_suites, load_suites
 from pipelines.corpora.claims import SuiteError
+from pipelines.intake import writing
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -209,7 +210,7 @@ def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at
         }
         for outcome in outcomes
     ]
-    ledger.write_parquet(path, RESULT_COLUMNS, rows)
+    writing.write_table(path, writing.schema_of(RESULT_COLUMNS), rows)
 
 
 def _take_standard_output() -> TextIO:

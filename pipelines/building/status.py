@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -16,12 +14,12 @@ from rich.text import Text
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
+from pipelines.errors import InputError
 from pipelines.intake import releases
 from pipelines.paths import WarehousePaths
-from pipelines.reading.connection import raw_files
+from pipelines.reading import builds
 from pipelines.reading.printing import make_console
-from pipelines.reading.query_errors import QueryError
-from pipelines.settings import FORMS, Settings
+from pipelines.settings import RELEASE_FORM, Settings
 
 DISPLAYED_MISSING = 5
 """Missing files of a corpus that the status names one by one."""
@@ -29,7 +27,7 @@ DISPLAYED_MISSING = 5
 
 @dataclass(frozen=True)
 class BuildStatus:
-    """One build on disk. What its manifest does not say is None."""
+    """One build on disk. What stands in a manifest that cannot be read is None."""
 
     build_id: str
     is_published: bool
@@ -81,51 +79,42 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
     try:
         published = paths.published_build()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise QueryError(f"{paths.pointer} does not name the published build: {error}") from error
+        raise InputError(f"{paths.pointer} does not name the published build: {error}") from error
     databases = sorted(paths.builds.glob("*.duckdb"), key=lambda database: database.stem, reverse=True)
-    builds = tuple(_build_status(paths, database, published) for database in databases)
+    kept = tuple(_build_status(paths, database, published) for database in databases)
     source = settings.source
     corpora = registry.load_corpora(settings.only) if source else ()
     return Status(
         warehouse=str(paths.root),
         published_build=published,
-        builds=builds,
-        database_bytes=sum(build.database_bytes for build in builds),
+        builds=kept,
+        database_bytes=sum(build.database_bytes for build in kept),
         raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
         corpora=tuple(_corpus_status(corpus, source, settings.form) for corpus in corpora if source),
-        is_fetchable=settings.form == FORMS[0],
+        is_fetchable=settings.form == RELEASE_FORM,
     )
 
 
 def _build_status(paths: WarehousePaths, database: Path, published: str | None) -> BuildStatus:
     build_id = database.stem
     try:
-        manifest = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        manifest = {}
-    manifest = manifest if isinstance(manifest, dict) else {}
-    try:
-        files = {file for files in raw_files(paths, build_id).values() for file in files}
-    except QueryError:
-        files = set()
+        manifest = builds.read_manifest(paths, build_id)
+    except InputError:
+        manifest = None
+    raw = {paths.root / file for files in manifest.raw.values() for file in files} if manifest else set()
     return BuildStatus(
         build_id=build_id,
         is_published=build_id == published,
-        built_at=_said(manifest, "started_at"),
-        source=_said(manifest, "source"),
+        built_at=manifest.started_at if manifest else None,
+        source=manifest.source if manifest else None,
         database_bytes=database.stat().st_size,
-        raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
+        raw_bytes=sum(file.stat().st_size for file in raw if file.is_file()),
     )
 
 
-def _said(manifest: dict[str, Any], key: str) -> str | None:
-    value = manifest.get(key)
-    return None if value is None else str(value)
-
-
 def _corpus_status(corpus: Corpus, source: Path, form: str) -> CorpusStatus:
-    if form == FORMS[0]:
+    if form == RELEASE_FORM:
         release = releases.find_release(corpus, source)
         listed = sum(not file.is_documentation for file in corpus.files)
     else:

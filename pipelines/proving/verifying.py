@@ -23,11 +23,13 @@ from rich.table import Table
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Entity
 from pipelines.errors import CheckError
-from pipelines.intake import form_files, landing, records, writing
-from pipelines.intake.records import Record, pointer_token
+from pipelines.intake import form_files, records, writing
+from pipelines.intake.checksums import sha256_of
+from pipelines.intake.json_pointer import pointer_token
+from pipelines.intake.records import Record
 from pipelines.paths import WarehousePaths
 from pipelines.proving.restored_files import RestoredFile
-from pipelines.proving.restoring import Restorer, open_core, published
+from pipelines.proving.restoring import Restorer, open_core
 from pipelines.reading import builds
 from pipelines.reading.printing import make_console
 from pipelines.settings import Settings
@@ -65,9 +67,9 @@ def verify_database(database: Path, source: Path, corpora: Iterable[str], settin
 
 def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified]:
     """Compare the files of the published build; the results are also kept beside the build."""
-    build_id, database = published(paths)
-    source = settings.source or builds.source_of(build_id, paths)
-    built = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))["corpora"]
+    build_id, database = builds.published_build(paths)
+    source = settings.source or builds.source_of(paths, build_id)
+    built = builds.read_manifest(paths, build_id).corpora
     corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built]
     results = list(verify_database(database, source, corpora, settings))
     content = json.dumps([asdict(result) for result in results], indent=1).encode()
@@ -104,8 +106,7 @@ def print_results(results: list[Verified], as_json: bool) -> None:
 
 def write_results(results: list[Verified], folder: Path) -> None:
     """Write the results as Parquet for dbt to load; no rows when nothing was compared."""
-    folder.mkdir(parents=True, exist_ok=True)
-    writing.write_table([asdict(result) for result in results], RESULTS_SCHEMA, folder / "results.parquet")
+    writing.write_table(folder / "results.parquet", RESULTS_SCHEMA, [asdict(result) for result in results])
 
 
 def verify(files: Iterable[RestoredFile], source: Path) -> Iterator[Verified]:
@@ -123,7 +124,7 @@ def verify_file(restored: RestoredFile, source: Path) -> Verified:
         data = path.read_bytes()
     except OSError as error:
         return Verified(name, 0, False, f"{path}: {error.strerror}")
-    if landing.sha256_of(data) != restored.file.sha256:
+    if sha256_of(data) != restored.file.sha256:
         return Verified(name, 0, False, f"{path}: not the file that was read, its sha256 differs")
     if restored.table:
         rows = enumerate(form_files.undo_rows(restored.table, name, data))  # a refused row has no record

@@ -27,7 +27,9 @@ from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus, SourceFile
 from pipelines.errors import CheckError
 from pipelines.intake import fetching
-from pipelines.intake.fetching import Outcome, Result, Wanted
+from pipelines.intake import wanted as wanted_files
+from pipelines.intake.downloading import Outcome, Result
+from pipelines.intake.wanted import Wanted
 from pipelines.settings import Settings
 from tests.conftest import CLONE, run_command
 
@@ -164,7 +166,7 @@ def listed(web: Web, path: str, content: bytes = CONTENT, **facts: object) -> So
 
 
 def plan(to: Path, *files: SourceFile, mirror: str | None = None) -> list[Wanted]:
-    return fetching.plan((Corpus("demo", "Demo", "", "MIT", "", "1", files, (), Path()),), to, mirror)
+    return wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", files, (), Path()),), to, mirror)
 
 
 def run(to: Path, *files: SourceFile, settings: Settings = QUICK) -> list[Result]:
@@ -344,7 +346,7 @@ def test_endless_content_does_not_fill_the_disk(web, tmp_path, monkeypatch):
             while True:
                 handler.wfile.write(CONTENT)
 
-    monkeypatch.setattr(fetching, "LARGEST_UNLISTED", 3_000_000)
+    monkeypatch.setattr(wanted_files, "LARGEST_UNLISTED", 3_000_000)
     web.faults["/a"], web.faults["/b"] = [endless], [endless]
     run(tmp_path, listed(web, "a"), listed(web, "b", bytes=None, sha256=None))
     assert (tmp_path / "demo" / "a.mismatch").stat().st_size == len(CONTENT) + 1
@@ -605,7 +607,7 @@ def test_mirror_may_be_a_folder(tmp_path):
 
 
 def test_two_runs_into_one_folder_are_one_too_many(web, tmp_path):
-    with fetching._exclusive(tmp_path), pytest.raises(CheckError, match="another fetch is running"):
+    with fetching.hold_folder(tmp_path), pytest.raises(CheckError, match="another fetch is running"):
         fetching.fetch(replace(QUICK, mirror=web.url), tmp_path, FetchDisplay(quiet=True))
     assert web.asked == []
 
@@ -613,12 +615,12 @@ def test_two_runs_into_one_folder_are_one_too_many(web, tmp_path):
 DOWNLOAD = """
 import json, sys
 from pathlib import Path
-from pipelines.intake import fetching
+from pipelines.intake import fetching, wanted as wanted_files
 from pipelines.corpora.room import Corpus, SourceFile
 from pipelines.cli.downloads import FetchDisplay
 from pipelines.settings import Settings
 files = tuple(SourceFile(**file) for file in json.loads(sys.argv[2]))
-wanted = fetching.plan((Corpus("demo", "Demo", "", "MIT", "", "1", files, (), Path()),), Path(sys.argv[1]))
+wanted = wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", files, (), Path()),), Path(sys.argv[1]))
 display = FetchDisplay(quiet=True)
 display.start(wanted)
 fetching.fetch_files(wanted, Settings(), display)
@@ -717,7 +719,7 @@ def test_command_that_reaches_nobody_says_it_once(tmp_path):
     assert (quiet.returncode, quiet.stdout) == (1, "")
     assert quiet.stderr == plain.stderr[plain.stderr.index("error:") :].replace("\r", "")
     terminal = run_command("fetch", "--to", tmp_path, **dead, FORCE_COLOR="1")
-    assert f"{len(fetching.plan(registry.load_corpora(), tmp_path))} files" in terminal.stderr
+    assert f"{len(wanted_files.plan(registry.load_corpora(), tmp_path))} files" in terminal.stderr
 
 
 def test_bad_input_of_the_command_is_two(tmp_path):
@@ -730,7 +732,7 @@ def test_bad_input_of_the_command_is_two(tmp_path):
 
 
 def test_real_files_have_the_listed_checksums(web, tmp_path, real_corpora):
-    there = [one for one in fetching.plan(registry.load_corpora(), real_corpora) if one.target.is_file()]
+    there = [one for one in wanted_files.plan(registry.load_corpora(), real_corpora) if one.target.is_file()]
     right = [one for one in there if one.problem(one.target) is None]
     assert len(right) > 20
     for one in right:

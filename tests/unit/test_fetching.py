@@ -11,10 +11,13 @@ import pytest
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus, SourceFile
 from pipelines.errors import CheckError, InputError
-from pipelines.intake import fetching, transport
-from pipelines.intake.fetching import Hosts, Outcome, Part, Result, Wanted, plan, refuse_failures
-from pipelines.intake.simulating import MARKER, UNFINISHED
+from pipelines.intake import downloading, transport, wanted
+from pipelines.intake.downloading import Hosts, Outcome, Result
+from pipelines.intake.fetching import refuse_failures
+from pipelines.intake.generated import MARKER, UNFINISHED
+from pipelines.intake.parts import Part
 from pipelines.intake.transport import UnavailableError, host_of
+from pipelines.intake.wanted import Wanted, plan
 from pipelines.settings import Settings, SettingsError
 
 
@@ -22,13 +25,13 @@ def corpus(*files: SourceFile) -> Corpus:
     return Corpus("demo", "Demo", "", "MIT", "", "1", files, (), Path())
 
 
-def wanted(tmp_path: Path, **facts) -> Wanted:
+def listed_file(tmp_path: Path, **facts) -> Wanted:
     file = SourceFile("part/a b.json", "https://example.org/data/part/a%20b.json", **facts)
     return plan((corpus(file),), tmp_path)[0]
 
 
 def test_plan_has_the_layout_that_build_reads(tmp_path):
-    one = wanted(tmp_path)
+    one = listed_file(tmp_path)
     assert (one.name, one.url) == ("demo/part/a b.json", "https://example.org/data/part/a%20b.json")
     assert one.target == tmp_path / "demo" / "part" / "a b.json"
 
@@ -58,7 +61,7 @@ def test_generated_release_is_not_mixed_with_real_files(tmp_path, marker):
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / marker).write_text("{}")
     with pytest.raises(InputError, match="generated release"):
-        wanted(tmp_path)
+        listed_file(tmp_path)
 
 
 def test_every_listed_file_can_be_planned_and_verified(tmp_path):
@@ -81,20 +84,20 @@ def test_every_listed_file_can_be_planned_and_verified(tmp_path):
 )
 def test_problem_says_what_was_expected_and_observed(tmp_path, facts, problem):
     (tmp_path / "x").write_bytes(b"hello\n")
-    found = wanted(tmp_path, **facts).problem(tmp_path / "x")
+    found = listed_file(tmp_path, **facts).problem(tmp_path / "x")
     assert found is None if problem is None else found.startswith(problem)
 
 
 def test_file_of_unlisted_size_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(fetching, "LARGEST_UNLISTED", 5)
+    monkeypatch.setattr(wanted, "LARGEST_UNLISTED", 5)
     (tmp_path / "x").write_bytes(b"hello\n")
-    assert wanted(tmp_path).problem(tmp_path / "x") == "expected at most 5 bytes, observed more"
+    assert listed_file(tmp_path).problem(tmp_path / "x") == "expected at most 5 bytes, observed more"
 
 
 def test_part_is_continued_only_when_the_whole_can_be_checked_or_a_validator_is_known(tmp_path):
     digest = "0" * 64
     for facts, etag, offset in (({}, None, 0), ({}, '"1"', 4), ({"sha256": digest}, None, 4), ({"bytes": 3}, '"1"', 0)):
-        part = Part(wanted(tmp_path, **facts))
+        part = Part(listed_file(tmp_path, **facts))
         part.path.parent.mkdir(parents=True, exist_ok=True)
         part.begin(etag)
         part.path.write_bytes(b"1234")
@@ -106,7 +109,7 @@ def test_part_is_continued_only_when_the_whole_can_be_checked_or_a_validator_is_
 
 
 def test_gzip_around_a_file_is_undone_but_no_bomb(tmp_path):
-    part = Part(wanted(tmp_path, bytes=1000))
+    part = Part(listed_file(tmp_path, bytes=1000))
     part.path.parent.mkdir(parents=True)
     for content, is_unpacked in ((b"x" * 1000, True), (b"x" * 10_000_000, False)):
         part.path.write_bytes(gzip.compress(content))
@@ -122,7 +125,7 @@ def test_one_cause_is_one_line_and_says_what_to_do_by_hand(tmp_path):
     files = [SourceFile(f"train/{index}.json", f"https://example.org/data/train/{index}.json") for index in range(200)]
     every = plan((corpus(*files),), tmp_path)
     refused = [Result(one, Outcome.FAILED, cause="example.org cannot be reached", helps_by_hand=True) for one in every]
-    other = Result(wanted(tmp_path), Outcome.FAILED, cause="what came is not the listed file")
+    other = Result(listed_file(tmp_path), Outcome.FAILED, cause="what came is not the listed file")
     with pytest.raises(CheckError) as raised:
         refuse_failures([*refused, other])
     first, hint, second = str(raised.value).splitlines()
@@ -137,7 +140,7 @@ def test_one_cause_is_one_line_and_says_what_to_do_by_hand(tmp_path):
 
 def test_dead_host_is_not_asked_for_every_file():
     hosts = Hosts()
-    for _ in range(fetching.HOPELESS - 1):
+    for _ in range(downloading.HOPELESS - 1):
         hosts.failed("a", "answered 503", is_certain=False)
         hosts.check("a")
     hosts.answered("a")

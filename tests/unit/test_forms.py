@@ -16,12 +16,18 @@ import pytest
 from pipelines.corpora import forms, registry
 from pipelines.corpora.forms import FormError
 from pipelines.errors import InputError
-from pipelines.intake import form_files, landing, releases
+from pipelines.intake import form_files, releases
 from pipelines.intake.form_files import FormFileError
 from pipelines.intake.landed import Landed
-from pipelines.settings import FORMS, Settings
+from pipelines.intake.landing import LandingTask, land_file
+from pipelines.settings import FORMS, RELEASE_FORM, Settings
 
-ROOMS = [(corpus, name) for name in FORMS[1:] for corpus in registry.corpus_ids() if registry.load_form(corpus, name)]
+ROOMS = [
+    (corpus, name)
+    for name in FORMS
+    for corpus in registry.corpus_ids()
+    if name != RELEASE_FORM and registry.load_form(corpus, name)
+]
 
 FRIENDS: dict[str, Any] = {
     "uuid": "C_1",
@@ -174,7 +180,9 @@ def land(tmp_path: Path, corpus_id: str, data: bytes, suffix: str, strict: bool 
     path = f"{form.stem(form.tables[0], 'validation')}{suffix}"
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_bytes(data)
-    return landing.land_file(corpus, corpus.entities[0], tmp_path, path, tmp_path / "raw", strict, form)
+    return land_file(
+        LandingTask(corpus, corpus.entities[0], tmp_path, path, tmp_path / "raw", strict=strict, form=form)
+    )
 
 
 @pytest.mark.parametrize(("corpus_id", "name"), ROOMS)
@@ -225,7 +233,7 @@ def test_json_lines_and_parquet_land_the_same_rows(corpus_id: str, row: dict, re
     released.write_text(json.dumps([record, record]), encoding="utf-8")
     corpus = registry.load_corpus(corpus_id)
     path = released.relative_to(tmp_path).as_posix()
-    plain = landing.land_file(corpus, corpus.entities[0], tmp_path, path, tmp_path / "raw")
+    plain = land_file(LandingTask(corpus, corpus.entities[0], tmp_path, path, tmp_path / "raw"))
     expected = duckdb.sql(f"select * exclude (source_file_id) from '{tmp_path / 'raw' / plain.parquet}'")
     assert read[0].fetchall() == expected.fetchall()
     assert [str(of) for of in read[0].types] == [str(of) for of in expected.types]
@@ -370,7 +378,7 @@ def test_file_whose_class_ids_stand_for_other_names_is_refused() -> None:
         (lines(changed(FRIENDS, "events", [])), "column events has [], which is no struct"),
         (lines(FRIENDS)[:-1], "cut off, the last line has no end"),
         (lines(FRIENDS) + b"\n", "line 2: not JSON, "),
-        (b'{"uuid": 1, "uuid": 2}\n', "line 1: not JSON, a key stands twice in an object"),
+        (b'{"uuid": 1, "uuid": 2}\n', "line 1: not JSON, the key 'uuid' stands twice in an object"),
         (b'{"uuid": NaN}\n', "line 1: not JSON, NaN is no JSON"),
         (b"\xff\n", "line 1: not JSON, 'utf-8' codec"),
         (b"null\n", "line 1: null is no row"),

@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType, inspect
 from pipelines.corpora.room import Container, Corpus, Entity, Integer, SourceFile
 from pipelines.intake import landing, rawtypes, records
 from pipelines.intake.landed import Landed
+from pipelines.intake.landing import LandingTask, land_file
 from pipelines.intake.records import LandingError
 
 
@@ -47,7 +48,7 @@ def land(tmp_path: Path, content: object, entity: Entity, path: str = "train/ite
     source = tmp_path / "source"
     (source / path).parent.mkdir(parents=True, exist_ok=True)
     (source / path).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    return landing.land_file(make_corpus(tmp_path, entity), entity, source, path, tmp_path / "raw", strict)
+    return land_file(LandingTask(make_corpus(tmp_path, entity), entity, source, path, tmp_path / "raw", strict=strict))
 
 
 def read(tmp_path: Path, landed: Landed) -> list[dict]:
@@ -238,7 +239,7 @@ def test_verification_says_what_is_known_of_the_bytes(tmp_path: Path) -> None:
     def verification(**facts: str) -> str:
         listed = (SourceFile("train/items.json", "http://x", **facts),) if facts is not None else ()
         corpus = make_corpus(tmp_path, ITEMS, files=listed)
-        return landing.land_file(corpus, ITEMS, source, "train/items.json", tmp_path / "raw").verification
+        return land_file(LandingTask(corpus, ITEMS, source, "train/items.json", tmp_path / "raw")).verification
 
     assert verification(sha256=digest) == "verified"
     assert verification(git_blob_sha1=blob) == "verified"
@@ -262,7 +263,7 @@ def test_path_with_glob_characters_is_read_as_it_stands(tmp_path: Path) -> None:
     source = tmp_path / "so[u]rce*"
     (source / "train").mkdir(parents=True)
     (source / "train/items.json").write_text(json.dumps([ITEM]))
-    landed = landing.land_file(make_corpus(tmp_path, ITEMS), ITEMS, source, "train/items.json", tmp_path / "raw")
+    landed = land_file(LandingTask(make_corpus(tmp_path, ITEMS), ITEMS, source, "train/items.json", tmp_path / "raw"))
     assert [row["id"] for row in read(tmp_path, landed)] == [1]
 
 

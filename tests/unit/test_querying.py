@@ -16,6 +16,7 @@ from rich.console import Console
 from pipelines.building import status
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Corpus, Entity, SourceFile
+from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading import catalog, connection, printing, query
 from pipelines.reading.query_errors import QueryError
@@ -100,7 +101,7 @@ def test_two_readers_can_have_the_warehouse_open(paths):
 
 
 def test_an_empty_folder_says_what_to_run(tmp_path):
-    with pytest.raises(QueryError) as error:
+    with pytest.raises(InputError) as error:
         connection.open_published(WarehousePaths(tmp_path / "none"))
     assert str(error.value) == f"no warehouse at {tmp_path / 'none'}: run `dialogue-warehouse build`"
 
@@ -118,13 +119,13 @@ def test_a_damaged_database_is_one_line(paths, damage):
 @pytest.mark.parametrize("pointer", ["", "[]", "{}", "{"])
 def test_a_damaged_pointer_is_one_line(paths, pointer):
     paths.pointer.write_text(pointer)
-    with pytest.raises(QueryError, match="does not name the published build"):
+    with pytest.raises(InputError, match="does not name the published build"):
         connection.open_published(paths)
 
 
 def test_a_pointer_to_a_build_that_is_gone_says_so(paths):
     paths.build_database(BUILD).unlink()
-    with pytest.raises(QueryError, match=f"names build {BUILD}"):
+    with pytest.raises(InputError, match=f"names build {BUILD}"):
         connection.open_published(paths)
 
 
@@ -137,7 +138,7 @@ def test_a_missing_raw_file_is_one_line(paths):
 def test_a_missing_manifest_hinders_only_raw(paths):
     paths.build_manifest(BUILD).unlink()
     connection.open_published(paths).close()
-    with pytest.raises(QueryError, match="does not name the raw files"):
+    with pytest.raises(InputError, match="manifest of build"):
         connection.open_published(paths, raw=True)
 
 

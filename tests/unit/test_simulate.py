@@ -20,7 +20,8 @@ from pipelines.corpora.sgd import simulate as sgd
 from pipelines.corpora.sgd import simulate_schema
 from pipelines.corpora.taskmaster1 import simulate as taskmaster1
 from pipelines.errors import InputError
-from pipelines.intake.simulating import MARKER, SAMPLE_SCALE, simulate
+from pipelines.intake.generated import MARKER
+from pipelines.intake.simulating import SAMPLE_SCALE, simulate
 
 CORPORA = registry.corpus_ids()
 

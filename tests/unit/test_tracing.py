@@ -9,8 +9,10 @@ import pytest
 import yaml
 from rich.console import Console
 
+from pipelines.intake.json_pointer import resolve
 from pipelines.paths import DBT_PROJECT
-from pipelines.proving import source_json, trace_display, tracing
+from pipelines.proving import trace_display, tracing
+from pipelines.proving.keyed_rows import KEYED_TABLES
 from pipelines.proving.tracing import Trace
 
 DOCUMENT = {"a/b": [{"m~n": 0}, [10, 11]], "": {"~1": "tilde one"}, "nothing": None}
@@ -29,7 +31,7 @@ NOT_OWN = {"dim_scenarios": "scenario_key", "dim_key_pointers": "traced_key"}
     ],
 )
 def test_pointer_is_followed_as_rfc_6901_says(pointer: str, value: object) -> None:
-    assert source_json.resolve(DOCUMENT, pointer) == value
+    assert resolve(DOCUMENT, pointer) == value
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_pointer_is_followed_as_rfc_6901_says(pointer: str, value: object) -> No
 )
 def test_pointer_to_nothing_is_no_value(pointer: str) -> None:
     with pytest.raises(LookupError):
-        source_json.resolve(DOCUMENT, pointer)
+        resolve(DOCUMENT, pointer)
 
 
 def test_every_key_of_core_can_be_traced() -> None:
@@ -49,7 +51,7 @@ def test_every_key_of_core_can_be_traced() -> None:
                 if isinstance(key, str) and key.endswith("_key"):
                     keyed[model["name"]] = key
     lines = {"dim_split_members"}
-    assert keyed == {name: key for name, key in tracing.KEYED_TABLES.items() if name not in lines} | NOT_OWN
+    assert keyed == {name: key for name, key in KEYED_TABLES.items() if name not in lines} | NOT_OWN
 
 
 def traced(**changes: object) -> Trace:
