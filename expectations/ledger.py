@@ -12,7 +12,7 @@ import duckdb
 
 from expectations import verdicts
 from expectations.suites import DEFECT
-from expectations.verdicts import ClaimCheck, Release, told_rows
+from expectations.verdicts import ClaimCheck, Release, describe_rows
 from pipelines.corpora import registry
 from pipelines.corpora.claims import Claim, Defect, load_claims, load_defects
 from pipelines.intake.writing import schema_of, write_table
@@ -106,8 +106,8 @@ def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: 
     claims = [
         asdict(claim)
         | {
-            "expected": claim.expected and told_rows(claim.expected),
-            "recorded": claim.recorded and told_rows(claim.recorded),
+            "expected": claim.expected and describe_rows(claim.expected),
+            "recorded": claim.recorded and describe_rows(claim.recorded),
             "files": ", ".join(claim.files) or None,
         }
         for claim in ledger.claims

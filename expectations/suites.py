@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from pipelines.corpora import registry
-from pipelines.corpora.claims import CLAIMS, Check, Claim, Defect, Entry, Severity, TableName, read_room
+from pipelines.corpora.claims import CLAIMS, Check, Claim, Defect, Entry, Severity, TableName, read_claims
 from pipelines.corpora.declarations import (
     DeclarationError,
     convert,
@@ -80,7 +80,7 @@ class _MartCheck(Check, forbid_unknown_fields=True, kw_only=True):
 def load_corpus_suite(corpus_id: str, folder: Path | None = None) -> Suite:
     """The suite of a room: its claims that can be checked, and guards of its defects. Raises DeclarationError."""
     place = f"{corpus_id}/{CLAIMS}"
-    room = read_room(corpus_id, folder)
+    room = read_claims(corpus_id, folder)
     expectations = [_claim_expectation(place, entry, claim) for claim, entry in room.claims if not claim.not_checkable]
     guards = [_guard(defect) for defect in room.defects if defect.expected is not None]
     return _suite(corpus_id, place, (*expectations, *guards))

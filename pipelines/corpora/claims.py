@@ -149,17 +149,17 @@ class _Document(Struct, forbid_unknown_fields=True):
 
 def load_claims(corpus_id: str, folder: Path | None = None) -> tuple[Claim, ...]:
     """The claims of a room, as its documents make them. Raises DeclarationError."""
-    return tuple(claim for claim, _ in read_room(corpus_id, folder).claims)
+    return tuple(claim for claim, _ in read_claims(corpus_id, folder).claims)
 
 
 def load_defects(corpus_id: str | None, folder: Path | None = None) -> tuple[Defect, ...]:
     """The known defects of a room; of None, those that any corpus may have. Raises DeclarationError."""
     if corpus_id is not None:
-        return read_room(corpus_id, folder).defects
+        return read_claims(corpus_id, folder).defects
     return _defects(DEFECTS.name, None, read_array(DEFECTS.name, read_toml(DEFECTS, DEFECTS.name), "defects"))
 
 
-class Room(NamedTuple):
+class DeclaredClaims(NamedTuple):
     """What a claims.toml says."""
 
     claims: tuple[tuple[Claim, Entry], ...]
@@ -167,7 +167,7 @@ class Room(NamedTuple):
     defects: tuple[Defect, ...]
 
 
-def read_room(corpus_id: str, folder: Path | None = None) -> Room:
+def read_claims(corpus_id: str, folder: Path | None = None) -> DeclaredClaims:
     """The claims and defects of a room, checked. Raises DeclarationError."""
     place = f"{corpus_id}/{CLAIMS}"
     document = read_toml((folder or registry.room_folder(corpus_id)) / CLAIMS, place)
@@ -186,7 +186,7 @@ def read_room(corpus_id: str, folder: Path | None = None) -> Room:
             raise DeclarationError(f"{place} {entry.id}: {problem}")
     refuse_duplicates(place, "id", [entry.id for entry in entries])
     claims = tuple((_claim(corpus_id, documents[entry.document], entry), entry) for entry in entries)
-    return Room(claims, _defects(place, corpus_id, read_array(place, document, "defects")))
+    return DeclaredClaims(claims, _defects(place, corpus_id, read_array(place, document, "defects")))
 
 
 def _defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple[Defect, ...]:
