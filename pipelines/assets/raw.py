@@ -59,7 +59,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
                 reporter.notice(f"{corpus.corpus_id}: not offered in the form {settings.form}, skipped")
             _notice(reporter, release, landed)
         marker = generated.read_marker(release.folder) if landed else None
-        scale = {corpus.corpus_id: float(marker["scale"])} if marker else {}
+        scale = {corpus.corpus_id: marker.scale} if marker else {}
         state.add_landed(build, paths, landed, raw_layer.link_raw(corpus, landed, paths), scale)
         for entity in corpus.entities:
             files = [file for file in landed if file.entity == entity.name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import hashlib
 import importlib.metadata
 from collections.abc import Iterable
@@ -49,20 +48,22 @@ def unchanged(settings: Settings) -> str | None:
     build_id = paths.published_build()
     if build_id is None or not (paths.published.exists() and paths.build_database(build_id).exists()):
         return None
-    with contextlib.suppress(InputError):
+    try:
         manifest = builds.read_manifest(paths, build_id)
-        if settings.verify and not manifest.verified:
-            return None
-        found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
-        tasks = [(release.corpus, release.folder, path) for release in found for _, path in release.files]
-        with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:
-            identities = pool.map(lambda task: landing.identify(*task), tasks)
-            files = [
-                (f"{corpus.corpus_id}/{path}", *identity)
-                for (corpus, _, path), identity in zip(tasks, identities, strict=True)
-            ]
-        if manifest.fingerprint == fingerprint(new_build(settings, ""), files):
-            return build_id
+    except InputError:
+        return None
+    if settings.verify and not manifest.verified:
+        return None
+    found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+    tasks = [(release.corpus, release.folder, path) for release in found for _, path in release.files]
+    with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:
+        identities = pool.map(lambda task: landing.identify(*task), tasks)
+        files = [
+            (f"{corpus.corpus_id}/{path}", *identity)
+            for (corpus, _, path), identity in zip(tasks, identities, strict=True)
+        ]
+    if manifest.fingerprint == fingerprint(new_build(settings, ""), files):
+        return build_id
     return None
 
 

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+import msgspec
+
+from pipelines.errors import InputError
 
 MARKER = "SIMULATED.json"
 """Stands beside a generated release and says its scale and seed; written when the release is complete."""
 UNFINISHED = ".part"
 """Suffix of what is being written or downloaded."""
+
+
+@dataclass(frozen=True)
+class Marker:
+    """How a release was generated."""
+
+    scale: float
+    seed: int
 
 
 def is_generated(folder: Path) -> bool:
@@ -22,17 +34,19 @@ def holds_generated(folder: Path) -> bool:
     return is_generated(folder) or (folder / (MARKER + UNFINISHED)).exists()
 
 
-def read_marker(folder: Path) -> dict[str, Any] | None:
-    """What the marker of a corpus folder says (scale, seed), None for a real release."""
+def read_marker(folder: Path) -> Marker | None:
+    """What the marker of a corpus folder says, None for a real release. Raises InputError when it cannot be read."""
     try:
-        return json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        return msgspec.json.decode((folder / MARKER).read_bytes(), type=Marker)
     except FileNotFoundError:
         return None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError(f"{folder / MARKER}: does not say scale and seed: {error}") from error
 
 
 def begin_marker(folder: Path, scale: float, seed: int) -> None:
     """Say in this folder that a release is being generated."""
-    text = json.dumps({"scale": scale, "seed": seed}) + "\n"
+    text = json.dumps(asdict(Marker(scale, seed))) + "\n"
     (folder / (MARKER + UNFINISHED)).write_text(text, encoding="utf-8")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import hashlib
 import json
@@ -270,3 +271,20 @@ def test_path_with_glob_characters_is_read_as_it_stands(tmp_path: Path) -> None:
 def test_type_without_sql_counterpart_is_refused_when_the_schema_is_read() -> None:
     with pytest.raises(TypeError, match="no DuckDB type"):
         rawtypes.duckdb_type(inspect.type_info(bytes))
+
+
+def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
+    """Fails if landing begins to use a module whose change would not land files again."""
+    folder = Path(landing.__file__).parent
+    found, waiting = set(), ["landing"]
+    while waiting:
+        tree = ast.parse((folder / f"{waiting.pop()}.py").read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        names = {str(node.module).removeprefix("pipelines.intake.") for node in imports}
+        names |= {alias.name for node in imports if node.module == "pipelines.intake" for alias in node.names}
+        new = {name for name in names if (folder / f"{name}.py").is_file()} - found
+        found |= new
+        waiting += new
+    decide_nothing = {"checksums", "generated", "writing"}
+    of_forms_only = {"form_files"}
+    assert found == set(landing.LANDING_CODE) | decide_nothing | of_forms_only
