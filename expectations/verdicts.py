@@ -19,7 +19,7 @@ from expectations.suites import DEFECT
 from pipelines.corpora.claims import Cell, Claim, Defect, Rows
 
 Verdict = Literal["reproduced", "refuted", "source_absent", "not_checkable"]
-DISPLAYED_DIFFERENCES = 5
+DIFFERENCES_TOLD = 5
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def differences(expected: Rows | None, observed: Rows | None) -> str:
         if len(left) != len(right):
             told.append(f"{label}expected {len(left)} cells, observed {len(right)}")
         told += [f"{label}{b} instead of {a}" for a, b in zip(left, right, strict=False) if not _same(a, b)]
-    more = f" and {len(told) - DISPLAYED_DIFFERENCES} more" if len(told) > DISPLAYED_DIFFERENCES else ""
-    return "; ".join(told[:DISPLAYED_DIFFERENCES]) + more
+    more = f" and {len(told) - DIFFERENCES_TOLD} more" if len(told) > DIFFERENCES_TOLD else ""
+    return "; ".join(told[:DIFFERENCES_TOLD]) + more
 
 
 def describe_rows(rows: Rows) -> str:

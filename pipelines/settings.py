@@ -25,7 +25,7 @@ TELEMETRY_OFF = {
 }
 
 RELEASE_FORM = "release"
-"""The form of the publisher's own files."""
+"""The form of the publishers' own files."""
 FORMS = (RELEASE_FORM, "huggingface")
 """The forms that a release may be given in."""
 

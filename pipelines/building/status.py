@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,11 +75,11 @@ class Status:
 
 
 def status(paths: WarehousePaths, settings: Settings) -> Status:
-    """The builds kept, newest first, and how complete each corpus is at the source."""
-    try:
-        published = paths.published_build()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{paths.pointer} does not name the published build: {error}") from error
+    """The builds kept, newest first, and how complete each corpus is at the source.
+
+    Raises InputError when a build is published that is not there.
+    """
+    published = builds.published_build(paths)[0] if paths.pointer.exists() else None
     databases = sorted(paths.builds.glob("*.duckdb"), key=lambda database: database.stem, reverse=True)
     kept = tuple(_build_status(paths, database, published) for database in databases)
     source = settings.source
@@ -102,14 +102,14 @@ def _build_status(paths: WarehousePaths, database: Path, published: str | None) 
         manifest = builds.read_manifest(paths, build_id)
     except InputError:
         manifest = None
-    raw = {paths.root / file for files in manifest.raw.values() for file in files} if manifest else set()
+    files = {paths.root / file for named in manifest.raw.values() for file in named} if manifest else set()
     return BuildStatus(
         build_id=build_id,
         is_published=build_id == published,
         built_at=manifest.started_at if manifest else None,
         source=manifest.source if manifest else None,
         database_bytes=database.stat().st_size,
-        raw_bytes=sum(file.stat().st_size for file in raw if file.is_file()),
+        raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
     )
 
 
@@ -142,41 +142,48 @@ def print_status(found: Status, console: Console | None = None) -> None:
     if found.published_build is None:
         console.print("published  nothing yet: run `dialogue-warehouse build`", markup=False, soft_wrap=True)
     if found.builds:
-        grid = Table(box=box.SIMPLE_HEAD)
-        grid.add_column("build", no_wrap=True)
-        grid.add_column("built at")
-        grid.add_column("source")
-        grid.add_column("database", justify="right", no_wrap=True)
-        grid.add_column("raw", justify="right", no_wrap=True)
-        for build in found.builds:
-            grid.add_row(
-                Text(f"{build.build_id}{' (published)' if build.is_published else ''}"),
-                Text(build.built_at or "?"),
-                Text(build.source or "?"),
-                _size(build.database_bytes),
-                _size(build.raw_bytes),
-            )
-        console.print(grid)
+        console.print(_builds_grid(found.builds))
     console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
-    if found.source is None:
-        console.print("source     the embedded sample, made when it is built")
-        console.print(
-            "releases   `dialogue-warehouse fetch` downloads the real data; or by hand, to build --source FOLDER:"
+    for line in _sample_lines() if found.source is None else _source_lines(found):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("build", no_wrap=True)
+    grid.add_column("built at")
+    grid.add_column("source")
+    grid.add_column("database", justify="right", no_wrap=True)
+    grid.add_column("raw", justify="right", no_wrap=True)
+    for build in builds:
+        grid.add_row(
+            Text(f"{build.build_id}{' (published)' if build.is_published else ''}"),
+            Text(build.built_at or "?"),
+            Text(build.source or "?"),
+            _size(build.database_bytes),
+            _size(build.raw_bytes),
         )
-        for place in places(registry.load_corpora()):
-            console.print(Text(f"  {place}"), soft_wrap=True)
-        return
-    console.print(Text(f"source     {found.source}"), soft_wrap=True)
+    return grid
+
+
+def _sample_lines() -> Iterator[str]:
+    yield "source     the embedded sample, made when it is built"
+    yield "releases   `dialogue-warehouse fetch` downloads the real data; or by hand, to build --source FOLDER:"
+    yield from (f"  {place}" for place in places(registry.load_corpora()))
+
+
+def _source_lines(found: Status) -> Iterator[str]:
+    yield f"source     {found.source}"
     for corpus in found.corpora:
-        console.print(Text(f"  {corpus.corpus_id}: {corpus.present} of {corpus.listed} files present"), soft_wrap=True)
+        yield f"  {corpus.corpus_id}: {corpus.present} of {corpus.listed} files present"
         for file in corpus.missing[:DISPLAYED_MISSING]:
-            console.print(Text(f"    missing {file.path}: fetch {file.url} to {file.put_at}"), soft_wrap=True)
+            yield f"    missing {file.path}: fetch {file.url} to {file.put_at}"
         if len(corpus.missing) > DISPLAYED_MISSING:
-            console.print(f"    and {len(corpus.missing) - DISPLAYED_MISSING} more")
-    corpora = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
-    if corpora and found.is_fetchable:
-        command = f"dialogue-warehouse fetch --to {shlex.quote(found.source)} --corpora {corpora}"
-        console.print(Text(f"  what is missing: `{command}` downloads it"), soft_wrap=True)
+            yield f"    and {len(corpus.missing) - DISPLAYED_MISSING} more"
+    incomplete = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
+    if incomplete and found.is_fetchable:
+        command = f"dialogue-warehouse fetch --to {shlex.quote(str(found.source))} --corpora {incomplete}"
+        yield f"  what is missing: `{command}` downloads it"
 
 
 def _size(count: int) -> str:

@@ -29,6 +29,8 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """Whether every file was rebuilt from core and compared before the build was published."""
     fingerprint: str = ""
     """The hash of all that decides what the build comes to."""
+    notices: tuple[str, ...] = ()
+    """What was odd and did not stop the build."""
     raw: dict[str, list[str]]
     """The Parquet files of each raw table, relative to the warehouse folder."""
     files: tuple[Landed, ...] = ()
