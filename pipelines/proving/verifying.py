@@ -17,8 +17,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from rich import box
-from rich.table import Table
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Entity
@@ -31,7 +29,6 @@ from pipelines.paths import WarehousePaths
 from pipelines.proving.restored_files import RestoredFile
 from pipelines.proving.restoring import Restorer, open_core
 from pipelines.reading import builds
-from pipelines.reading.printing import make_console
 from pipelines.settings import Settings
 
 RESULTS_SCHEMA = pa.schema(
@@ -86,22 +83,6 @@ def refuse_differences(results: list[Verified]) -> None:
     ]
     if lines:
         raise CheckError("\n".join(lines))
-
-
-def print_results(results: list[Verified], as_json: bool) -> None:
-    """Print a row a corpus, or all results as JSON."""
-    if as_json:
-        print(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1))
-        return
-    grid = Table(box=box.SIMPLE_HEAD)
-    grid.add_column("corpus")
-    for name in ("files", "records", "equal"):
-        grid.add_column(name, justify="right")
-    for corpus_id, own in itertools.groupby(results, key=lambda result: result.source_file_id.split("/")[0]):
-        files = list(own)
-        counts = len(files), sum(file.records for file in files), sum(file.is_equal for file in files)
-        grid.add_row(corpus_id, *(f"{count:,}" for count in counts))
-    make_console().print(grid)
 
 
 def write_results(results: list[Verified], folder: Path) -> None:

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from rich.console import Console
 
-from pipelines.reading import catalog, connection
+from pipelines.reading import catalog, catalog_display, connection
 from pipelines.reading.query_errors import QueryError
 from tests.unit.published import BUILD
 
@@ -63,7 +63,7 @@ def test_a_name_in_two_schemas_has_to_be_qualified(paths):
 def test_tables_and_descriptions_are_printed(con):
     stream = io.StringIO()
     console = Console(file=stream, width=100)
-    catalog.print_tables(catalog.list_tables(con), console)
-    catalog.print_description(catalog.describe_table(con, "fct_turns"), console)
+    catalog_display.print_tables(catalog.list_tables(con), console)
+    catalog_display.print_description(catalog.describe_table(con, "fct_turns"), console)
     for words in ("core.fct_turns", "One row per turn, e.g. an utterance.", "More of it.", "What was said.", "VARCHAR"):
         assert words in stream.getvalue()
