@@ -128,7 +128,7 @@ def listed(web: Web, path: str, content: bytes = CONTENT, **facts: object) -> So
 
 
 def plan(to: Path, *files: SourceFile, mirror: str | None = None) -> list[Wanted]:
-    return wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", files, (), Path()),), to, mirror)
+    return wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", files, (), Path()),), to, mirror)
 
 
 def run(to: Path, *files: SourceFile, settings: Settings = QUICK) -> list[Result]:

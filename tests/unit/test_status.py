@@ -28,6 +28,7 @@ def fruit(monkeypatch) -> Corpus:
         license="",
         citation="",
         release="",
+        text_kind="dialogue",
         files=(
             SourceFile("train/a.json", "https://example.com/train/a.json"),
             SourceFile("b.json", "https://example.com/b.json"),
