@@ -27,7 +27,8 @@ import msgspec
 from expectations import ledger
 from expectations.ledger import Ledger
 from expectations.suites import Suite, load_marts_suites, load_suites
-from pipelines.corpora.claims import SuiteError
+from pipelines.corpora.declarations import DeclarationError
+from pipelines.intake import writing
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -90,7 +91,7 @@ def main() -> int:
             answer, status = {"suites": run(msgspec.json.decode(line, type=Request))}, 0
         except msgspec.DecodeError as error:
             answer, status = {"error": f"the request is not valid: {error}"}, 1
-        except (RequestError, SuiteError, validation.ValidationError) as error:
+        except (RequestError, DeclarationError, validation.ValidationError) as error:
             answer, status = {"error": str(error)}, 1
         _send(answers, answer)
     return status
@@ -209,7 +210,7 @@ def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at
         }
         for outcome in outcomes
     ]
-    ledger.write_parquet(path, RESULT_COLUMNS, rows)
+    writing.write_table(path, writing.schema_of(RESULT_COLUMNS), rows)
 
 
 def _take_standard_output() -> TextIO:

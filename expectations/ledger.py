@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from expectations import verdicts
 from expectations.suites import DEFECT
-from expectations.verdicts import ClaimCheck, Release, told_rows
+from expectations.verdicts import ClaimCheck, Release, describe_rows
 from pipelines.corpora import registry
 from pipelines.corpora.claims import Claim, Defect, load_claims, load_defects
+from pipelines.intake.writing import schema_of, write_table
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -106,8 +106,8 @@ def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: 
     claims = [
         asdict(claim)
         | {
-            "expected": claim.expected and told_rows(claim.expected),
-            "recorded": claim.recorded and told_rows(claim.recorded),
+            "expected": claim.expected and describe_rows(claim.expected),
+            "recorded": claim.recorded and describe_rows(claim.recorded),
             "files": ", ".join(claim.files) or None,
         }
         for claim in ledger.claims
@@ -121,9 +121,11 @@ def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: 
         }
         for defect in ledger.defects
     ]
-    write_parquet(folder / "claims" / "results.parquet", CLAIM_COLUMNS, claims)
-    write_parquet(folder / "claim_checks" / "results.parquet", CHECK_COLUMNS, [asdict(check) for check in checks])
-    write_parquet(folder / "violation_rules" / "results.parquet", RULE_COLUMNS, rules)
+    write_table(folder / "claims" / "results.parquet", schema_of(CLAIM_COLUMNS), claims)
+    write_table(
+        folder / "claim_checks" / "results.parquet", schema_of(CHECK_COLUMNS), [asdict(check) for check in checks]
+    )
+    write_table(folder / "violation_rules" / "results.parquet", schema_of(RULE_COLUMNS), rules)
 
 
 def is_guarded(defect: Defect, releases: Mapping[str, Release]) -> bool:
@@ -141,19 +143,3 @@ def tally(checks: Iterable[ClaimCheck]) -> dict[str, dict[str, int]]:
         count[check.verdict] += 1
         count["refuted_as_recorded"] += check.verdict == "refuted" and bool(check.is_as_recorded)
     return {corpus_id: dict(count) for corpus_id, count in counts.items()}
-
-
-def write_parquet(path: Path, columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as Parquet in one rename; `columns` are names and Arrow types, what else a row has is left out."""
-    import pyarrow
-    from pyarrow import parquet
-
-    schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in columns.items()])
-    table = pyarrow.Table.from_pylist([{name: row[name] for name in columns} for row in rows], schema=schema)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        parquet.write_table(table, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

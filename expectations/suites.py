@@ -19,19 +19,12 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from pipelines.corpora import registry
-from pipelines.corpora.claims import (
-    CLAIMS,
-    Check,
-    Claim,
-    Defect,
-    Entry,
-    Severity,
-    SuiteError,
-    TableName,
+from pipelines.corpora.claims import CLAIMS, Check, Claim, Defect, Entry, Severity, TableName, read_claims
+from pipelines.corpora.declarations import (
+    DeclarationError,
     convert,
     label_of,
     read_array,
-    read_room,
     read_toml,
     refuse_duplicates,
 )
@@ -85,19 +78,19 @@ class _MartCheck(Check, forbid_unknown_fields=True, kw_only=True):
 
 
 def load_corpus_suite(corpus_id: str, folder: Path | None = None) -> Suite:
-    """The suite of a room: its claims that can be checked, and guards of its defects. Raises SuiteError."""
+    """The suite of a room: its claims that can be checked, and guards of its defects. Raises DeclarationError."""
     place = f"{corpus_id}/{CLAIMS}"
-    room = read_room(corpus_id, folder)
+    room = read_claims(corpus_id, folder)
     expectations = [_claim_expectation(place, entry, claim) for claim, entry in room.claims if not claim.not_checkable]
     guards = [_guard(defect) for defect in room.defects if defect.expected is not None]
     return _suite(corpus_id, place, (*expectations, *guards))
 
 
 def load_marts_suites(path: Path = MARTS) -> tuple[Suite, ...]:
-    """The suites over all corpora: each array of marts.toml is one. Raises SuiteError."""
+    """The suites over all corpora: each array of marts.toml is one. Raises DeclarationError."""
     document = read_toml(path, path.name)
     if not document:
-        raise SuiteError(f"{path.name}: has no suite")
+        raise DeclarationError(f"{path.name}: has no suite")
     return tuple(_suite(name, path.name, _mart_expectations(path.name, entries)) for name, entries in document.items())
 
 
@@ -152,20 +145,20 @@ def _expectation(place: str, check: Check, table: str, identifier: str, claim_id
     """The expectation that a declaration describes for one table."""
     where = f"{place} {check.id}"
     if (check.type is None) == (check.unexpected_rows is None):
-        raise SuiteError(f"{where}: needs either 'type' or 'unexpected_rows'")
+        raise DeclarationError(f"{where}: needs either 'type' or 'unexpected_rows'")
     if check.unexpected_rows is not None:
         if check.kwargs or check.rows:
-            raise SuiteError(f"{where}: 'kwargs' and 'rows' belong to a 'type', not to 'unexpected_rows'")
+            raise DeclarationError(f"{where}: 'kwargs' and 'rows' belong to a 'type', not to 'unexpected_rows'")
         query = check.unexpected_rows.strip().replace("{table}", table)
         if table not in query:
-            raise SuiteError(f"{where}: 'unexpected_rows' does not read {table}")
+            raise DeclarationError(f"{where}: 'unexpected_rows' does not read {table}")
         kind, kwargs = UNEXPECTED_ROWS, {"query": query}
     else:
         kind, kwargs = str(check.type), dict(check.kwargs)
         if "row_condition" in kwargs:
-            raise SuiteError(f"{where}: write 'rows' instead of a row_condition in 'kwargs'")
+            raise DeclarationError(f"{where}: write 'rows' instead of a row_condition in 'kwargs'")
         if check.rows and kind in IGNORES_ROWS:
-            raise SuiteError(f"{where}: Great Expectations ignores 'rows' with {kind}; write 'unexpected_rows'")
+            raise DeclarationError(f"{where}: Great Expectations ignores 'rows' with {kind}; write 'unexpected_rows'")
         if check.rows:
             kwargs["row_condition"] = _row_condition(check.rows)
     return Expectation(identifier, claim_id, table, kind, kwargs, check.severity, check.description, check.why)
@@ -188,6 +181,6 @@ def _row_condition(rows: dict[str, str | list[str]]) -> dict[str, Any]:
 def _suite(name: str, place: str, expectations: Iterable[Expectation]) -> Suite:
     suite = Suite(name, tuple(expectations))
     if not suite.expectations:
-        raise SuiteError(f"{place}: suite '{name}' is empty")
+        raise DeclarationError(f"{place}: suite '{name}' is empty")
     refuse_duplicates(place, "id", [expectation.expectation_id for expectation in suite.expectations])
     return suite

@@ -31,7 +31,7 @@ from great_expectations.expectations.metadata_types import FailureSeverity
 
 from expectations import dialect
 from expectations.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
-from expectations.verdicts import plain, same_rows, told_rows
+from expectations.verdicts import describe_rows, plain, same_rows
 from pipelines.corpora.claims import Rows, Severity
 
 MESSAGE_LENGTH = 300
@@ -238,7 +238,7 @@ def _outcome(suite: str, expectation: Expectation, result: Any) -> Outcome:
         return Outcome(suite, expectation, False, message, "critical")
     if expectation.type == QUERY_ROWS:
         rows = result.result["observed_value"]
-        told = json.dumps({"value": told_rows(rows)}, ensure_ascii=False)[:MESSAGE_LENGTH]
+        told = json.dumps({"value": describe_rows(rows)}, ensure_ascii=False)[:MESSAGE_LENGTH]
         return Outcome(suite, expectation, bool(result.success), told, expectation.severity, rows)
     return Outcome(suite, expectation, bool(result.success), _observed(result.result), expectation.severity)
 

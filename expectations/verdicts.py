@@ -104,7 +104,7 @@ def check(claim: Claim, release: Release, success: bool | None, observed: str | 
     if early:
         return ClaimCheck(claim.claim_id, claim.corpus_id, None, early[0], None, early[1])
     assert success is not None
-    told = told_rows(rows) if rows is not None else observed
+    told = describe_rows(rows) if rows is not None else observed
     if not claim.is_exact:
         explanation = "nothing breaks it" if success else f"broken: {observed}"
         return ClaimCheck(
@@ -148,7 +148,7 @@ def plain(value: Any) -> Cell:
 def differences(expected: Rows | None, observed: Rows | None) -> str:
     """Where two measured tables differ, the first few places."""
     if not expected or not observed or len(expected) != len(observed):
-        return f"expected {told_rows(expected or [])}, observed {told_rows(observed or [])}"
+        return f"expected {describe_rows(expected or [])}, observed {describe_rows(observed or [])}"
     told = []
     for left, right in zip(expected, observed, strict=True):
         label = f"{left[0]}: " if len(left) > 1 and isinstance(left[0], str) else ""
@@ -159,7 +159,7 @@ def differences(expected: Rows | None, observed: Rows | None) -> str:
     return "; ".join(told[:DIFFERENCES_TOLD]) + more
 
 
-def told_rows(rows: Rows) -> str:
+def describe_rows(rows: Rows) -> str:
     """A measured table as text: a single cell as it stands, else JSON."""
     if len(rows) == 1 and len(rows[0]) == 1:
         return str(rows[0][0])

@@ -24,8 +24,10 @@ TELEMETRY_OFF = {
     "GX_ANALYTICS_ENABLED": "false",
 }
 
-FORMS = ("release", "huggingface")
-"""The forms that a release may be given in; the first is the publisher's own files."""
+RELEASE_FORM = "release"
+"""The form of the publishers' own files."""
+FORMS = (RELEASE_FORM, "huggingface")
+"""The forms that a release may be given in."""
 
 
 class SettingsError(InputError):
@@ -40,7 +42,7 @@ class Settings:
     """Folder with the releases, `<source>/<corpus_id>/<path>`; None stands for the embedded sample."""
     warehouse: Path = CLONE / "warehouse"
     """Folder of the warehouse."""
-    form: str = FORMS[0]
+    form: str = RELEASE_FORM
     """Form of the releases: the publisher's own files, or a republication of them."""
     only: tuple[str, ...] = ()
     """Corpora to build; empty stands for all."""

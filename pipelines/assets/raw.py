@@ -11,9 +11,9 @@ import dagster as dg
 
 from pipelines.building import fingerprint, state
 from pipelines.corpora.room import Corpus
-from pipelines.intake import raw_layer, releases
+from pipelines.intake import generated, raw_layer, releases
 from pipelines.intake.landed import Landed, data_version
-from pipelines.settings import FORMS
+from pipelines.settings import RELEASE_FORM
 
 RESOURCES = {"settings", "paths", "reporter"}
 LANDING = RESOURCES | {"lander"}
@@ -55,11 +55,11 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
                 landed = context.resources.lander.land(release)
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
-            if settings.form != FORMS[0] and release.form is None:
+            if settings.form != RELEASE_FORM and release.form is None:
                 reporter.notice(f"{corpus.corpus_id}: not offered in the form {settings.form}, skipped")
             _notice(reporter, release, landed)
-        generated = releases.is_simulated(release.folder) if landed else None
-        scale = {corpus.corpus_id: float(generated["scale"])} if generated else {}
+        marker = generated.read_marker(release.folder) if landed else None
+        scale = {corpus.corpus_id: marker.scale} if marker else {}
         state.add_landed(build, paths, landed, raw_layer.link_raw(corpus, landed, paths), scale)
         for entity in corpus.entities:
             files = [file for file in landed if file.entity == entity.name]
@@ -111,7 +111,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
 def _notice(reporter, release: releases.Release, landed: list[Landed]) -> None:  # noqa: ANN001
     """Say what of a release is missing, and what of it was set aside."""
     corpus_id = release.corpus.corpus_id
-    if release.missing and releases.is_simulated(release.folder) is None:
+    if release.missing and generated.read_marker(release.folder) is None:
         first = release.missing[0]
         reporter.notice(
             f"{corpus_id}: {len(release.missing)} of {len(release.missing) + len(release.files)} files are not there, "

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import hashlib
 import importlib.metadata
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from pipelines.building.state import Build, new_build
 from pipelines.corpora import registry
+from pipelines.errors import InputError
 from pipelines.intake import landing, releases
 from pipelines.paths import CLONE, WarehousePaths
+from pipelines.reading import builds
 from pipelines.settings import Settings
 
 LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "great-expectations", "msgspec")
@@ -48,20 +48,22 @@ def unchanged(settings: Settings) -> str | None:
     build_id = paths.published_build()
     if build_id is None or not (paths.published.exists() and paths.build_database(build_id).exists()):
         return None
-    with contextlib.suppress(FileNotFoundError):
-        manifest = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))
-        if settings.verify and not manifest.get("verified"):
-            return None
-        found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
-        tasks = [(release.corpus, release.folder, path) for release in found for _, path in release.files]
-        with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:
-            identities = pool.map(lambda task: landing.identify(*task), tasks)
-            files = [
-                (f"{corpus.corpus_id}/{path}", *identity)
-                for (corpus, _, path), identity in zip(tasks, identities, strict=True)
-            ]
-        if manifest.get("fingerprint") == fingerprint(new_build(settings, ""), files):
-            return build_id
+    try:
+        manifest = builds.read_manifest(paths, build_id)
+    except InputError:
+        return None
+    if settings.verify and not manifest.verified:
+        return None
+    found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+    tasks = [(release.corpus, release.folder, path) for release in found for _, path in release.files]
+    with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:
+        identities = pool.map(lambda task: landing.identify(*task), tasks)
+        files = [
+            (f"{corpus.corpus_id}/{path}", *identity)
+            for (corpus, _, path), identity in zip(tasks, identities, strict=True)
+        ]
+    if manifest.fingerprint == fingerprint(new_build(settings, ""), files):
+        return build_id
     return None
 
 

@@ -51,7 +51,7 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> None:
         "code_version": code_version(),
         "corpora": ",".join(build.corpora),
     }
-    writing.write_table([row | counts], BUILDS_SCHEMA, paths.scratch_audit / "builds" / "results.parquet")
+    writing.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_SCHEMA, [row | counts])
     published = paths.published_database()
     if published and published.exists():
         with duckdb.connect(str(published), read_only=True) as con:

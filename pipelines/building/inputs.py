@@ -8,9 +8,9 @@ from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError
 from pipelines.intake import releases
-from pipelines.intake.landing import GLOB_CHARACTERS
+from pipelines.intake.sql_text import GLOB_CHARACTERS
 from pipelines.paths import WarehousePaths
-from pipelines.settings import FORMS, Settings
+from pipelines.settings import RELEASE_FORM, Settings
 
 
 def check_input(settings: Settings, paths: WarehousePaths) -> None:
@@ -18,7 +18,7 @@ def check_input(settings: Settings, paths: WarehousePaths) -> None:
     if GLOB_CHARACTERS & set(str(paths.root)):
         raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
     corpora = registry.load_corpora(settings.only)
-    if settings.form != FORMS[0]:
+    if settings.form != RELEASE_FORM:
         _check_form(settings, corpora)
         return
     if settings.source is None:

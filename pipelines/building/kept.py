@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 
+from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
 
 
 def kept_builds(paths: WarehousePaths) -> list[str]:
@@ -24,9 +25,8 @@ def prune(paths: WarehousePaths, builds_kept: int) -> None:
             paths.build_restorations(build_id).unlink(missing_ok=True)
     named: set[Path] = set()
     for build_id in kept_builds(paths):
-        with contextlib.suppress(FileNotFoundError):
-            raw = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))["raw"]
-            named |= {paths.root / file for files in raw.values() for file in files}
+        with contextlib.suppress(InputError):  # what no manifest names, no reader can find
+            named |= {file for files in builds.raw_files(paths, build_id).values() for file in files}
     for parquet in paths.raw.rglob("*.parquet"):
         if parquet not in named:
             parquet.unlink()

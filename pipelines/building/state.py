@@ -16,7 +16,7 @@ from pipelines.intake import simulating, writing
 from pipelines.intake.landed import Landed
 from pipelines.paths import WarehousePaths
 from pipelines.reading.builds import EMBEDDED_SAMPLE
-from pipelines.settings import Settings
+from pipelines.settings import RELEASE_FORM, Settings
 
 
 class BuildError(CheckError):
@@ -37,7 +37,7 @@ class Build:
     fingerprint: str = ""
     landed: tuple[Landed, ...] = ()
     raw: dict[str, list[str]] = field(default_factory=dict)
-    form: str = "release"
+    form: str = RELEASE_FORM
     scales: dict[str, float] = field(default_factory=dict)
     """The scales of the corpora whose release was generated."""
 

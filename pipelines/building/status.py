@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -16,12 +14,12 @@ from rich.text import Text
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
+from pipelines.errors import InputError
 from pipelines.intake import releases
 from pipelines.paths import WarehousePaths
-from pipelines.reading.connection import raw_files
+from pipelines.reading import builds
 from pipelines.reading.printing import make_console
-from pipelines.reading.query_errors import QueryError
-from pipelines.settings import FORMS, Settings
+from pipelines.settings import RELEASE_FORM, Settings
 
 DISPLAYED_MISSING = 5
 """Missing files of a corpus that the status names one by one."""
@@ -29,7 +27,7 @@ DISPLAYED_MISSING = 5
 
 @dataclass(frozen=True)
 class BuildStatus:
-    """One build on disk. What its manifest does not say is None."""
+    """One build on disk. What stands in a manifest that cannot be read is None."""
 
     build_id: str
     is_published: bool
@@ -77,55 +75,46 @@ class Status:
 
 
 def status(paths: WarehousePaths, settings: Settings) -> Status:
-    """The builds kept, newest first, and how complete each corpus is at the source."""
-    try:
-        published = paths.published_build()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise QueryError(f"{paths.pointer} does not name the published build: {error}") from error
+    """The builds kept, newest first, and how complete each corpus is at the source.
+
+    Raises InputError when a build is published that is not there.
+    """
+    published = builds.published_build(paths)[0] if paths.pointer.exists() else None
     databases = sorted(paths.builds.glob("*.duckdb"), key=lambda database: database.stem, reverse=True)
-    builds = tuple(_build_status(paths, database, published) for database in databases)
+    kept = tuple(_build_status(paths, database, published) for database in databases)
     source = settings.source
     corpora = registry.load_corpora(settings.only) if source else ()
     return Status(
         warehouse=str(paths.root),
         published_build=published,
-        builds=builds,
-        database_bytes=sum(build.database_bytes for build in builds),
+        builds=kept,
+        database_bytes=sum(build.database_bytes for build in kept),
         raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
         corpora=tuple(_corpus_status(corpus, source, settings.form) for corpus in corpora if source),
-        is_fetchable=settings.form == FORMS[0],
+        is_fetchable=settings.form == RELEASE_FORM,
     )
 
 
 def _build_status(paths: WarehousePaths, database: Path, published: str | None) -> BuildStatus:
     build_id = database.stem
     try:
-        manifest = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        manifest = {}
-    manifest = manifest if isinstance(manifest, dict) else {}
-    try:
-        files = {file for files in raw_files(paths, build_id).values() for file in files}
-    except QueryError:
-        files = set()
+        manifest = builds.read_manifest(paths, build_id)
+    except InputError:
+        manifest = None
+    files = {paths.root / file for named in manifest.raw.values() for file in named} if manifest else set()
     return BuildStatus(
         build_id=build_id,
         is_published=build_id == published,
-        built_at=_said(manifest, "started_at"),
-        source=_said(manifest, "source"),
+        built_at=manifest.started_at if manifest else None,
+        source=manifest.source if manifest else None,
         database_bytes=database.stat().st_size,
         raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
     )
 
 
-def _said(manifest: dict[str, Any], key: str) -> str | None:
-    value = manifest.get(key)
-    return None if value is None else str(value)
-
-
 def _corpus_status(corpus: Corpus, source: Path, form: str) -> CorpusStatus:
-    if form == FORMS[0]:
+    if form == RELEASE_FORM:
         release = releases.find_release(corpus, source)
         listed = sum(not file.is_documentation for file in corpus.files)
     else:
@@ -153,41 +142,48 @@ def print_status(found: Status, console: Console | None = None) -> None:
     if found.published_build is None:
         console.print("published  nothing yet: run `dialogue-warehouse build`", markup=False, soft_wrap=True)
     if found.builds:
-        grid = Table(box=box.SIMPLE_HEAD)
-        grid.add_column("build", no_wrap=True)
-        grid.add_column("built at")
-        grid.add_column("source")
-        grid.add_column("database", justify="right", no_wrap=True)
-        grid.add_column("raw", justify="right", no_wrap=True)
-        for build in found.builds:
-            grid.add_row(
-                Text(f"{build.build_id}{' (published)' if build.is_published else ''}"),
-                Text(build.built_at or "?"),
-                Text(build.source or "?"),
-                _size(build.database_bytes),
-                _size(build.raw_bytes),
-            )
-        console.print(grid)
+        console.print(_builds_grid(found.builds))
     console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
-    if found.source is None:
-        console.print("source     the embedded sample, made when it is built")
-        console.print(
-            "releases   `dialogue-warehouse fetch` downloads the real data; or by hand, to build --source FOLDER:"
+    for line in _sample_lines() if found.source is None else _source_lines(found):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("build", no_wrap=True)
+    grid.add_column("built at")
+    grid.add_column("source")
+    grid.add_column("database", justify="right", no_wrap=True)
+    grid.add_column("raw", justify="right", no_wrap=True)
+    for build in builds:
+        grid.add_row(
+            Text(f"{build.build_id}{' (published)' if build.is_published else ''}"),
+            Text(build.built_at or "?"),
+            Text(build.source or "?"),
+            _size(build.database_bytes),
+            _size(build.raw_bytes),
         )
-        for place in places(registry.load_corpora()):
-            console.print(Text(f"  {place}"), soft_wrap=True)
-        return
-    console.print(Text(f"source     {found.source}"), soft_wrap=True)
+    return grid
+
+
+def _sample_lines() -> Iterator[str]:
+    yield "source     the embedded sample, made when it is built"
+    yield "releases   `dialogue-warehouse fetch` downloads the real data; or by hand, to build --source FOLDER:"
+    yield from (f"  {place}" for place in places(registry.load_corpora()))
+
+
+def _source_lines(found: Status) -> Iterator[str]:
+    yield f"source     {found.source}"
     for corpus in found.corpora:
-        console.print(Text(f"  {corpus.corpus_id}: {corpus.present} of {corpus.listed} files present"), soft_wrap=True)
+        yield f"  {corpus.corpus_id}: {corpus.present} of {corpus.listed} files present"
         for file in corpus.missing[:DISPLAYED_MISSING]:
-            console.print(Text(f"    missing {file.path}: fetch {file.url} to {file.put_at}"), soft_wrap=True)
+            yield f"    missing {file.path}: fetch {file.url} to {file.put_at}"
         if len(corpus.missing) > DISPLAYED_MISSING:
-            console.print(f"    and {len(corpus.missing) - DISPLAYED_MISSING} more")
-    corpora = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
-    if corpora and found.is_fetchable:
-        command = f"dialogue-warehouse fetch --to {shlex.quote(found.source)} --corpora {corpora}"
-        console.print(Text(f"  what is missing: `{command}` downloads it"), soft_wrap=True)
+            yield f"    and {len(corpus.missing) - DISPLAYED_MISSING} more"
+    incomplete = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
+    if incomplete and found.is_fetchable:
+        command = f"dialogue-warehouse fetch --to {shlex.quote(str(found.source))} --corpora {incomplete}"
+        yield f"  what is missing: `{command}` downloads it"
 
 
 def _size(count: int) -> str:

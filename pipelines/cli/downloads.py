@@ -14,7 +14,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from pipelines.intake.fetching import Result, Wanted
+    from pipelines.intake.downloading import Result
+    from pipelines.intake.wanted import Wanted
 from pipelines.building.progress import PLAIN_WIDTH, Reporter
 
 OUTCOMES = ("fetched", "already there", "failed")

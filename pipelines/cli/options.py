@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pipelines.paths import WarehousePaths
-from pipelines.settings import FORMS, Settings
+from pipelines.settings import FORMS, RELEASE_FORM, Settings
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """The exit statuses besides 0."""
@@ -39,7 +39,9 @@ def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """The option that says in which form the releases are given."""
     text = "SOURCE has another form: SOURCE/<dataset>/<config>/…"
-    return click.option("--form", type=click.Choice(FORMS[1:]), help=text)(command)
+    return click.option("--form", type=click.Choice([form for form in FORMS if form != RELEASE_FORM]), help=text)(
+        command
+    )
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:

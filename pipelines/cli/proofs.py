@@ -24,11 +24,11 @@ from pipelines.settings import Settings
 @warehouse_option
 def verify(as_json: bool, **options: Any) -> None:
     """Rebuild every upstream file from core tables and compare it with the source."""
-    from pipelines.proving import verifying
+    from pipelines.proving import verify_display, verifying
 
     settings = Settings.from_environment(**options)
     results = verifying.verify_published(warehouse_paths(settings), settings)
-    verifying.print_results(results, as_json)
+    verify_display.print_results(results, as_json)
     verifying.refuse_differences(results)
 
 

@@ -46,10 +46,10 @@ def sql(query: str | None, raw: bool, form: str | None, parquet: Path | None, **
 @warehouse_option
 def tables(**options: Any) -> None:
     """List the tables of the published warehouse."""
-    from pipelines.reading import catalog, connection
+    from pipelines.reading import catalog, catalog_display, connection
 
     with connection.open_published(warehouse_paths(Settings.from_environment(**options))) as con:
-        catalog.print_tables(catalog.list_tables(con))
+        catalog_display.print_tables(catalog.list_tables(con))
 
 
 @cli.command()
@@ -57,10 +57,10 @@ def tables(**options: Any) -> None:
 @warehouse_option
 def describe(table: str, **options: Any) -> None:
     """Show the grain and the columns of a TABLE, such as fct_turns."""
-    from pipelines.reading import catalog, connection
+    from pipelines.reading import catalog, catalog_display, connection
 
     with connection.open_published(warehouse_paths(Settings.from_environment(**options))) as con:
-        catalog.print_description(catalog.describe_table(con, table))
+        catalog_display.print_description(catalog.describe_table(con, table))
 
 
 @cli.command()

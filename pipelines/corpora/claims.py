@@ -6,23 +6,26 @@ Expectations, or the SQL that selects the rows which break it. What the truth is
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
-import msgspec
 from msgspec import Meta, Struct
 
 from pipelines.corpora import registry
+from pipelines.corpora.declarations import (
+    DeclarationError,
+    convert,
+    label_of,
+    read_array,
+    read_table,
+    read_toml,
+    refuse_duplicates,
+)
 
 CLAIMS = "claims.toml"
 DEFECTS = Path(__file__).with_name("defects.toml")
 Severity = Literal["critical", "warning"]
-
-
-class SuiteError(ValueError):
-    """A declaration cannot be used; one line with file and claim."""
 
 
 Cell = int | float | str | None
@@ -144,22 +147,19 @@ class _Document(Struct, forbid_unknown_fields=True):
     url: Text | None = None
 
 
-_Record = TypeVar("_Record", bound=Struct)
-
-
 def load_claims(corpus_id: str, folder: Path | None = None) -> tuple[Claim, ...]:
-    """The claims of a room, as its documents make them. Raises SuiteError."""
-    return tuple(claim for claim, _ in read_room(corpus_id, folder).claims)
+    """The claims of a room, as its documents make them. Raises DeclarationError."""
+    return tuple(claim for claim, _ in read_claims(corpus_id, folder).claims)
 
 
 def load_defects(corpus_id: str | None, folder: Path | None = None) -> tuple[Defect, ...]:
-    """The known defects of a room; of None, those that any corpus may have. Raises SuiteError."""
+    """The known defects of a room; of None, those that any corpus may have. Raises DeclarationError."""
     if corpus_id is not None:
-        return read_room(corpus_id, folder).defects
+        return read_claims(corpus_id, folder).defects
     return _defects(DEFECTS.name, None, read_array(DEFECTS.name, read_toml(DEFECTS, DEFECTS.name), "defects"))
 
 
-class Room(NamedTuple):
+class DeclaredClaims(NamedTuple):
     """What a claims.toml says."""
 
     claims: tuple[tuple[Claim, Entry], ...]
@@ -167,26 +167,26 @@ class Room(NamedTuple):
     defects: tuple[Defect, ...]
 
 
-def read_room(corpus_id: str, folder: Path | None = None) -> Room:
-    """The claims and defects of a room, checked. Raises SuiteError."""
+def read_claims(corpus_id: str, folder: Path | None = None) -> DeclaredClaims:
+    """The claims and defects of a room, checked. Raises DeclarationError."""
     place = f"{corpus_id}/{CLAIMS}"
     document = read_toml((folder or registry.room_folder(corpus_id)) / CLAIMS, place)
     unknown = sorted(document.keys() - {"documents", "claims", "defects"})
     if unknown:
-        raise SuiteError(f"{place}: unknown key '{unknown[0]}'")
+        raise DeclarationError(f"{place}: unknown key '{unknown[0]}'")
     documents = {
         name: convert(place, f"document {name}", entry, _Document)
-        for name, entry in _table(place, document.get("documents", {}), "documents").items()
+        for name, entry in read_table(place, document, "documents").items()
     }
     entries = [convert(place, label_of(entry), entry, Entry) for entry in read_array(place, document, "claims")]
     for entry in entries:
         if entry.document not in documents:
-            raise SuiteError(f"{place} {entry.id}: document '{entry.document}' is not listed under [documents]")
+            raise DeclarationError(f"{place} {entry.id}: document '{entry.document}' is not listed under [documents]")
         if problem := _problem(entry):
-            raise SuiteError(f"{place} {entry.id}: {problem}")
+            raise DeclarationError(f"{place} {entry.id}: {problem}")
     refuse_duplicates(place, "id", [entry.id for entry in entries])
     claims = tuple((_claim(corpus_id, documents[entry.document], entry), entry) for entry in entries)
-    return Room(claims, _defects(place, corpus_id, read_array(place, document, "defects")))
+    return DeclaredClaims(claims, _defects(place, corpus_id, read_array(place, document, "defects")))
 
 
 def _defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple[Defect, ...]:
@@ -259,47 +259,3 @@ def _rows(value: Cell | Rows) -> Rows | None:
     if value is None:
         return None
     return value if isinstance(value, list) else [[value]]
-
-
-def refuse_duplicates(place: str, noun: str, names: list[str]) -> None:
-    """Raise SuiteError when a name occurs twice."""
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise SuiteError(f"{place} {twice[0]}: {noun} occurs twice")
-
-
-def read_toml(path: Path, place: str) -> dict[str, Any]:
-    """The document of a TOML file; `place` names it in errors. Raises SuiteError."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SuiteError(f"{place}: is missing") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SuiteError(f"{place}: {error}") from None
-
-
-def _table(place: str, value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise SuiteError(f"{place}: '{name}' is no table")
-    return value
-
-
-def read_array(place: str, document: dict[str, Any], name: str) -> list[Any]:
-    """An array of tables, empty where there is none. Raises SuiteError."""
-    entries = document.get(name, [])
-    if not isinstance(entries, list):
-        raise SuiteError(f"{place}: '{name}' is no array of tables")
-    return entries
-
-
-def label_of(entry: Any) -> str:
-    """What an entry is called in errors."""
-    return str(entry.get("id", "(no id)")) if isinstance(entry, dict) else "(no table)"
-
-
-def convert(place: str, label: str, entry: Any, record: type[_Record]) -> _Record:
-    """An entry as a record of this type. Raises SuiteError."""
-    try:
-        return msgspec.convert(entry, record)
-    except msgspec.ValidationError as error:
-        raise SuiteError(f"{place} {label}: {error}") from None

@@ -16,11 +16,13 @@ from msgspec import inspect
 
 from pipelines.corpora.room import Container, Entity
 from pipelines.intake import records
-from pipelines.intake.records import Record, RepeatedKeyError, pairs_without_repeats, pointer_token
+from pipelines.intake.json_pointer import pointer_token
+from pipelines.intake.landed import Landed
+from pipelines.intake.records import Record
+from pipelines.intake.strict_json import RepeatedKeyError, decode_strictly
 
 if TYPE_CHECKING:
     from pipelines.corpora.forms import Table
-from pipelines.intake.landed import Landed
 
 
 class RecordCheck:
@@ -68,7 +70,7 @@ class RecordCheck:
         try:
             self.decoder.decode(record.text)
             if self.refuses_repeats:
-                json.loads(record.text, object_pairs_hook=pairs_without_repeats)
+                decode_strictly(record.text)
             return record.text
         except msgspec.DecodeError as error:
             value = json.loads(record.text)
@@ -116,12 +118,18 @@ def take_extras(kind: inspect.Type, value: Any, pointer: str) -> Iterator[tuple[
         case inspect.DictType(), dict():
             for key, item in value.items():
                 yield from take_extras(kind.value_type, item, f"{pointer}/{pointer_token(key)}")
-        case inspect.StructType(array_like=True), list():
-            for index, (struct_field, item) in enumerate(zip(kind.fields, value, strict=False)):
-                yield from take_extras(struct_field.type, item, f"{pointer}/{index}")
-        case inspect.StructType(array_like=False), dict():
-            known = {struct_field.encode_name: struct_field.type for struct_field in kind.fields}
-            for key in [key for key in value if key not in known]:
-                yield f"{pointer}/{pointer_token(key)}", value.pop(key)
-            for key, item in value.items():
-                yield from take_extras(known[key], item, f"{pointer}/{pointer_token(key)}")
+        case inspect.StructType(), _:
+            yield from _take_from_struct(kind, value, pointer)
+
+
+def _take_from_struct(kind: inspect.StructType, value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
+    """What `take_extras` does for a struct, which the release writes as an array or as an object."""
+    if kind.array_like and isinstance(value, list):
+        for index, (struct_field, item) in enumerate(zip(kind.fields, value, strict=False)):
+            yield from take_extras(struct_field.type, item, f"{pointer}/{index}")
+    elif not kind.array_like and isinstance(value, dict):
+        known = {struct_field.encode_name: struct_field.type for struct_field in kind.fields}
+        for key in [key for key in value if key not in known]:
+            yield f"{pointer}/{pointer_token(key)}", value.pop(key)
+        for key, item in value.items():
+            yield from take_extras(known[key], item, f"{pointer}/{pointer_token(key)}")

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from pipelines.corpora.forms import FormError, Table, single_precision
 from pipelines.errors import InputError, first_line
+from pipelines.intake.strict_json import decode_strictly
 
 BATCH = 256
 """Rows of a Parquet file that are in memory as Python objects at once."""
@@ -108,7 +109,7 @@ def _read_lines(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
         raise FormError("cut off, the last line has no end")
     for number, line in enumerate(lines, start=1):
         try:
-            row = json.loads(line.decode("utf-8"), object_pairs_hook=_members, parse_constant=_refuse_constant)
+            row = decode_strictly(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise FormError(f"line {number}: not JSON, {first_line(error)}") from error
         if row is None:
@@ -119,43 +120,42 @@ def _read_lines(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
             raise FormError(f"line {number}: {error}") from error
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a key stands twice in an object")
-    return members
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
 def _conform(value: Any, of: pa.DataType, place: str) -> Any:
     """The value as a Parquet column of this type would hold it; raises FormError for another type. Null passes."""
     if value is None:
         return None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if pa.types.is_struct(of) and isinstance(value, dict):
-        wanted = [of.field(i) for i in range(of.num_fields)]
-        for name in value:
-            if all(name != field.name for field in wanted):
-                raise FormError(f"column {_below(place, name)} is unknown")
-        for field in wanted:
-            if field.name not in value:
-                raise FormError(f"column {_below(place, field.name)} is missing")
-        return {field.name: _conform(value[field.name], field.type, _below(place, field.name)) for field in wanted}
+        return _conform_struct(value, of, place)
     if pa.types.is_list(of) and isinstance(value, list):
         return [_conform(item, of.value_type, place) for item in value]
-    if pa.types.is_string(of) and isinstance(value, str):
-        return value
-    if pa.types.is_boolean(of) and isinstance(value, bool):
-        return value
-    if pa.types.is_integer(of) and isinstance(value, int) and is_number:
-        if -(2 ** (of.bit_width - 1)) <= value < 2 ** (of.bit_width - 1):
-            return value
-    elif pa.types.is_floating(of) and is_number:
+    conformed = _conform_scalar(value, of)
+    if conformed is None:
+        raise FormError(f"column {place or 'of the row'} has {json.dumps(value)[:40]}, which is no {_kind(of)}")
+    return conformed
+
+
+def _conform_struct(value: dict[str, Any], of: pa.DataType, place: str) -> dict[str, Any]:
+    wanted = [of.field(i) for i in range(of.num_fields)]
+    for name in value:
+        if all(name != field.name for field in wanted):
+            raise FormError(f"column {_below(place, name)} is unknown")
+    for field in wanted:
+        if field.name not in value:
+            raise FormError(f"column {_below(place, field.name)} is missing")
+    return {field.name: _conform(value[field.name], field.type, _below(place, field.name)) for field in wanted}
+
+
+def _conform_scalar(value: Any, of: pa.DataType) -> Any:
+    """The value as the column would hold it; None for one of another type or beyond its range."""
+    if isinstance(value, str):
+        return value if pa.types.is_string(of) else None
+    if isinstance(value, bool):
+        return value if pa.types.is_boolean(of) else None
+    if isinstance(value, int) and pa.types.is_integer(of):
+        return value if -(2 ** (of.bit_width - 1)) <= value < 2 ** (of.bit_width - 1) else None
+    if isinstance(value, int | float) and pa.types.is_floating(of):
         return single_precision(float(value)) if of.bit_width == 32 else float(value)
-    raise FormError(f"column {place or 'of the row'} has {json.dumps(value)[:40]}, which is no {_kind(of)}")
+    return None
 
 
 def write_rows(table: Table, name: str, rows: Iterator[dict[str, Any]], stream: IO[bytes]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.intake.records import LandingError
+from pipelines.settings import RELEASE_FORM
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Landed:
     parquet: str
     extras: list[dict[str, Any]] = field(default_factory=list)
     quarantine: list[dict[str, Any]] = field(default_factory=list)
-    form: str = "release"
+    form: str = RELEASE_FORM
     losses: list[str] = field(default_factory=list)
 
     @property

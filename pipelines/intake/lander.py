@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-from pipelines.intake import landing
 from pipelines.intake.landed import Landed
+from pipelines.intake.landing import LandingTask, land_file
 from pipelines.intake.releases import Release
 from pipelines.settings import Settings
 
@@ -55,12 +55,12 @@ class Lander:
             # Decoded records make no cycles: looking for some among millions of objects finds nothing.
             self._pool = concurrent.futures.ProcessPoolExecutor(self._processes, context, gc.disable)
         for task in sorted(tasks, key=_weight, reverse=True):
-            self._started[_source_file_id(task)] = self._pool.submit(landing.land_file, *task)
+            self._started[task.source_file_id] = self._pool.submit(land_file, task)
 
     def land(self, release: Release) -> list[Landed]:
         """Land every file of a release, in the order of their paths. Raises LandingError for the first refused."""
         tasks = self._tasks(release)
-        if not any(_source_file_id(task) in self._started for task in tasks):
+        if not any(task.source_file_id in self._started for task in tasks):
             self.start([release])
         landed = [self._land(task) for task in tasks]
         if not self._started:  # nothing is left to do: what the processes hold is memory for the models
@@ -72,23 +72,27 @@ class Lander:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
-    def _land(self, task: tuple) -> Landed:
-        started = self._started.pop(_source_file_id(task), None)
-        return started.result() if started else landing.land_file(*task)
+    def _land(self, task: LandingTask) -> Landed:
+        started = self._started.pop(task.source_file_id, None)
+        return started.result() if started else land_file(task)
 
-    def _tasks(self, release: Release) -> list[tuple]:
-        """The arguments of `landing.land_file` for each file."""
+    def _tasks(self, release: Release) -> list[LandingTask]:
         return [
-            (release.corpus, entity, release.folder, path, self._target, self._strict, release.form, self._force)
+            LandingTask(
+                release.corpus,
+                entity,
+                release.folder,
+                path,
+                self._target,
+                strict=self._strict,
+                form=release.form,
+                force=self._force,
+            )
             for entity, path in release.files
         ]
 
 
-def _source_file_id(task: tuple) -> str:
-    return f"{task[0].corpus_id}/{task[3]}"
-
-
-def _weight(task: tuple) -> int:
+def _weight(task: LandingTask) -> int:
     """How much there is to do for a file, in bytes of text."""
-    size = (task[2] / task[3]).stat().st_size
-    return size * PACKED if task[3].endswith(".gz") else size
+    size = (task.source / task.path).stat().st_size
+    return size * PACKED if task.path.endswith(".gz") else size

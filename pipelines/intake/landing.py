@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,69 +26,81 @@ import msgspec
 from pipelines.corpora import room
 from pipelines.corpora.room import Container, Corpus, Entity
 from pipelines.errors import first_line
-from pipelines.intake import rawtypes, records, sql_text
+from pipelines.intake import rawtypes, records
 from pipelines.intake.checking import RecordCheck
+from pipelines.intake.checksums import git_blob_hash, sha256_of
+from pipelines.intake.generated import is_generated
 from pipelines.intake.landed import Landed, refuse_what_is_unknown
 from pipelines.intake.records import LandingError
-from pipelines.intake.writing import write_atomically
+from pipelines.intake.sql_text import GLOB_CHARACTERS, NO_PROGRESS_BAR, literal
+from pipelines.intake.writing import replacing, write_atomically
+from pipelines.settings import RELEASE_FORM
 
 if TYPE_CHECKING:
     from pipelines.corpora.forms import Form, Table
 
-NO_PROGRESS_BAR = "set enable_progress_bar = false"
-"""DuckDB draws one on standard output, terminal or not, for whatever takes two seconds: into the midst of a result."""
-GLOB_CHARACTERS = frozenset("*?[]{}")
+LANDING_CODE = ("checking", "json_pointer", "landed", "rawtypes", "records", "sql_text", "strict_json")
+"""The modules beside this one that decide what stands in a landed Parquet file."""
 
 
-def land_file(
-    corpus: Corpus,
-    entity: Entity,
-    source: Path,
-    path: str,
-    target: Path,
-    strict: bool = False,
-    form: Form | None = None,
-    force: bool = False,
-) -> Landed:
-    """Land `source/path` below `target` and return its manifest row; a file landed before is not landed again.
+@dataclass(frozen=True)
+class LandingTask:
+    """One file to land, and how."""
 
-    Parameters
-    ----------
-    source: folder of the corpus's release; `path` is relative to it, with `/`.
-    target: folder of the raw layer; the Parquet is `target/<corpus_id>/<entity>/<path>-<content>-<schema>.parquet`.
-    strict: refuse extra keys and quarantined records instead of setting them aside.
-    form: another form that the file has; it is undone record by record.
-    force: land it although it was landed before.
+    corpus: Corpus
+    entity: Entity
+    source: Path
+    """Folder of the corpus's release."""
+    path: str
+    """The file's path inside the release, with `/`."""
+    target: Path
+    """Folder of the raw layer; the Parquet is `target/<corpus_id>/<entity>/<path>-<content>-<schema>.parquet`."""
+    strict: bool = False
+    """Refuse extra keys and quarantined records instead of setting them aside."""
+    form: Form | None = None
+    """Another form that the file has; it is undone record by record."""
+    force: bool = False
+    """Land it although it was landed before."""
+
+    @property
+    def source_file_id(self) -> str:
+        """`<corpus_id>/<path>`."""
+        return f"{self.corpus.corpus_id}/{self.path}"
+
+
+def land_file(task: LandingTask) -> Landed:
+    """Land a file and return its manifest row; a file landed before is not landed again.
 
     Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
     """
-    data = _read(corpus, source, path)
+    corpus, entity, form = task.corpus, task.entity, task.form
+    data = _read(corpus, task.source, task.path)
     sha256 = sha256_of(data)
-    verification = _verification(corpus, source, path, data, sha256)
-    stem = f"{path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
-    table, part = form.place(path) if form else (None, entity.source_part(path))
-    parquet = target / corpus.corpus_id / entity.name / f"{stem}.parquet"
+    verification = _verification(corpus, task.source, task.path, data, sha256)
+    stem = f"{task.path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
+    table, part = form.place(task.path) if form else (None, entity.source_part(task.path))
+    parquet = task.target / corpus.corpus_id / entity.name / f"{stem}.parquet"
     manifest = parquet.with_suffix(".json")
-    landed = None if force else _landed_before(manifest, parquet)
+    landed = None if task.force else _landed_before(manifest, parquet)
     if landed is None:
         landed = Landed(
             corpus_id=corpus.corpus_id,
             entity=entity.name,
-            path=path,
+            path=task.path,
             source_part=part,
             parts=None,
             bytes=len(data),
             sha256=sha256,
             verification=verification,
             record_count=0,
-            parquet=parquet.relative_to(target).as_posix(),
-            form=form.name if form else "release",
+            parquet=parquet.relative_to(task.target).as_posix(),
+            form=form.name if form else RELEASE_FORM,
             losses=list(table.losses) if table else [],
         )
         parquet.parent.mkdir(parents=True, exist_ok=True)
-        landed = _land(entity, landed, source / path, data, parquet, table)
+        landed = _land(entity, landed, task.source / task.path, data, parquet, table)
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
-    if strict:
+    if task.strict:
         refuse_what_is_unknown(landed)
     return replace(landed, verification=verification)
 
@@ -133,7 +145,7 @@ def schema_hash(corpus: Corpus, form: str | None = None) -> str:
     digest = hashlib.sha256()
     here = Path(__file__)
     sources = [corpus.folder / "schema.py", here, Path(room.__file__)]
-    sources += [here.with_name(f"{name}.py") for name in ("checking", "landed", "rawtypes", "records", "sql_text")]
+    sources += [here.with_name(f"{name}.py") for name in LANDING_CODE]
     if form:
         sources += [
             corpus.folder / f"{form}.py",
@@ -145,28 +157,18 @@ def schema_hash(corpus: Corpus, form: str | None = None) -> str:
     return digest.hexdigest()[:12]
 
 
-def sha256_of(data: bytes) -> str:
-    """The SHA-256 of some bytes, in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def _git_blob_sha1(data: bytes) -> str:
-    """The id that git gives these bytes: the only checksum known of some upstream files."""
-    blob = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
-    blob.update(data)
-    return blob.hexdigest()
-
-
 def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: str) -> str:
     """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml."""
-    if (source / "SIMULATED.json").exists():
+    if is_generated(source):
         return "simulated"
     listed = corpus.listed(path)
     if listed is None or not (listed.sha256 or listed.git_blob_sha1):
         return "unlisted"
     if listed.sha256:
         return "verified" if listed.sha256 == sha256 else "mismatch"
-    return "verified" if listed.git_blob_sha1 == _git_blob_sha1(data) else "mismatch"
+    blob = git_blob_hash(len(data))
+    blob.update(data)
+    return "verified" if listed.git_blob_sha1 == blob.hexdigest() else "mismatch"
 
 
 def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
@@ -201,16 +203,12 @@ def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path
 
 def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> None:
     """Write the query's rows, each with its file and part, to `parquet`; a reader sees all of it or nothing."""
-    source_file_id = sql_text.literal(landed.source_file_id if landed else "")
-    known_part = sql_text.literal(landed.source_part) if landed and landed.source_part else "null"
+    source_file_id = literal(landed.source_file_id if landed else "")
+    known_part = literal(landed.source_part) if landed and landed.source_part else "null"
     part = "record_key" if entity.container is Container.SPLITS else f"cast({known_part} as varchar)"
-    temporary = parquet.with_name(f"{parquet.name}.{os.getpid()}.tmp")
     query = f"select {source_file_id} as source_file_id, {part} as source_part, * from ({select})"
-    try:
-        _connection().execute(f"copy ({query}) to {sql_text.literal(temporary)} (format parquet, compression zstd)")
-        temporary.replace(parquet)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(parquet) as temporary:
+        _connection().execute(f"copy ({query}) to {literal(temporary)} (format parquet, compression zstd)")
 
 
 @functools.cache

@@ -124,7 +124,7 @@ def write_catalog(corpora: Iterable[Corpus], landed: Iterable[Landed], paths: Wa
         rows["source_extras"] += [identity | extra for extra in file.extras]
         rows["source_quarantine"] += [identity | record for record in file.quarantine]
     for name, schema in CATALOG_TABLES.items():
-        write_table(rows[name], schema, _fresh_folder(paths.scratch_raw / name) / "00000.parquet")
+        write_table(_fresh_folder(paths.scratch_raw / name) / "00000.parquet", schema, rows[name])
     return {name: len(table) for name, table in rows.items()}
 
 

@@ -2,7 +2,7 @@
 
 What a type writes as an object, an array or a scalar is read as STRUCT or MAP, LIST, VARCHAR, INTEGER, DOUBLE or
 BOOLEAN. Two shapes have no SQL counterpart and are read as JSON first: a struct that the release writes as an array,
-and a value that is either a text or an object. Checking is `pipelines.intake.landing`.
+and a value that is either a text or an object. Checking is `pipelines.intake.checking`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,13 @@ from pipelines.intake.sql_text import identifier, literal
 
 OBJECT_SIZE = 16 * 2**20
 """Bytes of one JSON value that DuckDB's reader accepts unless told otherwise."""
+SCALAR_TYPES: dict[type[inspect.Type], str] = {
+    inspect.StrType: "VARCHAR",
+    inspect.NoneType: "VARCHAR",
+    inspect.IntType: "INTEGER",
+    inspect.FloatType: "DOUBLE",
+    inspect.BoolType: "BOOLEAN",
+}
 
 
 def select_array(entity: Entity, file: Path) -> str:
@@ -36,7 +43,7 @@ def select_array(entity: Entity, file: Path) -> str:
 
 
 def select_split(entity: Entity, split: Path) -> str:
-    """Read the lines that `_Check.run` wrote."""
+    """Read the lines that `RecordCheck.run` wrote."""
     kind = inspect.type_info(entity.record)
     size = max(OBJECT_SIZE, split.stat().st_size if entity.container is Container.DOCUMENT else _longest_line(split))
     columns = f"i: 'INTEGER', k: 'VARCHAR', p: 'VARCHAR', r: {literal(duckdb_type(kind))}"
@@ -69,16 +76,10 @@ def duckdb_type(kind: inspect.Type) -> str:
     match kind:
         case inspect.Metadata():
             return duckdb_type(kind.type)
-        case inspect.StrType() | inspect.NoneType():
-            return "VARCHAR"
+        case inspect.StrType() | inspect.NoneType() | inspect.IntType() | inspect.FloatType() | inspect.BoolType():
+            return SCALAR_TYPES[type(kind)]
         case inspect.LiteralType():
             return "VARCHAR" if isinstance(kind.values[0], str) else "INTEGER"
-        case inspect.IntType():
-            return "INTEGER"
-        case inspect.FloatType():
-            return "DOUBLE"
-        case inspect.BoolType():
-            return "BOOLEAN"
         case inspect.ListType():
             return f"{duckdb_type(kind.item_type)}[]"
         case inspect.DictType():

@@ -19,6 +19,8 @@ import msgspec
 
 from pipelines.corpora.room import Container, Entity
 from pipelines.errors import InputError, first_line
+from pipelines.intake.json_pointer import pointer_token
+from pipelines.intake.strict_json import decode_strictly
 
 MEMBER_KEY = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
 OBJECT_END = re.compile(rb"\s*\}\s*\Z")
@@ -30,10 +32,6 @@ UNPACKED_LIMIT = 16 * 2**30
 
 class LandingError(InputError):
     """A file cannot be landed; the message names corpus, file and position in one line."""
-
-
-class RepeatedKeyError(ValueError):
-    """A JSON object has the same key twice."""
 
 
 class Record(NamedTuple):
@@ -130,7 +128,7 @@ def _split_lines(where: str, text: bytes) -> Iterator[Record]:
 def _decode_leniently(entity: Entity, where: str, text: bytes, error: msgspec.DecodeError) -> Any:
     """Split a file whose text msgspec cannot scan but which is JSON all the same (a lone surrogate escape)."""
     try:
-        whole = json.loads(text, object_pairs_hook=pairs_without_repeats, parse_constant=_refuse_constant)
+        whole = decode_strictly(text)
     except (ValueError, RecursionError):
         message = first_line(error)
         place = f" at its end, byte {len(text)}" if "truncated" in message else ""
@@ -164,25 +162,4 @@ def _members(where: str, text: bytes) -> dict[str, msgspec.Raw]:
         repeated = MEMBER_KEY.match(text, position)
         key = json.loads(repeated[1]) if repeated else next(reversed(members), "")
         raise LandingError(f"{where}: the key '{key}' stands twice")
-    return members
-
-
-def pointer_token(key: str) -> str:
-    """One reference token of a JSON pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
-def pairs_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The members of a JSON object, for `json.loads`. Raises RepeatedKeyError for a key that stands twice."""
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise RepeatedKeyError(f"the key '{key}' stands twice in an object")
-            seen.add(key)
     return members

@@ -1,18 +1,16 @@
-"""Releases on disk: which files of each corpus are at the source, which are missing, and which were generated."""
+"""Releases on disk: which files of each corpus are at the source, which are missing."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipelines.corpora import registry
 from pipelines.corpora.forms import SUFFIXES, Form
 from pipelines.corpora.room import Corpus, Entity, SourceFile
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
-from pipelines.settings import FORMS, Settings
+from pipelines.settings import RELEASE_FORM, Settings
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Release:
 
 def find(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> Release:
     """What of a corpus is at the source of the settings, in the form that they say."""
-    if settings.source is None or settings.form == FORMS[0]:
+    if settings.source is None or settings.form == RELEASE_FORM:
         return find_release(corpus, settings.source or paths.sample)
     return find_form(corpus, settings.source, registry.load_form(corpus.corpus_id, settings.form))
 
@@ -66,11 +64,3 @@ def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
         if form and not present:
             missing.append(SourceFile(f"{stem}{SUFFIXES[0]}", form.homepage))
     return Release(corpus, source, tuple(files), tuple(missing), (), form)
-
-
-def is_simulated(source: Path) -> dict[str, Any] | None:
-    """What `SIMULATED.json` of a corpus folder says (scale, seed), None for a real release."""
-    try:
-        return json.loads((source / "SIMULATED.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None

@@ -6,7 +6,6 @@ writes them. What the generated corpora look like does not belong here.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import shutil
 from collections.abc import Callable, Iterable
@@ -17,13 +16,11 @@ from pathlib import Path
 from pipelines.corpora import registry
 from pipelines.corpora.generation import PlannedFile, simulator
 from pipelines.errors import InputError
+from pipelines.intake import generated
+from pipelines.intake.generated import UNFINISHED
 
 SAMPLE_SCALE = 0.01
 """The scale of the embedded sample: small, but with each awkward case in it."""
-MARKER = "SIMULATED.json"
-"""Stands beside a generated release and says its scale and seed; written when the release is complete."""
-UNFINISHED = ".part"
-"""Suffix of what is being written."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +60,18 @@ def simulate(
         if report is not None:
             report(file)
     for corpus_id in corpus_ids:
-        (to / corpus_id / (MARKER + UNFINISHED)).replace(to / corpus_id / MARKER)
+        generated.finish_marker(to / corpus_id)
     return sorted(written, key=lambda file: (file.corpus_id, file.path))
 
 
 def _prepare(folder: Path, scale: float, seed: int) -> None:
     """An empty folder with an unfinished marker, which says that what follows is generated."""
-    if (folder / MARKER).exists() or (folder / (MARKER + UNFINISHED)).exists():
+    if generated.holds_generated(folder):
         shutil.rmtree(folder)
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} holds files that were not generated; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / (MARKER + UNFINISHED)).write_text(json.dumps({"scale": scale, "seed": seed}) + "\n", encoding="utf-8")
+    generated.begin_marker(folder, scale, seed)
 
 
 def _run(tasks: list[tuple], processes: int) -> Iterable[SimulatedFile]:

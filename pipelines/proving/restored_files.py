@@ -13,8 +13,9 @@ from typing import Any, BinaryIO
 from pipelines.corpora import forms
 from pipelines.corpora.room import Container, Corpus, Entity
 from pipelines.errors import InputError
-from pipelines.intake import form_files
+from pipelines.intake import form_files, writing
 from pipelines.intake.records import Record
+from pipelines.settings import RELEASE_FORM
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class SourceFile:
     parts: tuple[str, ...] | None
     bytes: int
     sha256: str
-    form: str = "release"
+    form: str = RELEASE_FORM
     exceptions: list[tuple[str, Any]] = field(default_factory=list, repr=False)
     extras: list[tuple[str, Any]] = field(default_factory=list, repr=False)
     quarantine: list[tuple[int, str, bytes]] = field(default_factory=list, repr=False)
@@ -50,9 +51,7 @@ def restore_to(folder: Path, files: Iterable[RestoredFile]) -> list[Path]:
         target = folder / restored.file.path
         if not target.resolve().is_relative_to(folder.resolve()):
             raise InputError(f"{restored.file.source_file_id}: the path leads out of {folder}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f"{target.name}.part")
-        with temporary.open("wb") as plain:
+        with writing.replacing(target) as temporary, temporary.open("wb") as plain:
             if target.suffix == ".gz":
                 with gzip.GzipFile(fileobj=plain, mode="wb", filename="", mtime=0) as archive:
                     write_records(restored, archive)
@@ -60,7 +59,6 @@ def restore_to(folder: Path, files: Iterable[RestoredFile]) -> list[Path]:
                 form_files.write_rows(restored.table, target.name, _rows(restored.table, restored), plain)
             else:
                 write_records(restored, plain)
-        temporary.replace(target)
         written.append(target)
     return written
 

@@ -20,12 +20,12 @@ import duckdb
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Corpus, Entity
 from pipelines.errors import InputError
-from pipelines.intake.landing import NO_PROGRESS_BAR
 from pipelines.intake.records import Record
-from pipelines.intake.sql_text import literal
+from pipelines.intake.sql_text import NO_PROGRESS_BAR, literal
 from pipelines.paths import WarehousePaths
 from pipelines.proving.putting_back import pointer_of, put_back
 from pipelines.proving.restored_files import RestoredFile, SourceFile, restore_to
+from pipelines.reading import builds
 from pipelines.settings import Settings
 
 BATCH_BYTES = 256 * 2**20
@@ -60,18 +60,11 @@ def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyCo
         yield con
 
 
-def published(paths: WarehousePaths) -> tuple[str, Path]:
-    """The id and the database of the published build. Raises InputError when there is none."""
-    build_id = paths.published_build()
-    if build_id is None:
-        raise InputError(f"no warehouse at {paths.root}: run `dialogue-warehouse build`")
-    return build_id, paths.build_database(build_id)
-
-
 def restore_published(paths: WarehousePaths, settings: Settings, corpus_id: str, folder: Path) -> list[Path]:
     """Write a corpus's files from the published build. Raises InputError when the build has none of them."""
     corpus = registry.load_corpus(corpus_id)
-    with open_core(published(paths)[1], settings) as con:
+    _, database = builds.published_build(paths)
+    with open_core(database, settings) as con:
         written = restore_to(folder, Restorer(con).files(corpus))
     if not written:
         raise InputError(f"{corpus_id}: the published build has no file of it")

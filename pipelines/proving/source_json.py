@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
-import zlib
 from typing import Any
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container
-from pipelines.errors import InputError
-
-ARRAY_INDEX = re.compile(r"0|[1-9][0-9]*")
-
-
-class TraceError(InputError):
-    """A key leads nowhere; the message says how far it leads."""
+from pipelines.intake.json_pointer import resolve
+from pipelines.intake.records import unpack
 
 
-def read_document(published: dict[str, Any], data: bytes) -> Any:
-    """The file as one JSON value; of a file of lines, the values of its lines."""
-    if published["path"].endswith(".gz"):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise TraceError(f"{published['source_file_id']}: broken gzip, {error}") from error
-    entity = registry.load_corpus(published["corpus_id"]).entity_of(published["path"])
+def read_document(corpus_id: str, path: str, data: bytes) -> Any:
+    """The file as one JSON value; of a file of lines, the values of its lines. Raises LandingError for broken gzip."""
+    text = unpack(f"{corpus_id}/{path}", data)
+    entity = registry.load_corpus(corpus_id).entity_of(path)
     if entity is not None and entity.container is Container.LINES:
-        return [line.removesuffix(",") for line in data.decode().split("\n")[:-1]]
-    return json.loads(data)
+        return [line.removesuffix(",") for line in text.decode().split("\n")[:-1]]
+    return json.loads(text)
 
 
 def json_at(document: Any, pointer: str | None) -> str | None:
@@ -40,20 +28,3 @@ def json_at(document: Any, pointer: str | None) -> str | None:
         return json.dumps(resolve(document, pointer), ensure_ascii=False)
     except LookupError:
         return None
-
-
-def resolve(document: Any, pointer: str) -> Any:
-    """What stands at a JSON pointer (RFC 6901). Raises LookupError when nothing does."""
-    value = document
-    if pointer and not pointer.startswith("/"):
-        raise LookupError(pointer)
-    for token in pointer.split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
-        match value:
-            case dict() if name in value:
-                value = value[name]
-            case list() if ARRAY_INDEX.fullmatch(name) and int(name) < len(value):
-                value = value[int(name)]
-            case _:
-                raise LookupError(pointer)
-    return value

@@ -17,19 +17,18 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from rich import box
-from rich.table import Table
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Entity
 from pipelines.errors import CheckError
-from pipelines.intake import form_files, landing, records, writing
-from pipelines.intake.records import Record, pointer_token
+from pipelines.intake import form_files, records, writing
+from pipelines.intake.checksums import sha256_of
+from pipelines.intake.json_pointer import pointer_token
+from pipelines.intake.records import Record
 from pipelines.paths import WarehousePaths
 from pipelines.proving.restored_files import RestoredFile
-from pipelines.proving.restoring import Restorer, open_core, published
+from pipelines.proving.restoring import Restorer, open_core
 from pipelines.reading import builds
-from pipelines.reading.printing import make_console
 from pipelines.settings import Settings
 
 RESULTS_SCHEMA = pa.schema(
@@ -65,9 +64,9 @@ def verify_database(database: Path, source: Path, corpora: Iterable[str], settin
 
 def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified]:
     """Compare the files of the published build; the results are also kept beside the build."""
-    build_id, database = published(paths)
-    source = settings.source or builds.source_of(build_id, paths)
-    built = json.loads(paths.build_manifest(build_id).read_text(encoding="utf-8"))["corpora"]
+    build_id, database = builds.published_build(paths)
+    source = settings.source or builds.source_of(paths, build_id)
+    built = builds.read_manifest(paths, build_id).corpora
     corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built]
     results = list(verify_database(database, source, corpora, settings))
     content = json.dumps([asdict(result) for result in results], indent=1).encode()
@@ -86,26 +85,9 @@ def refuse_differences(results: list[Verified]) -> None:
         raise CheckError("\n".join(lines))
 
 
-def print_results(results: list[Verified], as_json: bool) -> None:
-    """Print a row a corpus, or all results as JSON."""
-    if as_json:
-        print(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1))
-        return
-    grid = Table(box=box.SIMPLE_HEAD)
-    grid.add_column("corpus")
-    for name in ("files", "records", "equal"):
-        grid.add_column(name, justify="right")
-    for corpus_id, own in itertools.groupby(results, key=lambda result: result.source_file_id.split("/")[0]):
-        files = list(own)
-        counts = len(files), sum(file.records for file in files), sum(file.is_equal for file in files)
-        grid.add_row(corpus_id, *(f"{count:,}" for count in counts))
-    make_console().print(grid)
-
-
 def write_results(results: list[Verified], folder: Path) -> None:
     """Write the results as Parquet for dbt to load; no rows when nothing was compared."""
-    folder.mkdir(parents=True, exist_ok=True)
-    writing.write_table([asdict(result) for result in results], RESULTS_SCHEMA, folder / "results.parquet")
+    writing.write_table(folder / "results.parquet", RESULTS_SCHEMA, [asdict(result) for result in results])
 
 
 def verify(files: Iterable[RestoredFile], source: Path) -> Iterator[Verified]:
@@ -123,7 +105,7 @@ def verify_file(restored: RestoredFile, source: Path) -> Verified:
         data = path.read_bytes()
     except OSError as error:
         return Verified(name, 0, False, f"{path}: {error.strerror}")
-    if landing.sha256_of(data) != restored.file.sha256:
+    if sha256_of(data) != restored.file.sha256:
         return Verified(name, 0, False, f"{path}: not the file that was read, its sha256 differs")
     if restored.table:
         rows = enumerate(form_files.undo_rows(restored.table, name, data))  # a refused row has no record

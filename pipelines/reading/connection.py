@@ -8,17 +8,14 @@ by pyarrow, from outside. https://duckdb.org/docs/stable/operations_manual/secur
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import duckdb
 import pyarrow
 import pyarrow.dataset
 import pyarrow.parquet
 
-from pipelines.intake.landing import NO_PROGRESS_BAR
-from pipelines.intake.sql_text import identifier, literal
+from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
 from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
 from pipelines.reading.query_errors import QueryError, one_line
 from pipelines.settings import Settings
 
@@ -44,10 +41,10 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
     The connection reads the published build and, with `raw`, exactly the Parquet files that its manifest names. It
     opens no other file, writes none, loads no extension and changes no setting. A cursor of it does not see `raw`.
 
-    Raises QueryError when nothing is published or what is published cannot be read.
+    Raises InputError when nothing is published or what is published cannot be read.
     """
     settings = settings or Settings()
-    build_id, database = published_build(paths)
+    build_id, database = builds.published_build(paths)
     con = duckdb.connect(":memory:")
     try:
         for name, value in (("memory_limit", settings.memory_limit), ("threads", settings.threads)):
@@ -72,35 +69,11 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
     return con
 
 
-def published_build(paths: WarehousePaths) -> tuple[str, Path]:
-    """The id and the database of the published build. Raises QueryError when there is none, or it cannot be read."""
-    try:
-        build_id = paths.published_build()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise QueryError(f"{paths.pointer} does not name the published build: {error}") from error
-    if build_id is None:
-        raise QueryError(f"no warehouse at {paths.root}: run `dialogue-warehouse build`")
-    database = paths.build_database(build_id)
-    if not database.is_file():
-        raise QueryError(f"{paths.pointer} names build {build_id}, but {database} is missing: build again")
-    return build_id, database
-
-
 def _add_raw(con: Connection, paths: WarehousePaths, build_id: str) -> None:
     con.execute("attach ':memory:' as raw")
-    for table, files in sorted(raw_files(paths, build_id).items()):
+    for table, files in sorted(builds.raw_files(paths, build_id).items()):
         try:
             con.register(table, pyarrow.dataset.dataset([str(file) for file in files], format="parquet"))
             con.execute(f"create view raw.main.{identifier(table)} as select * from temp.main.{identifier(table)}")
         except (OSError, pyarrow.ArrowException, duckdb.Error) as error:
             raise QueryError(f"raw table {table} of build {build_id}: {one_line(error)}") from error
-
-
-def raw_files(paths: WarehousePaths, build_id: str) -> dict[str, list[Path]]:
-    """The Parquet files of each raw table of a build, as its manifest names them."""
-    manifest = paths.build_manifest(build_id)
-    try:
-        named = json.loads(manifest.read_text(encoding="utf-8"))["raw"]
-        return {table: [paths.root / file for file in files] for table, files in named.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise QueryError(f"{manifest} does not name the raw files: {one_line(error)}") from error

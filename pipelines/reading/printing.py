@@ -26,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.intake.writing import replacing
 from pipelines.reading.query import BATCH_ROWS, QueryResult
 from pipelines.reading.query_errors import QueryError, one_line
 
@@ -148,21 +149,20 @@ def write_parquet(result: QueryResult, file: Path) -> int:
         raise QueryError(f"{file}: no file can be written there")
     if file.exists() and not _is_parquet(file):
         raise QueryError(f"{file} exists and is no Parquet file: not overwritten")
-    partial = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     count = 0
     try:
-        with result.con.sql(result.statement).to_arrow_reader(BATCH_ROWS * 10) as reader:
+        with (
+            replacing(file) as partial,
+            result.con.sql(result.statement).to_arrow_reader(BATCH_ROWS * 10) as reader,
+        ):
             names = _distinct(reader.schema.names)
             schema = pyarrow.schema([field.with_name(name) for field, name in zip(reader.schema, names, strict=True)])
             with pyarrow.parquet.ParquetWriter(partial, schema, compression="zstd") as writer:
                 for batch in reader:
                     writer.write_batch(pyarrow.RecordBatch.from_arrays(batch.columns, schema=schema))
                     count += batch.num_rows
-        partial.replace(file)
     except (duckdb.Error, pyarrow.ArrowException, OSError) as error:
         raise QueryError(f"{file}: {one_line(error)}") from error
-    finally:
-        partial.unlink(missing_ok=True)
     return count
 
 

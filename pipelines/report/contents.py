@@ -17,7 +17,7 @@ import msgspec
 from expectations.suites import Expectation, load_suites
 from pipelines.building import dbt
 from pipelines.corpora import registry
-from pipelines.corpora.claims import SuiteError
+from pipelines.corpora.declarations import DeclarationError
 from pipelines.paths import WarehousePaths
 from pipelines.reading import catalog, findings
 from pipelines.reading.connection import Connection
@@ -221,7 +221,7 @@ def _suites(results: list[Row], builds: list[str]) -> dict[str, list[Row]]:
 def _declared() -> Mapping[tuple[str, str], Expectation]:
     try:
         suites = load_suites()
-    except SuiteError:  # a room that is being edited must not take the report of a published build away
+    except DeclarationError:  # a room that is being edited must not take the report of a published build away
         return {}
     return {(suite.name, entry.expectation_id): entry for suite in suites for entry in suite.expectations}
 

@@ -22,7 +22,7 @@ Grid = tuple[tuple[GridCell, ...], ...]
 
 
 def read_rows(told: str | None) -> list[list[Any]] | None:
-    """The rows that `told_rows` has told: JSON of a table, or a single cell as it stands; None stays None."""
+    """The rows that `describe_rows` has told: JSON of a table, or a single cell as it stands; None stays None."""
     if told is None:
         return None
     if told.startswith("[["):

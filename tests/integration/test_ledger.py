@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from pipelines.corpora import registry
-from pipelines.corpora.claims import load_claims, read_room
+from pipelines.corpora.claims import load_claims, read_claims
 from pipelines.intake import simulating
 from pipelines.paths import CLONE
 from tests.conftest import build_warehouse, run_command
@@ -136,7 +136,7 @@ def large(scale_1: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.Duc
 def reads_its_table(con: duckdb.DuckDBPyConnection, claim_id: str) -> bool:
     """Whether another number comes out without the corpus's rows of the table."""
     claim = CLAIMS[claim_id]
-    (table,) = [entry.table for _, entry in read_room(claim.corpus_id).claims if entry.id == claim_id]
+    (table,) = [entry.table for _, entry in read_claims(claim.corpus_id).claims if entry.id == claim_id]
     before = con.execute(claim.query)
     names = [column[0] for column in before.description]
     assert len(set(names)) == len(names), f"{claim_id}: two columns of one name"

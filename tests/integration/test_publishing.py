@@ -17,6 +17,7 @@ import pytest
 
 from pipelines.building import kept, publishing, state
 from pipelines.paths import CLONE, WarehousePaths
+from pipelines.reading.builds import BuildManifest, encode_manifest
 from tests.conftest import run_command
 
 
@@ -201,7 +202,8 @@ def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> Non
         parquet.write_bytes(b"")
         paths.build_database(f"b{number}").write_bytes(b"")
         raw = {"toy__items": [parquet.relative_to(paths.root).as_posix()]}
-        paths.build_manifest(f"b{number}").write_text(json.dumps({"raw": raw}))
+        manifest = BuildManifest(build_id=f"b{number}", started_at="2026-01-01", source="/releases", raw=raw)
+        paths.build_manifest(manifest.build_id).write_bytes(encode_manifest(manifest))
     publishing.show("b1", paths)
     kept.prune(paths, builds_kept=2)
     assert kept.kept_builds(paths) == ["b1", "b3", "b4"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,10 +130,20 @@ def test_verify_finds_every_file_equal(request, kind: str) -> None:
     assert json.loads(kept.read_text()) == results
 
 
+@pytest.mark.parametrize(
+    "command", [("verify",), ("restore", "--corpus", CORPORA[0], "--to", "restored"), ("trace", "a/b/c")]
+)
+def test_build_whose_file_is_gone_is_one_line_and_status_2(tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "published.json").write_text('{"build_id": "b1"}')
+    completed = run_command(*command, "--warehouse", tmp_path)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert len(completed.stderr.splitlines()) == 1
+    assert f"{tmp_path / 'builds' / 'b1.duckdb'} is missing" in completed.stderr
+
+
 def test_verify_names_a_changed_source_and_ends_with_1(
     awkward_folder: Path, awkward_releases: Path, tmp_path: Path
 ) -> None:
-    import shutil
 
     shutil.copytree(awkward_releases, tmp_path / "releases")
     changed = tmp_path / "releases/sgd/dev/dialogues_001.json"
@@ -228,6 +239,22 @@ def test_difference_names_file_pointer_expected_and_found(
     core.execute("rollback")
     assert named.source_file_id == "sgd/train/dialogues_001.json"
     assert named.first_difference == '/0/turns/0/frames/0/state/slot_values/city/1: expected "Zürich", found "Bern"'
+
+
+def test_key_noted_as_absent_is_left_out_of_the_restored_file(
+    core: duckdb.DuckDBPyConnection, awkward_releases: Path
+) -> None:
+    core.execute("begin")
+    core.execute(
+        "insert into source_exceptions by name select source_file_id, corpus_id, '/0/services' as json_pointer, "
+        "'absent' as form from dim_source_files where source_file_id = 'sgd/train/dialogues_001.json'"
+    )
+    results = verifying.verify(restoring.Restorer(core).files(registry.load_corpus("sgd")), awkward_releases)
+    named = {result.source_file_id: result.first_difference for result in results if not result.is_equal}
+    core.execute("rollback")
+    assert list(named) == ["sgd/train/dialogues_001.json"]
+    assert named["sgd/train/dialogues_001.json"].startswith("/0/services: expected [")
+    assert named["sgd/train/dialogues_001.json"].endswith("], found nothing")
 
 
 @pytest.mark.parametrize(

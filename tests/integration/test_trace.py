@@ -14,8 +14,10 @@ from typing import Any
 import duckdb
 import pytest
 
+from pipelines.intake.json_pointer import resolve
 from pipelines.paths import WarehousePaths
-from pipelines.proving import source_json, tracing
+from pipelines.proving import tracing
+from pipelines.proving.keyed_rows import KEYED_TABLES, TraceError
 from pipelines.settings import Settings
 from tests.conftest import run_command
 
@@ -203,7 +205,7 @@ def disagreements(built: Built, table: str, corpus: str) -> list[tuple[str, str]
         select facts.*, core.json_pointer(facts.traced) as scalar_pointer, place.source_file_id as place_file,
             place.record_pointer as place_record, place.json_pointer, place.other_json_pointer
         from (
-            select *, {tracing.KEYED_TABLES[table]} as traced from core.{table} where corpus_id = '{corpus}'
+            select *, {KEYED_TABLES[table]} as traced from core.{table} where corpus_id = '{corpus}'
             order by hash(traced) limit {KEYS_A_TABLE}
         ) as facts
         left join lateral (from core.source_of(facts.traced)) as place on true
@@ -218,7 +220,7 @@ def disagreements(built: Built, table: str, corpus: str) -> list[tuple[str, str]
         agrees = (
             row["json_pointer"] == row["scalar_pointer"]
             and row["json_pointer"].startswith(row["place_record"])
-            and AGREES[table, corpus](row, source_json.resolve(whole, row["json_pointer"]))
+            and AGREES[table, corpus](row, resolve(whole, row["json_pointer"]))
         )
         if not agrees:
             broken.append((row["traced"], row["json_pointer"]))
@@ -227,7 +229,7 @@ def disagreements(built: Built, table: str, corpus: str) -> list[tuple[str, str]
 
 def at(whole: Any, pointer: str | None) -> Any:
     try:
-        return None if pointer is None else source_json.resolve(whole, pointer)
+        return None if pointer is None else resolve(whole, pointer)
     except LookupError:
         return None
 
@@ -252,13 +254,13 @@ def test_wrong_declaration_misleads_macro_and_command_alike_and_is_found(copied:
 
 def test_every_table_and_corpus_with_keys_is_checked(sample: Built) -> None:
     found = set()
-    for table in tracing.KEYED_TABLES:
+    for table in KEYED_TABLES:
         found |= {(table, row["corpus_id"]) for row in sample.rows(f"select distinct corpus_id from core.{table}")}
     assert found == set(AGREES) | WITHOUT_PLACE
 
 
 def test_every_key_has_one_place_of_its_own(built: Built) -> None:
-    for table, key in tracing.KEYED_TABLES.items():
+    for table, key in KEYED_TABLES.items():
         placed = f"""
             select facts.traced, facts.corpus_id, place.source_file_id, place.json_pointer
             from (select corpus_id, {key} as traced from core.{table}) as facts
@@ -400,7 +402,7 @@ def test_command_prints_place_and_json(sample: Built) -> None:
     ],
 )
 def test_unknown_key_is_told_how_far_it_leads(awkward: Built, key: str, message: str) -> None:
-    with pytest.raises(source_json.TraceError) as refused:
+    with pytest.raises(TraceError) as refused:
         awkward.trace(key)
     assert str(refused.value).startswith(message)
 
@@ -413,7 +415,7 @@ def test_unknown_key_is_one_line_and_bad_input(sample: Built) -> None:
 
 def test_key_without_a_place_is_said_to_have_none(sample: Built) -> None:
     key = sample.rows("select min(intent_key) as found from core.dim_intents where corpus_id = 'bbai'")[0]["found"]
-    with pytest.raises(source_json.TraceError, match="no single place of the release"):
+    with pytest.raises(TraceError, match="no single place of the release"):
         sample.trace(key)
 
 
@@ -445,7 +447,7 @@ def test_build_without_a_manifest_asks_for_the_source(copied: Built) -> None:
     key = copied.rows("select min(turn_key) as found from core.fct_turns")[0]["found"]
     found = copied.trace(key)
     assert (found.file, found.value_json) == (None, None)
-    assert "does not say where its source is: give --source" in (found.missing or "")
+    assert "No such file or directory; give --source" in (found.missing or "")
     assert copied.trace(key, source=copied.source).value_json is not None
 
 
@@ -453,7 +455,7 @@ def test_another_form_than_the_releases_is_refused_by_name(copied: Built) -> Non
     row = copied.rows("select dialogue_key, source_file_id from core.dim_dialogues where corpus_id = 'sgd' limit 1")[0]
     with duckdb.connect(str(copied.database)) as con:
         con.execute("update core.dim_source_files set release_form = 'huggingface'")
-    with pytest.raises(source_json.TraceError, match="built from its huggingface form"):
+    with pytest.raises(TraceError, match="built from its huggingface form"):
         copied.trace(row["dialogue_key"])
 
 

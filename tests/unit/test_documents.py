@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -18,19 +17,6 @@ README = (CLONE / "README.md").read_text(encoding="utf-8")
 
 def test_dictionary_is_generated_from_the_dbt_project() -> None:
     assert dictionary.DICTIONARY.read_text(encoding="utf-8") == dictionary.dictionary()
-
-
-def test_database_has_exactly_the_documented_columns_with_their_comments(awkward_folder) -> None:
-    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
-        found = con.execute(
-            "select schema_name || '.' || table_name, column_name, comment is not null and comment <> '' "
-            "from duckdb_columns() where schema_name in ('core', 'analytics', 'quality')"
-        ).fetchall()
-    documented = set()
-    for section in dictionary.dictionary().split("\n### ")[1:]:
-        table = section.split("\n", 1)[0]
-        documented |= {(table, column, True) for column in re.findall(r"^\| (\w+) \| (?!type)", section, flags=re.M)}
-    assert set(found) == documented
 
 
 def test_every_path_of_the_map_is_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import hashlib
 import json
@@ -14,6 +15,7 @@ from msgspec import UNSET, Struct, UnsetType, inspect
 from pipelines.corpora.room import Container, Corpus, Entity, Integer, SourceFile
 from pipelines.intake import landing, rawtypes, records
 from pipelines.intake.landed import Landed
+from pipelines.intake.landing import LandingTask, land_file
 from pipelines.intake.records import LandingError
 
 
@@ -38,7 +40,7 @@ ITEM = {"id": 1, "text": "a", "tags": [], "pairs": [["x", [1, 2]]], "scores": {"
 def make_corpus(tmp_path: Path, *entities: Entity, files: tuple[SourceFile, ...] = ()) -> Corpus:
     """A corpus of these entities; its folder holds the schema file that the hash reads."""
     (tmp_path / "schema.py").write_text("# none")
-    facts = dict.fromkeys(("title", "homepage", "license", "citation", "release"), "x")
+    facts = dict.fromkeys(("title", "homepage", "license", "citation", "release", "text_kind"), "x")
     return Corpus(corpus_id="toy", **facts, files=files, entities=entities, folder=tmp_path)
 
 
@@ -47,7 +49,7 @@ def land(tmp_path: Path, content: object, entity: Entity, path: str = "train/ite
     source = tmp_path / "source"
     (source / path).parent.mkdir(parents=True, exist_ok=True)
     (source / path).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    return landing.land_file(make_corpus(tmp_path, entity), entity, source, path, tmp_path / "raw", strict)
+    return land_file(LandingTask(make_corpus(tmp_path, entity), entity, source, path, tmp_path / "raw", strict=strict))
 
 
 def read(tmp_path: Path, landed: Landed) -> list[dict]:
@@ -238,7 +240,7 @@ def test_verification_says_what_is_known_of_the_bytes(tmp_path: Path) -> None:
     def verification(**facts: str) -> str:
         listed = (SourceFile("train/items.json", "http://x", **facts),) if facts is not None else ()
         corpus = make_corpus(tmp_path, ITEMS, files=listed)
-        return landing.land_file(corpus, ITEMS, source, "train/items.json", tmp_path / "raw").verification
+        return land_file(LandingTask(corpus, ITEMS, source, "train/items.json", tmp_path / "raw")).verification
 
     assert verification(sha256=digest) == "verified"
     assert verification(git_blob_sha1=blob) == "verified"
@@ -262,10 +264,27 @@ def test_path_with_glob_characters_is_read_as_it_stands(tmp_path: Path) -> None:
     source = tmp_path / "so[u]rce*"
     (source / "train").mkdir(parents=True)
     (source / "train/items.json").write_text(json.dumps([ITEM]))
-    landed = landing.land_file(make_corpus(tmp_path, ITEMS), ITEMS, source, "train/items.json", tmp_path / "raw")
+    landed = land_file(LandingTask(make_corpus(tmp_path, ITEMS), ITEMS, source, "train/items.json", tmp_path / "raw"))
     assert [row["id"] for row in read(tmp_path, landed)] == [1]
 
 
 def test_type_without_sql_counterpart_is_refused_when_the_schema_is_read() -> None:
     with pytest.raises(TypeError, match="no DuckDB type"):
         rawtypes.duckdb_type(inspect.type_info(bytes))
+
+
+def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
+    """Fails if landing begins to use a module whose change would not land files again."""
+    folder = Path(landing.__file__).parent
+    found, waiting = set(), ["landing"]
+    while waiting:
+        tree = ast.parse((folder / f"{waiting.pop()}.py").read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        names = {str(node.module).removeprefix("pipelines.intake.") for node in imports}
+        names |= {alias.name for node in imports if node.module == "pipelines.intake" for alias in node.names}
+        new = {name for name in names if (folder / f"{name}.py").is_file()} - found
+        found |= new
+        waiting += new
+    decide_nothing = {"checksums", "generated", "writing"}
+    of_forms_only = {"form_files"}
+    assert found == set(landing.LANDING_CODE) | decide_nothing | of_forms_only

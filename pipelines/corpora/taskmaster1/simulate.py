@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.corpora.generation import PlannedFile, apportion, compact_document, indented_array, random_stream, scaled
+from pipelines.corpora.taskmaster1.simulate_domains import DOMAINS, Domain
+from pipelines.corpora.taskmaster1.simulate_sentences import PLAIN, annotated_sentence, status_sentence
 
 SELF_DIALOGS, WOZ_DIALOGS = 7_708, 5_507
 SPLITS = {"dev": 770, "test": 770, "train": 6_168}
@@ -20,6 +22,8 @@ DELETED = "(deleted)"
 MONOLOGUE = 4
 """Utterances of a dialog with one speaker."""
 UNKNOWN_SPEAKER = "MODERATOR"
+EXTRA_INSTRUCTION = "movie-finder"
+"""An instruction without a booking task, which the release has beside the six."""
 
 
 @dataclass(frozen=True)
@@ -49,109 +53,8 @@ PARTS = {
 """Not documented for the spoken dialogs, and chosen: utterances, those with annotations, deleted turns."""
 
 
-@dataclass(frozen=True)
-class Domain:
-    """A task: its entry in the ontology, its instructions, and something to say for each label."""
-
-    key: str
-    id: str
-    vertical: str
-    instruction: str
-    required: dict[str, str]
-    optional: dict[str, str]
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Label -> values, separated by a bar."""
-        return self.required | self.optional
-
-
-PLACES = "Maple Street|the old harbor|Fifth and Pine|Union Square, near the fountain|the west end of town"
-CLOCK = "7 pm|half past six|around noon|8:15 in the evening|tomorrow at 4"
-NUMBERS = "two|3|four|just one|6"
-DOMAINS = (
-    Domain(
-        "uber", "uber_lyft", "ride_booking", "uber-lyft",
-        {"location.from": PLACES, "location.to": "the airport|Café Olé|the train station|my sister's house",
-         "type.ride": "a shared ride|the large one|UberXL|a regular car", "num.people": NUMBERS},
-        {"price.estimate": "$14|about 22 dollars|$9.50", "duration.estimate": "18 minutes|half an hour",
-         "time.pickup": CLOCK, "time.dropoff": CLOCK},
-    ),
-    Domain(
-        "movie", "movie_ticket", "ticket_booking", "movie-tickets",
-        {"name.movie": "The Glass Harbor|Pokémon Garden|Seven Lanterns|Moonlight Ferry 2", "num.tickets": NUMBERS,
-         "name.theater": "Grand Lantern 12|the Orpheum|Riverside Cinemas", "time.start": CLOCK,
-         "location.theater": PLACES, "price.ticket": "$12.50 each|thirteen dollars|$8"},
-        {"type.screening": "3D|IMAX|the regular screen", "time.end": CLOCK, "time.duration": "two hours|95 minutes"},
-    ),
-    Domain(
-        "restaurant", "restaurant_reservation", "reservation", "restaurant-table",
-        {"name.restaurant": "Señor Pepe's|Lotus Kitchen|The Brass Ladle|Olive & Fig", "num.guests": NUMBERS,
-         "name.reservation": "Tina Brandt|Mr. Okoro|Jim, just Jim", "time.reservation": CLOCK},
-        {"type.seating": "a booth|outside on the patio|by the window", "location.restaurant": PLACES},
-    ),
-    Domain(
-        "coffee", "coffee_ordering", "coffee_order", "coffee-ordering",
-        {"location.store": PLACES, "name.drink": "crème brûlée latte|flat white|iced mocha|cold brew",
-         "size.drink": "large|a medium|the smallest one"},
-        {"num.drink": NUMBERS, "type.milk": "oat milk|skim|almond milk", "preference": "extra hot|no whipped cream"},
-    ),
-    Domain(
-        "pizza", "pizza_ordering", "pizza_order", "pizza-ordering",
-        {"name.store": "Bella Torre|Slice & Co.|Uncle Gino's", "name.pizza": "four cheese|a veggie supreme|Hawaiian",
-         "size.pizza": "large|a medium|16 inch"},
-        {"type.topping": "jalapeño|extra mushrooms|olives on one half", "type.crust": "thin crust|hand tossed",
-         "preference": "well done|cut in squares", "location.store": PLACES},
-    ),
-    Domain(
-        "auto", "auto_repair", "appointment", "auto-repair",
-        {"name.store": "Gearworks|Lane Garage|Miller Auto", "name.customer": "Dana Novák|Bob Reyes|Mrs. Lindqvist",
-         "date.appt": "next Tuesday|the 14th|Friday", "time.appt": CLOCK},
-        {"reason.appt": "a squeaking brake|an oil change|the engine light", "name.vehicle": "a Civic|my old Volvo",
-         "year.vehicle": "2014|an '09", "location.store": PLACES},
-    ),
-)  # fmt: skip
-"""The six domains in the order of the ontology; labels as published, values invented."""
-EXTRA_INSTRUCTION = "movie-finder"
-"""An instruction without a booking task, which the release has beside the six."""
-PLAIN = {
-    "USER": (
-        "Hi there, I was hoping that you could help me with something for tonight.", "Okay.", "Yes please.",
-        "Hello, can you help me with something?", "Hmm, what else is there that might be a good fit for us?",
-        "😊 perfect!", "That sounds great, thank you so much for all of your help today.",
-        "No, that will be all for now.", "Let me think about that for a second.", "Sure, that works for me.",
-        "Could you say that again, please?", "All right, and then I should be all set for tonight.",
-        "I don't mind, whatever is the easiest for you to do.",
-        "Is there anything else that you would recommend to me instead?",
-    ),
-    "ASSISTANT": (
-        "Hi, how can I help you today?", "Okay, one moment while I bring that up.",
-        "Sure, let me look that up for you.", "Is there anything else that I can do for you before I put it through?",
-        "Got it.", "Yes.", "I am sorry, but that one is not available at the moment.",
-        "Great, I have just put that in for you.", "Could you tell me a little more about what you have in mind?",
-        "You will get a text message in a few minutes.",
-        "All right, I am checking it right now, this may take a little.", "Thank you, enjoy your day!",
-        "Just to make sure that I have everything right so far.", "I will be with you in a second…",
-    ),
-}  # fmt: skip
-FORMS = {
-    "USER": (
-        "I would like {} if that is possible, with {}.", "{}, please.", "Let's go with {} and {}.", "What about {}?",
-        "{}.", "Can you make it {}? And {} would be nice too, if they still have that.", "😊 {} and {} sounds good",
-        "I'm thinking of {}, but {} is fine as well, or {} in the worst case.", "No, rather {} then, not {}",
-        "My wife said {}, so please do that, and {}, and also {}.",
-        "It has to be {}. Oh, and {} if you can manage it.",
-    ),
-    "ASSISTANT": (
-        "So that's {} with {} and {}, is that right?", "I see {} here.",
-        "They have {} or {}, which would you like better?", "Okay, {} it is, and {}.", "I found {} for you, with {}.",
-        "Sorry, {} is not available anymore.", "{}?", "Let me repeat that: {}, {}, {}, and you pay when you arrive.",
-        "Should I book {} then, or do you prefer {}?", "The best I have is {}, {}.",
-    ),
-}  # fmt: skip
-"""Sentences around one to three annotated values."""
-STATUS_FORMS = ("Your {} is confirmed.", "I could not finish the {}.")
 STATUS_SHARE = 0.02
+"""How often the last annotated utterance, of each annotated one, speaks of the whole transaction."""
 
 
 def plan(scale: float) -> list[PlannedFile]:
@@ -288,60 +191,11 @@ def _utterances(dialog: DialogPlan, domain: Domain, speakers: list[str], part: P
         if index in marked:
             may_end = index == annotated[-1] and index != annotated[0]
             is_status = may_end and rng.random() < STATUS_SHARE * dialog.annotated
-            utterance |= _status(domain, rng) if is_status else _annotated(domain, labels, role, part, rng)
+            if is_status:
+                utterance |= status_sentence(domain, rng)
+            else:
+                utterance |= annotated_sentence(domain, labels, role, part.agreement, part.disagreement, rng)
         else:
             utterance["text"] = DELETED if index == deleted else rng.choice(PLAIN[role])
         utterances.append(utterance)
     return utterances
-
-
-def _annotated(domain: Domain, labels: list[str], role: str, part: Part, rng: random.Random) -> dict:
-    """A sentence with one to three labelled pieces, and now and then a further piece by a second worker."""
-    pieces = rng.choice(FORMS[role]).split("{}")
-    text, segments = pieces[0], []
-    for piece in pieces[1:]:
-        label = labels.pop(0) if labels else next(iter(domain.required))
-        value = rng.choice(domain.labels[label].split("|"))
-        name = _name(domain, label, rng)
-        both = rng.random() < part.agreement
-        start = len(text)
-        text += value
-        segments.append(_segment(text, start, len(text), [name, name] if both else [name]))
-        if not both and rng.random() < part.disagreement:
-            segments.append(_other_segment(text + piece, start, len(text), name, rng))
-        text += piece
-    return {"text": text, "segments": segments}
-
-
-def _segment(text: str, start: int, end: int, names: list[str]) -> dict:
-    annotations = [{"name": name} for name in names]
-    return {"start_index": start, "end_index": end, "text": text[start:end], "annotations": annotations}
-
-
-def _other_segment(text: str, start: int, end: int, name: str, rng: random.Random) -> dict:
-    """What a second worker marked: one character more, or a part of the first one's piece."""
-    inner = text.rfind(" ", start, end)
-    if end < len(text) and (inner < 0 or rng.random() < 0.5):
-        return _segment(text, start, end + 1, [name])
-    return _segment(text, inner + 1 if inner >= 0 else start, end, [name])
-
-
-def _name(domain: Domain, label: str, rng: random.Random) -> str:
-    """A label of the domain, mostly bare; rarely one of another domain, as in the release."""
-    chance = rng.random()
-    if chance < 0.004:
-        other = rng.choice(DOMAINS)
-        return f"{other.id}.{next(iter(other.required))}"
-    suffix = ".accept" if chance < 0.28 else ".reject" if chance < 0.37 else ""
-    return f"{domain.id}.{label}{suffix}"
-
-
-def _status(domain: Domain, rng: random.Random) -> dict:
-    """A sentence about the whole transaction: labelled with the domain itself, in one of three forms."""
-    verdict = rng.randrange(2)
-    outcome = ("accept", "reject")[verdict]
-    name = rng.choice((domain.id, f"{domain.id}.{outcome}", f"{domain.id}.{domain.vertical}.{outcome}"))
-    order = domain.vertical.replace("_", " ")
-    text = STATUS_FORMS[verdict].format(order)
-    start = text.index(order)
-    return {"text": text, "segments": [_segment(text, start, start + len(order), [name])]}

@@ -1,0 +1,198 @@
+"""Downloads one listed file after the other: asked for patiently, checked, and only then put in its place.
+
+A file takes its place, by a rename, when it is what is listed, and nothing that stands there is ever overwritten. What
+a run leaves unfinished is a `Part`; what is not the listed file is kept as `<name>.mismatch`. Nothing is printed here:
+a `Watcher` sees what happens, and each file has its `Result`.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import random
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Protocol
+
+from pipelines.intake import transport
+from pipelines.intake.parts import CHUNK, Part
+from pipelines.intake.transport import NotResumableError, TransientError, UnavailableError
+from pipelines.intake.wanted import Wanted
+from pipelines.settings import Settings
+
+ASIDE = ".mismatch"
+"""Suffix of a download that is not the listed file."""
+CONNECT_ATTEMPTS = 3
+"""Times that a host which cannot be reached is tried."""
+LONGEST_WAIT = 120.0
+"""Most seconds that are waited before a file is asked for again."""
+HOPELESS = 3
+"""Files of a host that could not be had, none between them that could, before no other is tried."""
+
+
+class Outcome(enum.StrEnum):
+    """What became of a listed file."""
+
+    FETCHED = "fetched"
+    PRESENT = "already there"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one listed file."""
+
+    wanted: Wanted
+    outcome: Outcome
+    bytes: int = 0
+    """Size of the file at its place."""
+    cause: str | None = None
+    """Why it failed; the same text for each file that failed for the same cause."""
+    helps_by_hand: bool = False
+    """Whether it can be downloaded in another way."""
+
+
+class Watcher(Protocol):
+    """Sees the downloads; `progress` and `wait` come from several threads."""
+
+    def start(self, wanted: list[Wanted]) -> None:
+        """These files are going to be looked at."""
+        ...
+
+    def progress(self, wanted: Wanted, done: int, total: int | None) -> None:
+        """So many bytes of a file are there, of so many, where that is known."""
+        ...
+
+    def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
+        """A file is asked for again in some seconds, because of this."""
+        ...
+
+    def finish(self, result: Result) -> None:
+        """A file is done with."""
+        ...
+
+
+class Hosts:
+    """Remembers who does not answer, so that all other files of a dead host fail at once and for the same cause."""
+
+    def __init__(self) -> None:
+        self._failures: Counter[str] = Counter()
+        self._causes: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def check(self, host: str) -> None:
+        """Raise UnavailableError when nothing of this host is to be had."""
+        if cause := self._causes.get(host):
+            raise UnavailableError(cause)
+
+    def answered(self, host: str) -> None:
+        """A file of this host was received."""
+        with self._lock:
+            self._failures.pop(host, None)
+            self._causes.pop(host, None)
+
+    def failed(self, host: str, cause: str, is_certain: bool) -> None:
+        """A file of this host could not be had; no other can, when that is certain."""
+        with self._lock:
+            self._failures[host] += HOPELESS if is_certain else 1
+            if self._failures[host] >= HOPELESS:
+                self._causes.setdefault(host, cause)
+
+
+class Downloader:
+    """Downloads one file after the other; each thread has its own."""
+
+    def __init__(self, session: transport.Session, settings: Settings, watcher: Watcher, hosts: Hosts) -> None:
+        self.session, self.settings, self.watcher, self.hosts = session, settings, watcher, hosts
+
+    def fetch(self, wanted: Wanted) -> Result:
+        """Bring one file to its place, unless it is there."""
+        try:
+            outcome = Outcome.PRESENT if os.path.lexists(wanted.target) else self._download(wanted)
+            if outcome is Outcome.PRESENT:
+                self._keep(wanted)
+            size = wanted.target.stat().st_size
+            self.watcher.progress(wanted, size, size)
+            return Result(wanted, outcome, size)
+        except UnavailableError as error:
+            return Result(wanted, Outcome.FAILED, cause=error.cause, helps_by_hand=error.helps_by_hand)
+        except OSError as error:
+            return Result(wanted, Outcome.FAILED, cause=f"{wanted.target.parent} cannot be used: {error.strerror}")
+
+    def _keep(self, wanted: Wanted) -> None:
+        """Accept what is at the file's place, or fail: it may be the user's own."""
+        problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is no file"
+        if problem:
+            raise UnavailableError(f"another file is in its place and was left alone: {problem}; move it away", False)
+        Part(wanted).discard()
+
+    def _download(self, wanted: Wanted) -> Outcome:
+        """Receive a file, check it, and let it take its place; PRESENT when another one has taken it meanwhile."""
+        wanted.target.parent.mkdir(parents=True, exist_ok=True)
+        part = Part(wanted)
+        problem = self._receive_and_check(wanted, part)
+        if problem and part.is_glued:
+            part.is_resumable = False
+            problem = self._receive_and_check(wanted, part)
+        if problem:
+            aside = wanted.target.with_name(wanted.target.name + ASIDE)
+            part.move(aside)
+            raise UnavailableError(f"what came is not the listed file: {problem}; kept as {aside}", False)
+        if os.path.lexists(wanted.target):
+            return Outcome.PRESENT
+        part.move(wanted.target)
+        return Outcome.FETCHED
+
+    def _receive_and_check(self, wanted: Wanted, part: Part) -> str | None:
+        """Receive a file to its end; what is wrong with it, None when nothing is."""
+        encoding = self._receive_patiently(wanted, part)
+        problem = wanted.problem(part.path)
+        if problem and encoding == "gzip" and part.unpack():
+            problem = wanted.problem(part.path)
+        return problem
+
+    def _receive_patiently(self, wanted: Wanted, part: Part) -> str | None:
+        """Receive a file, in as many attempts as it takes; the encoding around it."""
+        host = transport.host_of(wanted.url)
+        failures, most = 0, part.size
+        while True:
+            self.hosts.check(host)
+            try:
+                encoding = self._receive(wanted, part)
+                self.hosts.answered(host)
+                return encoding
+            except NotResumableError:
+                part.is_resumable = False
+            except TransientError as error:
+                failures = 1 if part.size >= most + CHUNK else failures + 1
+                most = max(most, part.size)
+                is_hopeless = (error.is_unreachable and failures >= CONNECT_ATTEMPTS) or error.seconds > LONGEST_WAIT
+                if is_hopeless or failures >= self.settings.attempts:
+                    self.hosts.failed(host, error.cause, is_hopeless or error.is_unreachable)
+                    raise UnavailableError(error.cause) from error
+                pause = self.settings.backoff * 2 ** (failures - 1) * random.uniform(0.5, 1)  # noqa: S311  no secret
+                seconds = max(error.seconds, min(pause, LONGEST_WAIT))
+                self.watcher.wait(wanted, error.cause, seconds)
+                time.sleep(seconds)
+
+    def _receive(self, wanted: Wanted, part: Part) -> str | None:
+        """One attempt: receive what is missing of a file; the encoding around it."""
+        offset = part.offset()
+        if offset and offset == wanted.file.bytes:
+            return None
+        with transport.open_url(self.session, wanted.url, offset, part.etag) as body:
+            if body.start == 0:
+                part.is_glued = False
+                part.begin(body.etag)
+            size = body.start
+            with part.path.open("ab") as stream:
+                while size <= wanted.largest and (chunk := body.read(CHUNK)):
+                    size += stream.write(chunk[: wanted.largest + 1 - size])
+                    stream.flush()
+                    self.watcher.progress(wanted, size, wanted.file.bytes or body.total)
+            end = body.total if body.is_framed else wanted.file.bytes
+            if size < min(end or 0, wanted.largest):
+                raise TransientError(f"{transport.host_of(wanted.url)} cut the connection")
+            return body.encoding

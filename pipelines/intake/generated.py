@@ -1,0 +1,55 @@
+"""The mark of a generated release: a file beside it that says its scale and seed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import msgspec
+
+from pipelines.errors import InputError
+
+MARKER = "SIMULATED.json"
+"""Stands beside a generated release and says its scale and seed; written when the release is complete."""
+UNFINISHED = ".part"
+"""Suffix of what is being written or downloaded."""
+
+
+@dataclass(frozen=True)
+class Marker:
+    """How a release was generated."""
+
+    scale: float
+    seed: int
+
+
+def is_generated(folder: Path) -> bool:
+    """Whether the release in this folder was generated."""
+    return (folder / MARKER).exists()
+
+
+def holds_generated(folder: Path) -> bool:
+    """Whether a release was generated into this folder, or is being."""
+    return is_generated(folder) or (folder / (MARKER + UNFINISHED)).exists()
+
+
+def read_marker(folder: Path) -> Marker | None:
+    """What the marker of a corpus folder says, None for a real release. Raises InputError when it cannot be read."""
+    try:
+        return msgspec.json.decode((folder / MARKER).read_bytes(), type=Marker)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError(f"{folder / MARKER}: does not say scale and seed: {error}") from error
+
+
+def begin_marker(folder: Path, scale: float, seed: int) -> None:
+    """Say in this folder that a release is being generated."""
+    text = json.dumps(asdict(Marker(scale, seed))) + "\n"
+    (folder / (MARKER + UNFINISHED)).write_text(text, encoding="utf-8")
+
+
+def finish_marker(folder: Path) -> None:
+    """Say that the release is complete."""
+    (folder / (MARKER + UNFINISHED)).replace(folder / MARKER)

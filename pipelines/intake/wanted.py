@@ -1,0 +1,87 @@
+"""What there is to download: each file that the rooms' source.toml list, with its URL, its place and how to know it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import urllib.parse
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from pipelines.corpora.room import Corpus, SourceFile
+from pipelines.errors import InputError
+from pipelines.intake.checksums import git_blob_hash
+from pipelines.intake.generated import MARKER, holds_generated
+
+LARGEST_UNLISTED = 2**28
+"""Most bytes that are accepted of a file whose size is not listed."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One listed file: where it comes from, and its place."""
+
+    corpus: Corpus
+    file: SourceFile
+    url: str
+    target: Path
+
+    @property
+    def name(self) -> str:
+        """The file's name in messages, `<corpus_id>/<path>`."""
+        return f"{self.corpus.corpus_id}/{self.file.path}"
+
+    @property
+    def is_verifiable(self) -> bool:
+        """Whether a checksum is listed."""
+        return bool(self.file.sha256 or self.file.git_blob_sha1)
+
+    @property
+    def largest(self) -> int:
+        """Most bytes that are accepted."""
+        return LARGEST_UNLISTED if self.file.bytes is None else self.file.bytes
+
+    def problem(self, path: Path) -> str | None:
+        """Why a file on disk is not the listed one, with what was expected and observed; None when it is."""
+        size = path.stat().st_size
+        if size > self.largest:
+            return f"expected {'at most ' * (self.file.bytes is None)}{self.largest:,} bytes, observed more"
+        if self.file.bytes not in (None, size):
+            return f"expected {self.file.bytes:,} bytes, observed {size:,}"
+        with path.open("rb") as stream:
+            if self.file.sha256:
+                kind, expected, digest = "sha256", self.file.sha256, hashlib.sha256()
+            elif self.file.git_blob_sha1:
+                kind, expected, digest = "git blob id", self.file.git_blob_sha1, git_blob_hash(size)
+            else:
+                return None
+            observed = hashlib.file_digest(stream, lambda: digest).hexdigest()
+        return None if observed == expected else f"expected {kind} {expected}, observed {observed}"
+
+
+def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> list[Wanted]:
+    """Every listed file of some corpora, with its URL and its place below `to`.
+
+    Raises InputError for a path that leaves its folder, and for a folder that holds a generated release.
+    """
+    wanted = []
+    for corpus in corpora:
+        folder = to / corpus.corpus_id
+        if holds_generated(folder):
+            raise InputError(f"{folder} holds a generated release ({MARKER}): fetch --to another folder")
+        for file in corpus.files:
+            if not _stays_inside(file.path):
+                raise InputError(f"{corpus.corpus_id}/source.toml: the path {file.path!r} leaves the corpus's folder")
+            url = _at_mirror(mirror, f"{corpus.corpus_id}/{file.path}") if mirror else file.url
+            wanted.append(Wanted(corpus, file, url, folder / file.path))
+    return wanted
+
+
+def _stays_inside(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return bool(parts) and path.isprintable() and not {"..", "/"} & set(parts) and not re.search(r"[\\:]", path)
+
+
+def _at_mirror(mirror: str, name: str) -> str:
+    base = urllib.parse.urlsplit(mirror)
+    return base._replace(path=f"{base.path.rstrip('/')}/{urllib.parse.quote(name)}", fragment="").geturl()

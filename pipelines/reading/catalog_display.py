@@ -1,0 +1,38 @@
+"""The catalog as the user sees it: the list of tables, and the columns of one."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.reading.catalog import TableDescription, TableSummary
+from pipelines.reading.printing import make_console
+
+
+def print_tables(tables: list[TableSummary], console: Console | None = None) -> None:
+    """Print the list of tables."""
+    console = console or make_console()
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("table", no_wrap=True)
+    grid.add_column("rows", justify="right", no_wrap=True)
+    grid.add_column("what it holds")
+    for table in tables:
+        grid.add_row(f"{table.schema}.{table.table}", f"{table.rows:,}", Text(table.summary))
+    console.print(grid)
+
+
+def print_description(description: TableDescription, console: Console | None = None) -> None:
+    """Print a table's description and its columns."""
+    console = console or make_console()
+    console.print(Text(f"{description.schema}.{description.table}", style="bold"))
+    if description.comment:
+        console.print(Text(description.comment))
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("column", no_wrap=True)
+    grid.add_column("type", no_wrap=True)
+    grid.add_column("what it holds")
+    for column in description.columns:
+        grid.add_row(Text(column.column), Text(column.type), Text(column.comment or ""))
+    console.print(grid)

@@ -1,0 +1,23 @@
+"""The published database is what the dictionary says it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+
+from pipelines.reading import dictionary
+
+
+def test_database_has_exactly_the_documented_columns_with_their_comments(awkward_folder: Path) -> None:
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        found = con.execute(
+            "select schema_name || '.' || table_name, column_name, comment is not null and comment <> '' "
+            "from duckdb_columns() where schema_name in ('core', 'analytics', 'quality')"
+        ).fetchall()
+    documented = set()
+    for section in dictionary.dictionary().split("\n### ")[1:]:
+        table = section.split("\n", 1)[0]
+        documented |= {(table, column, True) for column in re.findall(r"^\| (\w+) \| (?!type)", section, flags=re.M)}
+    assert set(found) == documented

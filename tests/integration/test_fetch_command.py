@@ -1,0 +1,195 @@
+"""The command `fetch`: interrupted, killed, run twice, against real files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli.downloads import FetchDisplay
+from pipelines.corpora import registry
+from pipelines.corpora.room import Corpus
+from pipelines.errors import CheckError
+from pipelines.intake import fetching
+from pipelines.intake import wanted as wanted_files
+from pipelines.intake.downloading import Outcome
+from tests.conftest import CLONE, run_command
+from tests.integration.downloads import (
+    CONTENT,
+    QUICK,
+    Handler,
+    cut,
+    listed,
+    names,
+    run,
+)
+
+pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
+
+
+def test_two_runs_into_one_folder_are_one_too_many(web, tmp_path):
+    with fetching.hold_folder(tmp_path), pytest.raises(CheckError, match="another fetch is running"):
+        fetching.fetch(replace(QUICK, mirror=web.url), tmp_path, FetchDisplay(quiet=True))
+    assert web.asked == []
+
+
+DOWNLOAD = """
+import json, sys
+from pathlib import Path
+from pipelines.intake import fetching, wanted as wanted_files
+from pipelines.corpora.room import Corpus, SourceFile
+from pipelines.cli.downloads import FetchDisplay
+from pipelines.settings import Settings
+files = tuple(SourceFile(**file) for file in json.loads(sys.argv[2]))
+wanted = wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", files, (), Path()),), Path(sys.argv[1]))
+display = FetchDisplay(quiet=True)
+display.start(wanted)
+fetching.fetch_files(wanted, Settings(), display)
+"""
+
+
+def drip(handler: Handler, content: bytes) -> None:
+    """Half of the content, then nothing for long."""
+    handler.answer(200, content[: len(content) // 2], Content_Length=len(content))
+    time.sleep(60)
+
+
+@contextlib.contextmanager
+def running(*command: object, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    """A process of its own, killed in the end."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(list(map(str, command)), cwd=CLONE, env=os.environ | environment, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_killed_process_leaves_what_the_next_one_continues(web, tmp_path):
+    files = [listed(web, name) for name in ("a", "b")]
+    web.faults["/a"] = [drip]
+    facts = json.dumps([{"path": file.path, "url": file.url, "sha256": file.sha256} for file in files])
+    part = tmp_path / "demo" / "a.part"
+    with running(sys.executable, "-c", DOWNLOAD, tmp_path, facts):
+        wait_for(lambda: part.exists() and part.stat().st_size == len(CONTENT) // 2 and names(tmp_path)[1:] == ["b"])
+    assert names(tmp_path) == ["a.part", "b"]
+    results = run(tmp_path, *files)
+    assert [result.outcome for result in results] == [Outcome.FETCHED, Outcome.PRESENT]
+    assert web.ranges("/a") == [None, f"bytes={len(CONTENT) // 2}-"]
+    assert names(tmp_path) == ["a", "b"]
+
+
+def one_corpus() -> Corpus:
+    """A corpus with few files."""
+    return min(registry.load_corpora(), key=lambda corpus: len(corpus.files))
+
+
+@pytest.mark.parametrize(
+    ("name", "returncode", "told"),
+    [("SIGINT", 130, "interrupted; the same command goes on where it stopped\n"), ("SIGTERM", -signal.SIGTERM, "")],
+)
+def test_interrupted_command_leaves_parts_only(web, tmp_path, name, returncode, told):
+    corpus = one_corpus()
+    for file in corpus.files:
+        web.files[f"/{corpus.corpus_id}/{file.path}"] = b"x" * 1000
+        web.faults[f"/{corpus.corpus_id}/{file.path}"] = [drip]
+    command = (sys.executable, "-m", "pipelines.cli", "fetch", "--to", tmp_path, "--corpora", corpus.corpus_id)
+    with running(*command, DIALOGUE_MIRROR=web.url) as process:
+        wait_for(lambda: [path.stat().st_size for path in tmp_path.rglob("*.part")] == [500] * len(corpus.files))
+        started = time.monotonic()
+        process.send_signal(signal.Signals[name])
+        output, errors = process.communicate(timeout=20)
+        assert time.monotonic() - started < 5
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".part"}
+    assert process.returncode == returncode
+    assert (output, errors) == ("", told)
+
+
+def test_command_says_what_failed_and_what_to_do(web, tmp_path):
+    corpus = one_corpus()
+    quick = {"DIALOGUE_BACKOFF": "0.01"}
+    folder = tmp_path / "files of mine"
+    arguments = ("fetch", "--to", folder, "--corpora", corpus.corpus_id)
+    wrong = corpus.files[0]
+    web.files[f"/{corpus.corpus_id}/{wrong.path}"] = b"<html>"
+    completed = run_command(*arguments, **quick, DIALOGUE_MIRROR=web.url)
+    assert completed.returncode == 1
+    assert corpus.license in completed.stdout
+    assert "next:" not in completed.stdout
+    errors = completed.stderr[completed.stderr.index("error:") :].splitlines()
+    assert errors[0].startswith(f"error: {corpus.corpus_id}/{wrong.path}: what came is not the listed file: expected ")
+    assert errors[1].endswith("answered 404 Not Found")
+    assert errors[2].strip().startswith("by hand: http")
+    assert "Traceback" not in completed.stderr
+
+
+def test_command_that_reaches_nobody_says_it_once(tmp_path):
+    dead = {"DIALOGUE_BACKOFF": "0.01", "DIALOGUE_MIRROR": "http://127.0.0.1:9"}
+    plain = run_command("fetch", "--to", tmp_path, **dead)
+    assert plain.returncode == 1
+    assert plain.stderr.count("127.0.0.1:9 cannot be reached (Connection refused)") == 2
+    assert plain.stderr.count("retry ") == plain.stderr.count("error:") == 1
+    quiet = run_command("fetch", "--to", tmp_path, "--quiet", **dead)
+    assert (quiet.returncode, quiet.stdout) == (1, "")
+    assert quiet.stderr == plain.stderr[plain.stderr.index("error:") :].replace("\r", "")
+    terminal = run_command("fetch", "--to", tmp_path, **dead, FORCE_COLOR="1")
+    assert f"{len(wanted_files.plan(registry.load_corpora(), tmp_path))} files" in terminal.stderr
+
+
+def test_bad_input_of_the_command_is_two(tmp_path):
+    (tmp_path / "file").write_text("")
+    for arguments in (("--corpora", "nowhere"), ("--to", tmp_path / "file" / "x"), ("--jobs", "0")):
+        completed = run_command("fetch", "--to", tmp_path / "x", *arguments)
+        assert completed.returncode == 2, arguments
+        assert "Traceback" not in completed.stderr
+    assert run_command("fetch", DIALOGUE_MIRROR=str(tmp_path)).returncode == 2
+
+
+def test_real_files_have_the_listed_checksums(web, tmp_path, real_corpora):
+    there = [one for one in wanted_files.plan(registry.load_corpora(), real_corpora) if one.target.is_file()]
+    right = [one for one in there if one.problem(one.target) is None]
+    assert len(right) > 20
+    for one in right:
+        web.files[f"/{one.name}"] = one.target.read_bytes()
+    settings = {"DIALOGUE_MIRROR": web.url, "DIALOGUE_BACKOFF": "0.01"}
+    cut_off, *_ = (one.name for one in right if one.file.bytes and one.file.bytes > 2_000_000)
+    web.faults[f"/{cut_off}"] = [cut(1_500_000)]
+    arguments = ("fetch", "--warehouse", tmp_path, "--corpora", "bbai,sgd")
+    completed = run_command(*arguments, **settings)
+    landing = tmp_path / "landing"
+    fetched = sorted(path for path in landing.rglob("*") if path.is_file())
+    expected = {one.name for one in right if one.corpus.corpus_id in ("bbai", "sgd")}
+    assert {path.relative_to(landing).as_posix() for path in fetched} == expected
+    assert all(path.read_bytes() == (real_corpora / path.relative_to(landing)).read_bytes() for path in fetched)
+    assert completed.returncode == 1
+    assert f"next: dialogue-warehouse build --source {landing}" in completed.stdout
+    assert f"{web.url.removeprefix('http://')} answered 404 Not Found" in completed.stderr
+    again = run_command(*arguments, DIALOGUE_MIRROR=real_corpora.as_uri())
+    assert f"{sum(name.startswith('bbai/') for name in expected)} already there, 1 failed" in again.stderr
+    assert "the mirror has no such file" in again.stderr
+
+
+def test_complete_corpus_is_a_success_and_can_be_built_from(web, tmp_path, monkeypatch):
+    content = b'{"a": 1}'
+    file = listed(web, "a", content)
+    corpus = Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", (file,), (), Path())
+    monkeypatch.setattr(registry, "load_corpora", lambda _only=(): (corpus,))
+    results = fetching.fetch(QUICK, tmp_path, FetchDisplay(quiet=True))
+    fetching.refuse_failures(results)
+    assert (tmp_path / "demo" / "a").read_bytes() == content

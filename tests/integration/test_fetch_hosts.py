@@ -1,0 +1,219 @@
+"""Who is asked: hosts in trouble, redirects, proxies, certificates, mirrors."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.server
+import os
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from pipelines.corpora.room import SourceFile
+from pipelines.errors import CheckError
+from pipelines.intake import fetching
+from pipelines.intake.downloading import Outcome
+from tests.integration.downloads import (
+    CONTENT,
+    QUICK,
+    Handler,
+    fetched,
+    listed,
+    names,
+    redirect,
+    refused,
+    run,
+    stall,
+    status,
+)
+
+pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
+
+
+@pytest.mark.parametrize("code", [401, 403, 404, 410])
+def test_what_is_not_there_is_not_asked_for_again(web, tmp_path, code):
+    file = listed(web, "a")
+    web.faults["/a"] = [status(code)]
+    assert f"answered {code} " in refused(tmp_path, file)
+    assert len(web.asked) == 1
+
+
+@pytest.mark.parametrize("code", [408, 429, 500, 502, 503])
+def test_server_in_trouble_is_asked_again(web, tmp_path, code):
+    file = listed(web, "a")
+    web.faults["/a"] = [status(code), status(code)]
+    assert fetched(tmp_path, file) == CONTENT
+    assert len(web.asked) == 3
+
+
+def test_server_that_stays_in_trouble_is_given_up(web, tmp_path):
+    file = listed(web, "a")
+    web.faults["/a"] = [status(503)] * 9
+    assert "answered 503 Service Unavailable" in refused(tmp_path, file)
+    assert len(web.asked) == QUICK.attempts
+
+
+def test_retry_after_is_waited_for(web, tmp_path):
+    file = listed(web, "a")
+    web.faults["/a"] = [status(429, Retry_After=1)]
+    started = time.monotonic()
+    assert fetched(tmp_path, file) == CONTENT
+    assert time.monotonic() - started >= 1
+
+
+@pytest.mark.parametrize("wait", ["3600", "Wed, 21 Oct 2099 07:28:00 GMT"])
+def test_retry_after_that_is_too_long_is_not_waited_for(web, tmp_path, wait):
+    files = [listed(web, str(index)) for index in range(20)]
+    for file in files:
+        web.faults[f"/{file.path}"] = [status(429, Retry_After=wait)]
+    results = run(tmp_path, *files, settings=replace(QUICK, jobs=1))
+    assert {result.cause for result in results} == {results[0].cause}
+    assert len(web.asked) == 1
+
+
+@pytest.mark.parametrize("wait", ["soon", "", "-5", "9" * 400])
+def test_retry_after_that_is_none_does_no_harm(web, tmp_path, wait):
+    file = listed(web, "a")
+    web.faults["/a"] = [status(503, Retry_After=wait)]
+    (result,) = run(tmp_path, file)
+    assert result.outcome is (Outcome.FAILED if wait.startswith("9") else Outcome.FETCHED)
+
+
+def test_silent_server_is_a_timeout_and_asked_again(web, tmp_path):
+    file = listed(web, "a")
+    web.faults["/a"] = [
+        stall(1.0),
+        lambda handler, content: (handler.answer(200, content[:99], Content_Length=999), time.sleep(1)),
+    ]
+    assert fetched(tmp_path, file) == CONTENT
+    web.faults["/b"] = [stall(1.0)] * 3
+    assert refused(tmp_path / "b", listed(web, "b")).endswith("sent nothing for 0.5 s")
+
+
+def test_redirect_is_followed(web, tmp_path):
+    file = listed(web, "a")
+    web.files["/b"] = CONTENT
+    web.faults["/a"] = [redirect("/b")]
+    assert fetched(tmp_path, file) == CONTENT
+
+
+def test_endless_redirects_are_not(web, tmp_path):
+    file = listed(web, "a")
+    web.faults["/a"] = [redirect("/a")] * 50
+    assert "redirects more than 5 times" in refused(tmp_path, file)
+    assert len(web.asked) <= 6
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("file:///etc/passwd", "redirects to file:, which is not followed"),
+        ("FTP://127.0.0.1/x", "redirects to ftp:, which is not followed"),
+        ("http://[", "gave an answer that cannot be used (ValueError)"),
+    ],
+)
+def test_redirect_to_anything_else_is_not_followed(web, tmp_path, target, told):
+    file = listed(web, "a", bytes=None, sha256=None)
+    web.faults["/a"] = [redirect(target)]
+    assert refused(tmp_path, file).endswith(told)
+    assert names(tmp_path) == []
+    assert len(web.asked) == 1
+
+
+def test_body_of_a_redirect_is_not_read(web, tmp_path):
+    finished = []
+
+    def endless(handler: Handler, _content: bytes) -> None:
+        handler.answer(302, Location="/b", Content_Length=10**12)
+        with contextlib.suppress(OSError):
+            for _ in range(1000):
+                handler.wfile.write(CONTENT)
+            finished.append(True)
+
+    file = listed(web, "a")
+    web.files["/b"] = CONTENT
+    web.faults["/a"] = [endless]
+    assert fetched(tmp_path, file) == CONTENT
+    assert finished == []
+
+
+def test_dead_port_is_one_cause_and_soon_known(web, tmp_path):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        dead = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    files = [SourceFile(str(index), f"{dead}/{index}") for index in range(200)]
+    started = time.monotonic()
+    results = run(tmp_path, *files, listed(web, "a"))
+    assert time.monotonic() - started < 5
+    assert results[-1].outcome is Outcome.FETCHED
+    with pytest.raises(CheckError) as raised:
+        fetching.refuse_failures(results)
+    first, hint = str(raised.value).splitlines()
+    assert "and 195 more files: 127.0.0.1:" in first
+    assert first.endswith("cannot be reached (Connection refused)")
+    assert f"{dead}/<path> to {tmp_path}/demo/<path> (200 files)" in hint
+
+
+def test_dead_proxy_says_so_and_not_its_password(tmp_path, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://user:secret@127.0.0.1:9")
+    cause = refused(tmp_path, SourceFile("a", "http://nowhere.invalid/a?key=secret"))
+    assert cause == "nowhere.invalid cannot be reached through the proxy (Connection refused)"
+
+
+def test_proxy_of_the_environment_is_asked(web, tmp_path, monkeypatch):
+    monkeypatch.setenv("http_proxy", web.url)
+    web.files["http://nowhere.invalid/a"] = CONTENT
+    file = replace(listed(web, "b"), path="a", url="http://nowhere.invalid/a")
+    assert fetched(tmp_path, file) == CONTENT
+
+
+def test_certificate_is_verified(tmp_path):
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
+    subprocess.run([*command, "-keyout", "key", "-out", "cert"], cwd=folder, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert", folder / "key")
+
+    class Quiet(http.server.HTTPServer):
+        def handle_error(self, request, client_address) -> None:
+            """A client that hangs up is none."""
+
+    with Quiet(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        cause = refused(tmp_path, SourceFile("a", f"https://127.0.0.1:{server.server_port}/a"))
+        server.shutdown()
+    assert f"the certificate of 127.0.0.1:{server.server_port} is not accepted: self-signed certificate" in cause
+
+
+def test_mirror_is_asked_instead_of_the_publisher_and_its_secrets_are_not_told(web, tmp_path):
+    file = replace(listed(web, "a"), url="http://nowhere.invalid/a")
+    web.files["/base/demo/a"] = CONTENT
+    mirror = web.url.replace("//", "//user:secret@") + "/base?key=secret"
+    assert fetched(tmp_path / "good", file, replace(QUICK, mirror=mirror)) == CONTENT
+    cause = refused(tmp_path / "bad", replace(file, path="b"), replace(QUICK, mirror=mirror))
+    assert cause == f"{web.url.removeprefix('http://')} answered 404 Not Found"
+
+
+def test_mirror_may_be_a_folder(tmp_path):
+    disk = tmp_path / "a disk"
+    (disk / "demo").mkdir(parents=True)
+    (disk / "demo" / "a").write_bytes(CONTENT)
+    file = SourceFile("a", "http://nowhere.invalid/a", len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+    settings = replace(QUICK, mirror=disk.as_uri())
+    assert fetched(tmp_path / "new", file, settings) == CONTENT
+    (tmp_path / "part" / "demo").mkdir(parents=True)
+    for beginning in (CONTENT[:5000], CONTENT[:5000] + b"x", CONTENT + b"x"):
+        (tmp_path / "part" / "demo" / "a").unlink(missing_ok=True)
+        (tmp_path / "part" / "demo" / "a.part").write_bytes(beginning)
+        assert fetched(tmp_path / "part", file, settings) == CONTENT
+    assert refused(tmp_path / "bad", replace(file, path="b"), settings) == "the mirror has no such file"
+    os.mkfifo(disk / "demo" / "pipe")
+    assert refused(tmp_path / "bad", replace(file, path="pipe"), settings) == "the mirror has no such file"

@@ -1,0 +1,56 @@
+"""Fixtures of the unit tests: what costs time is made once a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from expectations.client import AuditProcess
+from pipelines.intake.simulating import SAMPLE_SCALE, simulate
+from pipelines.paths import WarehousePaths
+from pipelines.reading import connection
+from tests.unit.bench import Bench
+from tests.unit.published import make_build
+
+
+@pytest.fixture(scope="session")
+def generated_sample(tmp_path_factory) -> Path:
+    """All releases at the scale of the embedded sample."""
+    folder = tmp_path_factory.mktemp("sample")
+    simulate(folder, SAMPLE_SCALE)
+    return folder
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> WarehousePaths:
+    """A warehouse folder with one published build; its name holds what SQL and globs would trip on."""
+    paths = WarehousePaths(tmp_path / "o'brien [1]*")
+    make_build(paths)
+    return paths
+
+
+@pytest.fixture
+def con(paths: WarehousePaths):
+    """The published build, opened."""
+    with connection.open_published(paths, raw=True) as con:
+        yield con
+
+
+@pytest.fixture(scope="session")
+def audit() -> Iterator[AuditProcess]:
+    """One audit process for all tests: importing Great Expectations takes seconds."""
+    with AuditProcess(timeout=120) as process:
+        yield process
+
+
+@pytest.fixture
+def bench(audit: AuditProcess, tmp_path: Path) -> Bench:
+    """Three turns, one of them without a speaker, one with a strange one."""
+    bench = Bench(audit, tmp_path)
+    bench.execute(
+        "create schema core",
+        "create table core.fct_turns as from (values ('k0', 'A'), ('k1', null), ('k2', 'C')) as t (turn_key, speaker)",
+    )
+    return bench

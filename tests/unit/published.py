@@ -1,0 +1,51 @@
+"""A published build of one described table, for tests of what reads one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pyarrow
+import pyarrow.parquet
+
+from pipelines.paths import WarehousePaths
+from pipelines.reading import query
+
+BUILD = "20200101T000000000000Z"
+
+TURNS = [(0, "Hi", None), (1, "", "a"), (2, 'He said "x, y"\nand left', "b")]
+
+
+def make_build(paths: WarehousePaths, build_id: str = BUILD) -> None:
+    """A published build of one described table, with one raw table of two files."""
+    paths.builds.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect(str(paths.build_database(build_id))) as con:
+        con.execute("create schema core")
+        con.execute("create table core.fct_turns (turn_index integer, utterance varchar, note varchar)")
+        con.executemany("insert into core.fct_turns values (?, ?, ?)", TURNS)
+        con.execute("create table core.fct_frames (frame_index integer)")
+        con.execute("comment on table core.fct_turns is 'One row per turn, e.g. an utterance. More of it.'")
+        con.execute("comment on column core.fct_turns.utterance is 'What was said.'")
+    raw = {"fruit__apples": [write_raw(paths, "apples-1", [1]), write_raw(paths, "apples-2", [2, 3])]}
+    manifest = {"build_id": build_id, "source": "/releases", "started_at": "2020-01-01T00:00:00", "raw": raw}
+    paths.build_manifest(build_id).write_text(json.dumps(manifest))
+    paths.pointer.write_text(json.dumps({"build_id": build_id}))
+
+
+def write_raw(paths: WarehousePaths, name: str, values: list[int]) -> str:
+    """A raw Parquet file; its path as a manifest has it."""
+    file = paths.raw / "fruit" / "apples" / f"{name}.parquet"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pyarrow.parquet.write_table(pyarrow.table({"record_index": values}), file)
+    return file.relative_to(paths.root).as_posix()
+
+
+def run(con: duckdb.DuckDBPyConnection, text: str) -> list[tuple]:
+    """The rows of a query."""
+    return list(query.run_query(con, text).rows())
+
+
+def snapshot(folder: Path) -> dict[Path, bytes]:
+    """Every file below a folder with its bytes."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -1,0 +1,84 @@
+"""Which build is published, and what its manifest says: read in one place, told in one line where it cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pipelines.corpora.registry import corpus_ids
+from pipelines.errors import InputError
+from pipelines.intake.landed import Landed
+from pipelines.paths import WarehousePaths
+from pipelines.proving import restoring, tracing, verifying
+from pipelines.reading import builds
+from pipelines.reading.builds import EMBEDDED_SAMPLE, BuildManifest, encode_manifest, read_manifest
+from pipelines.settings import Settings
+from tests.unit.published import BUILD
+
+LANDED = Landed("fruit", "apples", "a.json", None, None, 2, "0" * 64, "verified", 1, "fruit/apples/a.parquet")
+
+
+def test_manifest_is_read_as_it_was_written(paths: WarehousePaths) -> None:
+    written = BuildManifest(
+        build_id=BUILD,
+        started_at="2020-01-01T00:00:00+00:00",
+        source="/releases",
+        corpora=("fruit",),
+        verified=True,
+        fingerprint="f",
+        raw={"fruit__apples": ["raw/fruit/apples/a.parquet"]},
+        files=(LANDED,),
+    )
+    paths.build_manifest(BUILD).write_bytes(encode_manifest(written))
+    assert read_manifest(paths, BUILD) == written
+    assert builds.source_of(paths, BUILD) == Path("/releases")
+    assert builds.raw_files(paths, BUILD) == {"fruit__apples": [paths.root / "raw/fruit/apples/a.parquet"]}
+
+
+def test_source_of_the_embedded_sample_is_in_the_warehouse(paths: WarehousePaths) -> None:
+    manifest = msgspec.structs.replace(read_manifest(paths, BUILD), source=EMBEDDED_SAMPLE)
+    paths.build_manifest(BUILD).write_bytes(encode_manifest(manifest))
+    assert builds.source_of(paths, BUILD) == paths.sample
+
+
+def test_key_that_another_version_wrote_is_passed_over(paths: WarehousePaths) -> None:
+    file = paths.build_manifest(BUILD)
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"weather": "fine"}))
+    assert read_manifest(paths, BUILD).source == "/releases"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"build_id": "b", "started_at": "", "source": "/", "raw": []}'])
+@pytest.mark.parametrize("read", [builds.read_manifest, builds.source_of, builds.raw_files])
+def test_damaged_manifest_is_one_line_with_its_file(paths: WarehousePaths, text: str, read: Callable) -> None:
+    file = paths.build_manifest(BUILD)
+    file.write_text(text)
+    with pytest.raises(InputError) as error:
+        read(paths, BUILD)
+    assert str(error.value).startswith(f"{file}: is no manifest of a build: ")
+    assert "\n" not in str(error.value)
+
+
+def test_missing_manifest_is_one_line_with_its_file(paths: WarehousePaths) -> None:
+    paths.build_manifest(BUILD).unlink()
+    with pytest.raises(InputError, match=r"^[^\n]*the manifest of build [^\n]*No such file or directory$"):
+        read_manifest(paths, BUILD)
+
+
+READERS: dict[str, Callable[[WarehousePaths, Path], Any]] = {
+    "verify": lambda paths, _: verifying.verify_published(paths, Settings()),
+    "restore": lambda paths, folder: restoring.restore_published(paths, Settings(), corpus_ids()[0], folder),
+    "trace": lambda paths, _: tracing.trace(paths, Settings(), "a/b/c"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_build_that_is_gone_is_told_by_whoever_reads_it(paths: WarehousePaths, tmp_path: Path, reader: str) -> None:
+    paths.build_database(BUILD).unlink()
+    with pytest.raises(InputError, match=rf"^[^\n]*names build {BUILD}, but [^\n]*is missing: build again$"):
+        READERS[reader](paths, tmp_path / "restored")
+    assert not (tmp_path / "restored").exists()

@@ -1,0 +1,159 @@
+"""What a claims.toml says, and what is refused in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from expectations.suites import (
+    QUERY_ROWS,
+    UNEXPECTED_ROWS,
+    load_corpus_suite,
+)
+from pipelines.corpora.claims import load_claims, load_defects
+from pipelines.corpora.declarations import DeclarationError
+from pipelines.corpora.registry import corpus_ids
+from pipelines.paths import CLONE
+from tests.unit.rooms import LISTED, NUMBER, QUERY, RECORDED, room
+
+DOCUMENTS = Path(os.environ.get("DIALOGUE_DOCUMENTS") or CLONE.parent / "shared" / "documents")
+
+
+def test_claims_keep_where_they_stand(tmp_path: Path) -> None:
+    (claim,) = load_claims("room", room(tmp_path, {}))
+    assert (claim.claim_id, claim.corpus_id, claim.kind) == ("X01", "room", "invariant")
+    assert (claim.quote, claim.document, claim.locator) == ("either A or B", "readme.txt", "Data")
+
+
+def test_a_number_is_expected_as_recorded_else_as_documented(tmp_path: Path) -> None:
+    (documented,) = load_corpus_suite("room", room(tmp_path, NUMBER)).expectations
+    assert (documented.type, documented.kwargs["rows"]) == (QUERY_ROWS, [[2]])
+    (recorded,) = load_corpus_suite("room", room(tmp_path, NUMBER | {"recorded": RECORDED})).expectations
+    assert recorded.kwargs == {"query": "select count(*) from core.fct_turns", "rows": [[3]]}
+    broken = {"type": None, "kwargs": None, "rows": None, "unexpected_rows": QUERY, "recorded": RECORDED}
+    (invariant,) = load_corpus_suite("room", room(tmp_path, broken)).expectations
+    assert invariant.kwargs["query"] == "select count(*) as unexpected from (select * from core.fct_turns)"
+    assert invariant.kwargs["rows"] == [[3]]
+
+
+def test_known_defects_are_read_and_guarded(tmp_path: Path) -> None:
+    folder = room(tmp_path, {})
+    text = (folder / "claims.toml").read_text()
+    entry = '[[defects]]\nid = "blank"\ntitle = "Blank"\ndescription = "d"\nwhy = "w"\nexpected = 2\n'
+    (folder / "claims.toml").write_text(text + entry)
+    (defect,) = load_defects("room", folder)
+    assert (defect.rule_id, defect.expected, defect.upstream) == ("blank", 2, None)
+    guard = load_corpus_suite("room", folder).expectations[-1]
+    assert (guard.expectation_id, guard.claim_id, guard.severity) == ("defect:blank", None, "warning")
+    assert guard.kwargs["rows"] == [[2]]
+    assert guard.kwargs["query"].endswith("rule_id = 'blank' and corpus_id = 'room'")
+    (folder / "claims.toml").write_text(text + entry + 'files = ["a_*.json", "b.json"]\n')
+    narrowed = load_corpus_suite("room", folder).expectations[-1].kwargs["query"]
+    assert narrowed.endswith(" and (source_file_id glob 'room/a_*.json' or source_file_id glob 'room/b.json')")
+    (folder / "claims.toml").write_text(text + entry + entry)
+    with pytest.raises(DeclarationError, match=r"^room/claims\.toml blank: id occurs twice$"):
+        load_defects("room", folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"quotation": '"x"'}, "room/claims.toml X01: Object contains unknown field `quotation`"),
+        ({"quote": None}, "room/claims.toml X01: Object missing required field `quote`"),
+        ({"quote": '""'}, "room/claims.toml X01: Expected `str` of length >= 1 - at `$.quote`"),
+        ({"id": None}, "room/claims.toml (no id): Object missing required field `id`"),
+        ({"severity": '"fatal"'}, "room/claims.toml X01: Invalid enum value 'fatal' - at `$.severity`"),
+        ({"kind": '"guess"'}, "room/claims.toml X01: Invalid enum value 'guess' - at `$.kind`"),
+        ({"table": '"fct_turns"'}, "room/claims.toml X01: Expected `str` matching regex"),
+        ({"document": '"paper.pdf"'}, "room/claims.toml X01: document 'paper.pdf' is not listed under [documents]"),
+        ({"type": None}, "room/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
+        ({"table": None}, "room/claims.toml X01: needs a 'table'"),
+        ({"expected": "3"}, "room/claims.toml X01: 'expected' belongs to a count"),
+        ({"not_checkable": '"why"'}, "room/claims.toml X01: is not checkable, and has 'type'"),
+        (
+            {"recorded": RECORDED},
+            "room/claims.toml X01: 'recorded' needs 'unexpected_rows', and is how many rows they are",
+        ),
+        (
+            {"kind": '"count"'},
+            "room/claims.toml X01: a count needs 'sql' and 'expected', and nothing else that measures",
+        ),
+        (NUMBER | {"expected": None}, "room/claims.toml X01: a count needs 'sql' and 'expected'"),
+        (NUMBER | {"sql": '"select 1"'}, "room/claims.toml X01: 'sql' does not read core.fct_turns"),
+        (NUMBER | {"recorded": "{ value = 3 }"}, "room/claims.toml X01: Object missing required field `reason`"),
+        ({"unexpected_rows": QUERY}, "room/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
+        (
+            {"type": None, "unexpected_rows": QUERY},
+            "room/claims.toml X01: 'kwargs' and 'rows' belong to a 'type', not to 'unexpected_rows'",
+        ),
+        (
+            {"type": None, "kwargs": None, "rows": None, "unexpected_rows": '"select 1"'},
+            "room/claims.toml X01: 'unexpected_rows' does not read core.fct_turns",
+        ),
+        (
+            {"kwargs": '{ column = "x", row_condition = "y = 1" }'},
+            "room/claims.toml X01: write 'rows' instead of a row_condition in 'kwargs'",
+        ),
+        (
+            {"type": '"expect_column_pair_values_to_be_in_set"'},
+            "room/claims.toml X01: Great Expectations ignores 'rows' with expect_column_pair_values_to_be_in_set",
+        ),
+    ],
+)
+def test_wrong_claim_is_refused_in_one_line(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
+    with pytest.raises(DeclarationError, match=f"^{re.escape(message)}[^\n]*$"):
+        load_corpus_suite("room", room(tmp_path, changes))
+
+
+def test_repeated_claim_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeclarationError, match=r"^room/claims\.toml X01: id occurs twice$"):
+        load_corpus_suite("room", room(tmp_path, {}, {}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LISTED, "room/claims.toml: suite 'room' is empty"),
+        (LISTED + "claims = 3", "room/claims.toml document readme.txt: Object contains unknown field `claims`"),
+        ("claims = 3", "room/claims.toml: 'claims' is no array of tables"),
+        ("claims = [3]", "room/claims.toml (no table): Expected `object`, got `int`"),
+        ("[[claim]]\nid = 1", "room/claims.toml: unknown key 'claim'"),
+        ("documents = 1", "room/claims.toml: 'documents' is no table"),
+    ],
+)
+def test_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "claims.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(DeclarationError, match=f"^{re.escape(message)}$"):
+        load_corpus_suite("room", tmp_path)
+
+
+def test_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "claims.toml").write_text("[[claims]", encoding="utf-8")
+    with pytest.raises(DeclarationError, match=r"^room/claims\.toml: [^\n]*line 1[^\n]*$"):
+        load_corpus_suite("room", tmp_path)
+
+
+def test_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeclarationError, match=r"^room/claims\.toml: is missing$"):
+        load_corpus_suite("room", tmp_path)
+
+
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_room_has_claims_of_every_kind(corpus_id: str) -> None:
+    expectations = load_corpus_suite(corpus_id).expectations
+    assert len(expectations) >= 8
+    assert {entry.severity for entry in expectations} == {"critical", "warning"}
+    assert {UNEXPECTED_ROWS, QUERY_ROWS} < {entry.type for entry in expectations}
+    claimed = [entry for entry in expectations if entry.claim_id]
+    assert all(re.fullmatch(r"[A-Z]\d\d?(\.\d)?[a-z]?", entry.expectation_id) for entry in claimed)
+
+
+@pytest.mark.skipif(not DOCUMENTS.is_dir(), reason="the corpora's documents are not in the clone: DIALOGUE_DOCUMENTS")
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_quotes_are_the_documents_own_words(corpus_id: str) -> None:
+    for claim in load_claims(corpus_id):
+        if (DOCUMENTS / claim.document).exists():
+            assert claim.quote in (DOCUMENTS / claim.document).read_text(encoding="utf-8"), claim.claim_id

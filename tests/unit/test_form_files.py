@@ -1,0 +1,209 @@
+"""Files of other forms: read strictly, landed as the release is, refused in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from pipelines.corpora import forms, registry
+from pipelines.errors import InputError
+from pipelines.intake import form_files
+from pipelines.intake.form_files import FormFileError
+from pipelines.intake.landed import Landed
+from pipelines.intake.landing import LandingTask, land_file
+from tests.unit.form_rows import (
+    EXAMPLES,
+    FRIENDS,
+    SCHEMA_GUIDED,
+    changed,
+    lines,
+    parquet,
+    table_of,
+)
+
+
+def refusal(table: forms.Table, path: str, data: bytes) -> str:
+    with pytest.raises(FormFileError) as caught:
+        list(form_files.read_rows(table, path, data))
+    return str(caught.value)
+
+
+def land(tmp_path: Path, corpus_id: str, data: bytes, suffix: str, strict: bool = False) -> Landed:
+    """Write a file of the form's first table and land it."""
+    corpus, form = registry.load_corpus(corpus_id), registry.load_form(corpus_id, "huggingface")
+    assert form
+    path = f"{form.stem(form.tables[0], 'validation')}{suffix}"
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_bytes(data)
+    return land_file(
+        LandingTask(corpus, corpus.entities[0], tmp_path, path, tmp_path / "raw", strict=strict, form=form)
+    )
+
+
+@pytest.mark.parametrize(("corpus_id", "row", "record"), EXAMPLES)
+def test_json_lines_and_parquet_land_the_same_rows(corpus_id: str, row: dict, record: dict, tmp_path: Path) -> None:
+    table = table_of(corpus_id)
+    landed = [
+        land(tmp_path, corpus_id, parquet(table, [row, row]), ".parquet"),
+        land(tmp_path, corpus_id, lines(row, row), ".jsonl"),
+    ]
+    read = [
+        duckdb.sql(f"select * exclude (source_file_id) from '{tmp_path / 'raw' / file.parquet}'") for file in landed
+    ]
+    assert read[0].fetchall() == read[1].fetchall()
+    assert len(read[0].fetchall()) == 2
+    released = (
+        tmp_path / ("dev" if corpus_id == "sgd" else "") / ("dialogues_001.json" if corpus_id == "sgd" else "dev.json")
+    )
+    released.parent.mkdir(exist_ok=True)
+    released.write_text(json.dumps([record, record]), encoding="utf-8")
+    corpus = registry.load_corpus(corpus_id)
+    path = released.relative_to(tmp_path).as_posix()
+    plain = land_file(LandingTask(corpus, corpus.entities[0], tmp_path, path, tmp_path / "raw"))
+    expected = duckdb.sql(f"select * exclude (source_file_id) from '{tmp_path / 'raw' / plain.parquet}'")
+    assert read[0].fetchall() == expected.fetchall()
+    assert [str(of) for of in read[0].types] == [str(of) for of in expected.types]
+    assert read[0].columns == expected.columns
+    assert [(file.source_part, file.form, file.losses) for file in landed] == [
+        ("dev", "huggingface", list(table.losses))
+    ] * 2
+    assert (plain.source_part, plain.form, plain.losses) == ("dev", "release", [])
+
+
+@pytest.mark.parametrize(
+    ("corpus_id", "path", "value", "message"),
+    [
+        ("mutualfriends", "events/times", [1.0], "lists of different length at /events: actions 2,"),
+        ("mutualfriends", "events/actions/0", "join", "action 'join' at /events/actions/0, of which the form has no"),
+        (
+            "mutualfriends",
+            "events/data_messages/1",
+            "hi",
+            "a select has something at /events/data_messages, position 1",
+        ),
+        ("mutualfriends", "events/start_times/1", 5.0, "start time 5.0 at /events/start_times/1, not -1"),
+        (
+            "mutualfriends",
+            "events/data_selects/values/1",
+            ["Ann"],
+            "different length at /events/data_selects/*/1: names 2",
+        ),
+        ("mutualfriends", "scenario_kbs/0/0", [["Name"]], "1 lists at /scenario_kbs/0/0, not names and values"),
+        (
+            "mutualfriends",
+            "scenario_kbs/0/0/0",
+            ["Name", "Name"],
+            "a name stands twice at /scenario_kbs/0/0: Name, Name",
+        ),
+        ("mutualfriends", "agents/0", None, "null at /agents/0"),
+        ("mutualfriends", "scenario_alphas/0", float("nan"), "nan at /scenario_alphas/0, which no JSON holds"),
+        ("sgd", "turns/speaker/1", 2, "class id 2 at /turns/speaker/1, there are 2 classes"),
+        ("sgd", "turns/frames/0/actions/0/act/0", 99, "class id 99 at /turns/frames/0/actions/0/act/0, there are 18"),
+        ("sgd", "turns/frames/0/actions/0/act/0", -1, "class id -1 at"),
+        ("sgd", "turns/utterance", ["x"], "lists of different length at /turns: speaker 2, utterance 1, frames 2"),
+        (
+            "sgd",
+            "turns/frames/0/state",
+            [],
+            "lists of different length at /turns/frames/0: service 1, slots 1, state 0",
+        ),
+        ("sgd", "turns/frames/0/slots/0/start", [], "lists of different length at /turns/frames/0/slots/0: slot 1"),
+        ("sgd", "turns/frames", None, "null at /turns/frames"),
+    ],
+)
+def test_row_that_cannot_be_undone_is_set_aside_whole(
+    tmp_path: Path, corpus_id: str, path: str, value: Any, message: str
+) -> None:
+    row = next(row for corpus, row, _ in EXAMPLES if corpus == corpus_id)
+    bad = changed(row, path, value)
+    landed = land(tmp_path, corpus_id, parquet(table_of(corpus_id), [row, bad, row]), ".parquet")
+    (record,) = landed.quarantine
+    assert message in record["error"]
+    assert record["error"].endswith(" - at `$[1]`")
+    assert (record["record_index"], record["record_pointer"], landed.record_count) == (1, "/1", 3)
+    stands_for = bad if value == value else changed(row, path, None)  # no JSON holds a number that is none
+    assert json.loads(record["value"]) == stands_for
+    kept = duckdb.sql(f"select record_index from '{tmp_path / 'raw' / landed.parquet}'").fetchall()
+    assert kept == [(0,), (2,)]
+    with pytest.raises(InputError, match="at `"):
+        land(tmp_path, corpus_id, parquet(table_of(corpus_id), [row, bad, row]), ".parquet", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "message"),
+    [
+        ("agents", None, "column agents is missing"),
+        ("more", pa.int32(), "column more is unknown"),
+        ("outcome_reward", pa.float64(), "column outcome_reward is double, not int32"),
+        ("scenario_alphas", pa.list_(pa.float64()), "column scenario_alphas is double, not float"),
+        ("uuid", pa.list_(pa.string()), "column uuid is list, not string"),
+        ("agents", pa.struct([("1", pa.string())]), "column agents.0 is missing"),
+        ("agents", pa.struct([("1", pa.string()), ("0", pa.int32())]), "column agents.0 is int32, not string"),
+    ],
+)
+def test_parquet_with_other_columns_is_refused(name: str, of: pa.DataType | None, message: str) -> None:
+    table = table_of("mutualfriends")
+    fields = {field.name: field.type for field in table.columns} | {name: of}
+    schema = pa.schema([(field, kind) for field, kind in fields.items() if kind is not None])
+    assert refusal(table, "c/x.parquet", parquet(table, [], schema)) == f"c/x.parquet: {message}"
+
+
+def test_order_of_columns_and_width_of_offsets_are_no_difference() -> None:
+    table = table_of("mutualfriends")
+    fields = [field if field.name != "uuid" else pa.field("uuid", pa.large_string()) for field in table.columns]
+    (row,) = form_files.read_rows(table, "x.parquet", parquet(table, [FRIENDS], pa.schema(fields[::-1])))
+    assert row == FRIENDS
+
+
+def test_bytes_that_are_no_parquet_are_refused() -> None:
+    table = table_of("mutualfriends")
+    assert refusal(table, "c/x.parquet", b"<html>").startswith("c/x.parquet: no Parquet, ")
+    whole = parquet(table, [FRIENDS])
+    assert refusal(table, "c/x.parquet", whole[: len(whole) // 2]).startswith("c/x.parquet: no Parquet, ")
+
+
+def test_file_whose_class_ids_stand_for_other_names_is_refused() -> None:
+    table = table_of("sgd")
+    features = {"turns": {"feature": {"speaker": {"names": ["SYSTEM", "USER"], "_type": "ClassLabel"}}}}
+    schema = table.columns.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    message = "c/x.parquet: column turns.speaker has the classes SYSTEM, USER, not USER, SYSTEM"
+    assert refusal(table, "c/x.parquet", parquet(table, [SCHEMA_GUIDED], schema)) == message
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (lines(FRIENDS, {**FRIENDS, "more": 1}), "line 2: column more is unknown"),
+        (lines({key: FRIENDS[key] for key in FRIENDS if key != "uuid"}), "line 1: column uuid is missing"),
+        (lines(changed(FRIENDS, "outcome_reward", 1.5)), "line 1: column outcome_reward has 1.5, which is no int32"),
+        (lines(changed(FRIENDS, "outcome_reward", 2**31)), "outcome_reward has 2147483648, which is no int32"),
+        (lines(changed(FRIENDS, "outcome_reward", True)), "column outcome_reward has true, which is no int32"),
+        (lines(changed(FRIENDS, "events/times/0", "5")), 'column events.times has "5", which is no float'),
+        (lines(changed(FRIENDS, "events", [])), "column events has [], which is no struct"),
+        (lines(FRIENDS)[:-1], "cut off, the last line has no end"),
+        (lines(FRIENDS) + b"\n", "line 2: not JSON, "),
+        (b'{"uuid": 1, "uuid": 2}\n', "line 1: not JSON, the key 'uuid' stands twice in an object"),
+        (b'{"uuid": NaN}\n', "line 1: not JSON, NaN is no JSON"),
+        (b"\xff\n", "line 1: not JSON, 'utf-8' codec"),
+        (b"null\n", "line 1: null is no row"),
+        (b"3\n", "line 1: column of the row has 3, which is no struct"),
+    ],
+)
+def test_json_lines_of_another_shape_are_refused(data: bytes, message: str) -> None:
+    assert message in refusal(table_of("mutualfriends"), "c/x.jsonl", data)
+
+
+def test_json_line_with_a_lone_surrogate_is_set_aside(tmp_path: Path) -> None:
+    landed = land(tmp_path, "mutualfriends", lines(changed(FRIENDS, "uuid", "\ud800")), ".jsonl")
+    assert [record["record_index"] for record in landed.quarantine] == [0]
+
+
+def test_numbers_in_json_lines_are_rounded_as_the_column_holds_them() -> None:
+    row = changed(FRIENDS, "scenario_alphas", [0.3, 1])
+    (read,) = form_files.read_rows(table_of("mutualfriends"), "x.jsonl", lines(row))
+    assert read["scenario_alphas"] == [forms.single_precision(0.3), 1.0]

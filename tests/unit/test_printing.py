@@ -1,0 +1,196 @@
+"""A result as JSON, CSV, Parquet and a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import duckdb
+import pyarrow
+import pyarrow.parquet
+import pytest
+from rich.console import Console
+
+from pipelines.reading import printing, query
+from pipelines.reading.query_errors import QueryError
+from tests.unit.published import BUILD, TURNS, run, snapshot
+
+
+def as_table(con: duckdb.DuckDBPyConnection, text: str, width: int = 100, **options: int) -> str:
+    """What a terminal of this width shows of a query's result."""
+    stream = io.StringIO()
+    printing.render_table(query.run_query(con, text), Console(file=stream, width=width), **options)
+    return stream.getvalue()
+
+
+# Formats
+
+
+EVERY_TYPE = """
+    select map {'b': 1, 'a': null} as m, [1, 2] as l, []::integer[] as e, {'x': ['y']} as s, null as n, '' as t,
+        timestamp '2016-12-03 03:40:53' as at, date '2016-12-03' as d, 1.50 as c, 'nan'::double as f, true as b,
+        sum(1) as h, 'ü' as u
+"""
+
+
+def test_json_has_objects_arrays_and_iso_times(con):
+    stream = io.StringIO()
+    assert printing.write_json(query.run_query(con, EVERY_TYPE), stream) == 1
+    (row,) = json.loads(stream.getvalue())
+    assert row == {
+        "m": {"b": 1, "a": None},
+        "l": [1, 2],
+        "e": [],
+        "s": {"x": ["y"]},
+        "n": None,
+        "t": "",
+        "at": "2016-12-03T03:40:53",
+        "d": "2016-12-03",
+        "c": 1.5,
+        "f": None,
+        "b": True,
+        "h": 1,
+        "u": "ü",
+    }
+
+
+def test_json_of_no_rows_is_an_empty_array(con):
+    stream = io.StringIO()
+    assert printing.write_json(query.run_query(con, "from core.fct_frames"), stream) == 0
+    assert json.loads(stream.getvalue()) == []
+
+
+def test_json_keeps_every_row_and_columns_of_the_same_name(con):
+    stream = io.StringIO()
+    printing.write_json(query.run_query(con, "select range as a, 1 as a from range(25_000)"), stream)
+    rows = json.loads(stream.getvalue())
+    assert [row["a"] for row in rows] == list(range(25_000))
+    assert rows[0] == {"a": 0, "a_2": 1}
+
+
+def test_csv_can_be_read_back_and_tells_null_from_empty(con):
+    stream = io.StringIO(newline="")
+    result = query.run_query(con, "from core.fct_turns order by turn_index")
+    assert printing.write_csv(result, stream) == len(TURNS)
+    text = stream.getvalue()
+    assert text.startswith('turn_index,utterance,note\r\n0,Hi,\r\n1,"",a\r\n2,"He said ""x, y""\nand left",b\r\n')
+    read = list(csv.reader(io.StringIO(text, newline="")))
+    assert read[1:] == [[str(index), utterance, note or ""] for index, utterance, note in TURNS]
+
+
+def test_csv_writes_lists_and_maps_as_json(con):
+    stream = io.StringIO(newline="")
+    printing.write_csv(
+        query.run_query(con, "select ['a', 'b'] as l, map {'k': 'v'} as m, 1.50 as c, true as b"), stream
+    )
+    assert stream.getvalue() == 'l,m,c,b\r\n"[""a"", ""b""]","{""k"": ""v""}",1.50,true\r\n'
+
+
+def test_csv_leaves_no_line_empty(con):
+    stream = io.StringIO(newline="")
+    printing.write_csv(query.run_query(con, "select null as n"), stream)
+    assert stream.getvalue() == 'n\r\n""\r\n'
+
+
+def test_parquet_is_written_by_python_and_complete(con, paths, tmp_path):
+    file = tmp_path / "out.parquet"
+    result = query.run_query(con, "select range as a, range::varchar as a, map {'k': 'v'} as m from range(250_000)")
+    assert printing.write_parquet(result, file) == 250_000
+    written = duckdb.sql(f"select count(*), sum(a), min(a_2), any_value(m) from '{file}'").fetchall()
+    assert written == [(250_000, sum(range(250_000)), "0", {"k": "v"})]
+    assert {path.name for path in tmp_path.iterdir()} == {file.name, paths.root.name}
+
+
+def test_parquet_replaces_parquet_and_nothing_else(con, paths, tmp_path):
+    file = tmp_path / "out.parquet"
+    for rows in (1, 2):
+        printing.write_parquet(query.run_query(con, f"from range({rows})"), file)
+    assert pyarrow.parquet.read_table(file).num_rows == 2
+    before = snapshot(paths.root)
+    with pytest.raises(QueryError, match="not overwritten"):
+        printing.write_parquet(query.run_query(con, "select 1"), paths.build_database(BUILD))
+    assert snapshot(paths.root) == before
+
+
+@pytest.mark.parametrize("failing", ["select error('no') from range(5)", "select interval 1 day as i"])
+def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with pytest.raises(QueryError) as error:
+        printing.write_parquet(query.run_query(con, failing), folder / "out.parquet")
+    assert "\n" not in str(error.value)
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("place", ["", "nowhere/out.parquet"])
+def test_parquet_into_no_place_is_refused(con, tmp_path, place):
+    with pytest.raises(QueryError, match="no file can be written there"):
+        printing.write_parquet(query.run_query(con, "select 1"), tmp_path / place)
+
+
+def test_a_table_shows_null_as_a_word_and_the_empty_text_as_nothing(con):
+    shown = as_table(con, "select utterance, note from core.fct_turns where turn_index < 2 order by turn_index")
+    lines = [line.strip() for line in shown.splitlines() if line.strip()]
+    assert lines[2].split() == ["Hi", "NULL"]
+    assert lines[3].split() == ["a"]
+    assert lines[4] == "2 rows"
+
+
+def test_a_table_fits_the_terminal(con):
+    shown = as_table(con, "select repeat('long ', 500) as a, repeat('wide ', 500) as b", width=60)
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "…" in shown
+
+
+def test_a_table_that_is_too_wide_says_how_many_columns_fit(con):
+    columns = ", ".join(f"'value {index}' as a_long_column_name_{index}" for index in range(20))
+    shown = as_table(con, f"select {columns}", width=60)
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "value 2" in shown
+    assert "1 row; 3 of 20 columns fit" in shown
+
+
+def test_a_table_gives_no_column_more_than_it_needs(con):
+    shown = as_table(con, "select 1 as a, repeat('long ', 500) as b, 2 as c", width=60)
+    assert shown.splitlines()[1].split() == ["a", "b", "c"]
+    assert max(map(len, shown.splitlines())) in range(56, 61)
+
+
+def test_a_table_shows_control_characters_instead_of_sending_them(con):
+    assert r"x\n\x1b[31m" in as_table(con, "select 'x' || chr(10) || chr(27) || '[31m' as a")
+
+
+def test_a_table_does_not_read_markup_in_the_data(con):
+    assert "[bold]x[/bold]" in as_table(con, "select '[bold]x[/bold]' as a")
+
+
+def test_a_table_stops_and_says_how_many_rows_there_are(con):
+    shown = as_table(con, "from range(123456)", limit=3)
+    assert "first 3 of 123,456 rows, 123,453 more not shown: --json, --csv and --parquet give them all" in shown
+    assert len(shown.splitlines()) < 10
+
+
+def test_a_result_that_is_not_read_to_its_end_leaves_the_connection_free(con):
+    assert next(query.run_query(con, "from range(123456)").rows()) == (0,)
+    assert run(con, "select 1") == [(1,)]
+
+
+def test_a_table_as_long_as_the_limit_is_complete(con):
+    assert "3 rows" in as_table(con, "from range(3)", limit=3)
+
+
+def test_a_plan_is_shown_as_it_is_drawn(con):
+    assert "projection" in as_table(con, "explain select turn_index + 1 from core.fct_turns").lower()
+
+
+@pytest.mark.parametrize(("form", "expected"), [("json", '[\n{"a": 1}\n]\n'), ("csv", "a\r\n1\r\n")])
+def test_a_result_is_printed_in_the_form_asked_for(con, capfd, form, expected):
+    printing.print_result(query.run_query(con, "select 1 as a"), form)
+    assert capfd.readouterr().out == expected
+
+
+def test_a_parquet_result_leaves_standard_output_empty(con, capsys, tmp_path):
+    printing.print_result(query.run_query(con, "select 1 as a"), None, tmp_path / "a.parquet")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", f"1 row written to {tmp_path / 'a.parquet'}\n")

@@ -1,0 +1,69 @@
+"""What core's columns cannot show comes back at its place: forms, extra keys, refused records."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pipelines.corpora.room import Container, Entity
+from pipelines.errors import InputError
+from pipelines.intake.records import Record
+from pipelines.proving.putting_back import FORMS, put_back
+from pipelines.proving.restored_files import SourceFile
+
+ARRAY = Entity("things", dict, Container.ARRAY, r"x\.json")
+ENTRIES = Entity("things", dict, Container.ENTRIES, r"x\.json")
+
+
+def put(entity: Entity, exceptions: list[tuple[str, str]], *records: Record) -> list[Any]:
+    """The values of the records after these exceptions are put back."""
+    file = SourceFile("toy/x.json", "x.json", None, 1, "", exceptions=exceptions)
+    return [json.loads(record.text) for record in put_back(entity, file, iter(records))]
+
+
+def record(value: Any, index: int = 0) -> Record:
+    return Record(index, None, f"/{index}", json.dumps(value).encode())
+
+
+def test_every_form_that_the_tables_accept_is_put_back() -> None:
+    exceptions = [("/0/a", "absent"), ("/0/b", "null"), ("/0/c", "empty_list"), ("/0/d", "empty_object")]
+    assert {form for _, form in exceptions} == set(FORMS)
+    assert put(ARRAY, exceptions, record({"a": 1, "b": 1, "e": 1})) == [{"b": None, "e": 1, "c": [], "d": {}}]
+
+
+def test_absent_key_leaves_its_neighbors_and_other_records() -> None:
+    found = put(ARRAY, [("/1/turns/0/a~1b", "absent")], *(record({"turns": [{"a/b": 1, "a": 2}]}, n) for n in (0, 1)))
+    assert found == [{"turns": [{"a/b": 1, "a": 2}]}, {"turns": [{"a": 2}]}]
+
+
+def test_key_that_is_absent_already_stays_so() -> None:
+    assert put(ARRAY, [("/0/a", "absent")], record({"b": 1})) == [{"b": 1}]
+
+
+def test_absent_record_is_left_out() -> None:
+    entries = [Record(index, key, f"/{key}", b"{}") for index, key in enumerate("ab")]
+    assert [
+        found.key
+        for found in put_back(
+            ENTRIES, SourceFile("t/x", "x", None, 1, "", exceptions=[("/a", "absent")]), iter(entries)
+        )
+    ] == ["b"]
+
+
+def test_element_of_an_array_cannot_be_absent() -> None:
+    with pytest.raises(InputError, match="/a/0: an element of an array cannot be absent"):
+        put(ARRAY, [("/0/a/0", "absent")], record({"a": [1]}))
+
+
+@pytest.mark.parametrize("key", ["²", "٣", "①", "007", ""])
+def test_key_that_only_looks_like_a_number_is_a_key(key: str) -> None:
+    exceptions = [(f"/0/{key}", "null"), ("/0/1", "empty_list"), ("/0/b", "null")]
+    assert put(ARRAY, exceptions, record({})) == [{key: None, "1": [], "b": None}]
+
+
+def test_elements_are_inserted_in_the_order_of_their_numbers() -> None:
+    exceptions = [(f"/0/{index}", "empty_list") for index in (10, 9, 2, 0)]
+    found = put(ARRAY, exceptions, record(list(range(1, 9))))
+    assert found == [[[], 1, [], 2, 3, 4, 5, 6, 7, [], [], 8]]

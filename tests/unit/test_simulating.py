@@ -1,0 +1,130 @@
+"""Writing generated releases: strict shape, the same bytes for the same seed, nothing of others overwritten."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pipelines.corpora import registry
+from pipelines.corpora.room import Container, Entity
+from pipelines.errors import InputError
+from pipelines.intake.generated import MARKER
+from pipelines.intake.simulating import SAMPLE_SCALE, simulate
+from tests.unit.plans import plan_of
+
+CORPORA = registry.corpus_ids()
+
+
+def contents(file: Path) -> bytes:
+    data = file.read_bytes()
+    return gzip.decompress(data) if file.suffix == ".gz" else data
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def decode(entity: Entity, data: bytes) -> int:
+    """Decode a file strictly; the number of its records."""
+    if entity.container is Container.LINES:
+        lines = data.decode().splitlines()
+        assert all(line.endswith(",") and line.count(",") == 1 for line in lines)
+        return len(lines)
+    record = entity.record
+    types = {
+        Container.ARRAY: list[record],
+        Container.ENTRIES: dict[str, record],
+        Container.SPLITS: dict[str, list[record]],
+        Container.DOCUMENT: record,
+    }
+    decoded = msgspec.json.decode(data, type=types[entity.container])
+    if entity.container is Container.SPLITS:
+        return min(len(records) for records in decoded.values())
+    return 1 if entity.container is Container.DOCUMENT else len(decoded)
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_every_generated_file_decodes_with_the_strict_schema_and_holds_records(generated_sample, corpus_id):
+    corpus = registry.load_corpus(corpus_id)
+    for path in (generated_sample / corpus_id).rglob("*"):
+        name = path.relative_to(generated_sample / corpus_id).as_posix()
+        if path.is_dir() or name == MARKER:
+            continue
+        entity = corpus.entity_of(name)
+        assert entity is not None, name
+        assert decode(entity, contents(path)) > 0, name
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_scale_1_plans_every_data_file_of_the_release(corpus_id):
+    corpus = registry.load_corpus(corpus_id)
+    listed = {file.path for file in corpus.files if not file.is_documentation and corpus.entity_of(file.path)}
+    assert sorted(file.path for file in plan_of(corpus_id, 1)) == sorted(listed)
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_the_sample_has_files_of_every_entity(generated_sample, corpus_id):
+    corpus = registry.load_corpus(corpus_id)
+    names = [
+        path.relative_to(generated_sample / corpus_id).as_posix() for path in (generated_sample / corpus_id).rglob("*")
+    ]
+    found = {entity.name for name in names if (entity := corpus.entity_of(name))}
+    assert found == {entity.name for entity in corpus.entities}
+
+
+def test_the_same_seed_gives_the_same_bytes_in_one_process_and_in_two(generated_sample, tmp_path):
+    simulate(tmp_path, SAMPLE_SCALE, processes=2)
+    assert digests(tmp_path) == digests(generated_sample)
+
+
+def test_another_seed_gives_other_bytes(generated_sample, tmp_path):
+    simulate(tmp_path, SAMPLE_SCALE, seed=1)
+    first, second = digests(generated_sample), digests(tmp_path)
+    changed = {name for name in first if first[name] != second[name]}
+    assert {name.split("/")[0] for name in changed} == set(CORPORA)
+    assert any("dialogues_" in name for name in changed)
+
+
+def test_the_marker_says_scale_and_seed(tmp_path):
+    simulate(tmp_path, 0.002, seed=7, corpora=("mutualfriends",))
+    assert json.loads((tmp_path / "mutualfriends" / MARKER).read_text()) == {"scale": 0.002, "seed": 7}
+
+
+def test_a_release_that_was_generated_before_is_replaced(tmp_path):
+    simulate(tmp_path, 0.02, corpora=("sgd",))
+    simulate(tmp_path, 0.002, corpora=("sgd",))
+    files = [path for path in (tmp_path / "sgd").rglob("*") if path.is_file()]
+    assert len(files) == len(plan_of("sgd", 0.002)) + 1
+    assert not [path for path in files if path.suffix == ".part"]
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    kept = tmp_path / "bbai" / "test.json"
+    kept.parent.mkdir()
+    kept.write_text("{}")
+    with pytest.raises(InputError, match="not generated"):
+        simulate(tmp_path, SAMPLE_SCALE, corpora=("bbai",))
+    assert kept.read_text() == "{}"
+
+
+def test_an_unknown_corpus_is_refused(tmp_path):
+    with pytest.raises(InputError, match="nowhere: no such corpus"):
+        simulate(tmp_path, SAMPLE_SCALE, corpora=("nowhere",))
+
+
+def test_a_scale_of_nothing_is_refused(tmp_path):
+    with pytest.raises(InputError, match="above 0"):
+        simulate(tmp_path, 0)
+
+
+def test_each_file_is_reported(tmp_path):
+    reported = []
+    written = simulate(tmp_path, 0.002, corpora=("bbai", "mutualfriends"), report=reported.append)
+    assert sorted(reported, key=lambda file: (file.corpus_id, file.path)) == written
+    assert all((tmp_path / file.corpus_id / file.path).stat().st_size == file.bytes for file in written)

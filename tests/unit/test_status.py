@@ -1,0 +1,78 @@
+"""The state of a warehouse folder."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pipelines.building import status
+from pipelines.corpora import registry
+from pipelines.corpora.room import Container, Corpus, Entity, SourceFile
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
+from tests.unit.published import BUILD, make_build
+
+# The state of a warehouse folder
+
+
+@pytest.fixture
+def fruit(monkeypatch) -> Corpus:
+    """A corpus of two data files and a documentation file, the only one there is."""
+    corpus = Corpus(
+        corpus_id="fruit",
+        title="",
+        homepage="",
+        license="",
+        citation="",
+        release="",
+        text_kind="dialogue",
+        files=(
+            SourceFile("train/a.json", "https://example.com/train/a.json"),
+            SourceFile("b.json", "https://example.com/b.json"),
+            SourceFile("README.md", "https://example.com/README.md", is_documentation=True),
+        ),
+        entities=(Entity("apples", str, Container.ARRAY, r"(train/)?[ab]\.json"),),
+        folder=Path(),
+    )
+    monkeypatch.setattr(registry, "load_corpora", lambda only=(): (corpus,))
+    return corpus
+
+
+def test_status_says_which_build_is_published_and_what_lies_on_disk(paths, fruit):
+    make_build(paths, "20210101T000000000000Z")
+    paths.build_manifest(BUILD).unlink()
+    found = status.status(paths, Settings())
+    newest, oldest = found.builds
+    assert (found.published_build, found.source, found.corpora) == ("20210101T000000000000Z", None, ())
+    assert (newest.is_published, newest.source, newest.built_at) == (True, "/releases", "2020-01-01T00:00:00")
+    assert (oldest.build_id, oldest.is_published, oldest.source, oldest.raw_bytes) == (BUILD, False, None, 0)
+    sizes = [file.stat().st_size for file in paths.raw.rglob("*.parquet")]
+    assert found.raw_bytes == newest.raw_bytes == sum(sizes)
+    assert found.database_bytes == sum(file.stat().st_size for file in paths.builds.glob("*.duckdb"))
+
+
+def test_status_names_each_missing_file_with_where_to_get_and_put_it(paths, fruit, tmp_path):
+    present = tmp_path / "releases" / "fruit" / "train" / "a.json"
+    present.parent.mkdir(parents=True)
+    present.write_text("[]")
+    found = status.status(paths, Settings(source=tmp_path / "releases"))
+    (corpus,) = found.corpora
+    assert (corpus.corpus_id, corpus.present, corpus.listed) == ("fruit", 1, 2)
+    put_at = str(tmp_path / "releases" / "fruit" / "b.json")
+    assert corpus.missing == (status.MissingFile("b.json", "https://example.com/b.json", put_at),)
+    stream = io.StringIO()
+    status.print_status(found, Console(file=stream, width=100))
+    for words in (f"{BUILD} (published)", "fruit: 1 of 2 files present", "https://example.com/b.json", put_at):
+        assert words in stream.getvalue()
+
+
+def test_status_of_an_empty_folder_says_what_to_run(tmp_path, fruit):
+    found = status.status(WarehousePaths(tmp_path), Settings())
+    assert (found.published_build, found.builds, found.raw_bytes) == (None, (), 0)
+    stream = io.StringIO()
+    status.print_status(found, Console(file=stream, width=100))
+    assert "nothing yet: run `dialogue-warehouse build`" in stream.getvalue()
+    assert "fruit (2 files, license: ): https://example.com/<path> to FOLDER/fruit/<path>" in stream.getvalue()

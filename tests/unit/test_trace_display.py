@@ -1,0 +1,68 @@
+"""A trace as the user sees it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pipelines.proving import trace_display, tracing
+from pipelines.proving.tracing import Trace
+
+
+def traced(**changes: object) -> Trace:
+    values = {
+        "key": "c/p/1/0",
+        "table": "core.fct_turns",
+        "source_file_id": "c/p.json",
+        "file": Path("/releases/c/p.json"),
+        "record_index": 1,
+        "record_pointer": "/1",
+        "pointer": "/1/turns/0",
+        "value_json": '{"text": "hello"}',
+        "row": {"turn_key": "c/p/1/0"},
+    }
+    return Trace(**(values | changes))  # ty: ignore[invalid-argument-type]
+
+
+def printed(found: Trace, terminal: bool = False) -> str:
+    console = Console(width=80, force_terminal=terminal, color_system=None, highlight=False)
+    with console.capture() as capture:
+        trace_display.print_trace(found, console=console)
+    return capture.get()
+
+
+def test_terminal_shows_the_first_lines_and_counts_the_rest() -> None:
+    found = traced(value_json=json.dumps(list(range(200))))
+    assert "… 142 more lines; --json gives them all" in printed(found, terminal=True)
+    assert "  199\n]" in printed(found)
+
+
+def test_no_control_character_reaches_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    found = traced(
+        pointer="/\x1b[2J", value_json=json.dumps("\x1b]0;x\x07\x7f\x9b1m\u202e\ud800😀", ensure_ascii=False)
+    )
+    text = printed(found, terminal=True)
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert "\\u001b]0;x\\u0007\\u007f\\u009b1m\\u202e\\ud800😀" in text
+    trace_display.print_trace(found, as_json=True)
+    assert json.loads(capsys.readouterr().out)["value"] == "\x1b]0;x\x07\x7f\x9b1m\u202e\ud800😀"
+
+
+def test_second_place_is_shown_beside_the_first() -> None:
+    text = printed(traced(other_pointer="/1/typed/0", other_value_json='"Hello"'))
+    assert "and      /1/typed/0" in text
+    assert text.endswith('/1/typed/0\n"Hello"\n')
+
+
+def test_value_that_stands_in_the_second_place_only_is_said_to() -> None:
+    text = printed(traced(value_json=None, other_pointer="/1/typed/0", other_value_json='"Hello"'))
+    assert "nothing stands at the first pointer, only at the second" in text
+
+
+def test_changed_source_is_told_after_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(tracing.ChangedSourceError, match="has changed"):
+        trace_display.print_trace(traced(value_json=None, changed="p.json has changed"))
+    assert "pointer  /1/turns/0" in capsys.readouterr().out

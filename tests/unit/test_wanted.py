@@ -1,0 +1,79 @@
+"""What there is to download: layout, mirrors, paths, checksums."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from pipelines.corpora import registry
+from pipelines.corpora.room import SourceFile
+from pipelines.errors import InputError
+from pipelines.intake import wanted
+from pipelines.intake.generated import MARKER, UNFINISHED
+from pipelines.intake.wanted import plan
+from tests.unit.listed_files import corpus, listed_file
+
+
+def test_plan_has_the_layout_that_build_reads(tmp_path):
+    one = listed_file(tmp_path)
+    assert (one.name, one.url) == ("demo/part/a b.json", "https://example.org/data/part/a%20b.json")
+    assert one.target == tmp_path / "demo" / "part" / "a b.json"
+
+
+@pytest.mark.parametrize(
+    ("mirror", "url"),
+    [
+        ("https://m.example", "https://m.example/demo/part/a%20b.json"),
+        ("http://m.example:81/x/", "http://m.example:81/x/demo/part/a%20b.json"),
+        ("https://u:p@m.example/x?key=1#top", "https://u:p@m.example/x/demo/part/a%20b.json?key=1"),
+        ("file:///media/disk", "file:///media/disk/demo/part/a%20b.json"),
+    ],
+)
+def test_mirror_has_each_file_below_its_corpus(tmp_path, mirror, url):
+    file = SourceFile("part/a b.json", "https://example.org/x")
+    assert plan((corpus(file),), tmp_path, mirror)[0].url == url
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "..", "", "a\\..\\x", "C:x", "a\nb", "a\x1b[2J"])
+def test_path_that_leaves_its_folder_is_refused(tmp_path, path):
+    with pytest.raises(InputError, match=r"demo/source\.toml: the path .* leaves"):
+        plan((corpus(SourceFile(path, "https://example.org/x")),), tmp_path)
+
+
+@pytest.mark.parametrize("marker", [MARKER, MARKER + UNFINISHED])
+def test_generated_release_is_not_mixed_with_real_files(tmp_path, marker):
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / marker).write_text("{}")
+    with pytest.raises(InputError, match="generated release"):
+        listed_file(tmp_path)
+
+
+def test_every_listed_file_can_be_planned_and_verified(tmp_path):
+    every = plan(registry.load_corpora(), tmp_path)
+    assert len({one.target for one in every}) == len(every) > 200
+    assert [one.name for one in every if not one.is_verifiable] == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "problem"),
+    [
+        ({"bytes": 6}, None),
+        ({"sha256": hashlib.sha256(b"hello\n").hexdigest()}, None),
+        ({"git_blob_sha1": "ce013625030ba8dba906f756967f9e9ca394464a"}, None),
+        ({"bytes": 7}, "expected 7 bytes, observed 6"),
+        ({"bytes": 5}, "expected 5 bytes, observed more"),
+        ({"bytes": 6, "sha256": "0" * 64}, f"expected sha256 {'0' * 64}, observed 5891b5b5"),
+        ({"git_blob_sha1": "0" * 40}, f"expected git blob id {'0' * 40}, observed ce013625"),
+    ],
+)
+def test_problem_says_what_was_expected_and_observed(tmp_path, facts, problem):
+    (tmp_path / "x").write_bytes(b"hello\n")
+    found = listed_file(tmp_path, **facts).problem(tmp_path / "x")
+    assert found is None if problem is None else found.startswith(problem)
+
+
+def test_file_of_unlisted_size_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(wanted, "LARGEST_UNLISTED", 5)
+    (tmp_path / "x").write_bytes(b"hello\n")
+    assert listed_file(tmp_path).problem(tmp_path / "x") == "expected at most 5 bytes, observed more"
