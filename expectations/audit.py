@@ -1,16 +1,15 @@
-"""The audit as a process: `python -m expectations.audit`. Started early, it imports Great Expectations meanwhile.
+"""The audit as a process: `python -m expectations.audit PARENT`. Begun early, it imports Great Expectations meanwhile.
 
 Protocol, one JSON object a line. The audit writes `{"ready": true}` and reads a `Request`. It runs the suites, writes
 `<output>/expectation_results/results.parquet` and the ledger beside it, closes the database and answers with
 `{"suites": {name: {"evaluated", "passed", "warned", "failed", "failures": [...], "verdicts": {...}}}}` or
-`{"error": one line}`. Then it
-waits for the next request, until its input ends. Nothing else reaches standard output; what is wrong with the program
-itself ends it with a traceback on standard error. `expectations.client` is the other end.
+`{"error": one line}`. Then it waits for the next request, until its input ends, or the process PARENT does. Nothing
+else reaches standard output; what is wrong with the program itself ends it with a traceback on standard error.
+`expectations.client` is the other end.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import sys
@@ -26,9 +25,10 @@ import msgspec
 
 from expectations import ledger
 from expectations.ledger import Ledger
-from expectations.suites import Suite, load_marts_suites, load_suites
+from expectations.suites import OUTCOMES, Suite, load_marts_suites, load_suites
 from pipelines.corpora.declarations import DeclarationError
 from pipelines.intake import writing
+from pipelines.processes import end_with_parent
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -80,8 +80,8 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
 
 def main() -> int:
     """Serve requests until standard input ends; 1 when the last one could not be served."""
+    end_with_parent(int(sys.argv[1]))
     answers = _take_standard_output()
-    gc.disable()  # a process as short as this has no use for passes over all that the library keeps
     from expectations import validation  # five seconds: what this process is for
 
     _send(answers, {"ready": True})
@@ -171,9 +171,7 @@ def summarize(outcomes: Iterable[Outcome]) -> dict[str, dict[str, Any]]:
     """By suite: how many were evaluated, passed, warned (failed as a warning), failed; and each that did not pass."""
     summary: dict[str, dict[str, Any]] = {}
     for outcome in outcomes:
-        suite = summary.setdefault(
-            outcome.suite, {"evaluated": 0, "passed": 0, "warned": 0, "failed": 0, "failures": []}
-        )
+        suite = summary.setdefault(outcome.suite, {"evaluated": 0, **dict.fromkeys(OUTCOMES, 0), "failures": []})
         suite["evaluated"] += 1
         if outcome.success:
             suite["passed"] += 1

@@ -13,7 +13,10 @@ from contextlib import suppress
 from typing import IO, Any, Self
 
 from pipelines.paths import CLONE
-from pipelines.settings import TELEMETRY_OFF
+from pipelines.settings import TELEMETRY_OFF, Settings
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+"""Keeps numpy and pyarrow from starting threads that nothing here uses: the audit forks, which threads make unsafe."""
 
 
 class AuditError(RuntimeError):
@@ -28,7 +31,7 @@ class AuditProcess:
         summary = audit.run(request)   # {suite: {"evaluated", "passed", "warned", "failed", "failures"}}
     """
 
-    def __init__(self, timeout: float = 900) -> None:
+    def __init__(self, timeout: float = Settings.audit_timeout) -> None:
         """`timeout` is what one `run` may take, in seconds, the rest of the import included."""
         self._timeout = timeout
         self._process: subprocess.Popen[str] | None = None
@@ -50,12 +53,12 @@ class AuditProcess:
         self._is_ready = False
         self._last_words.clear()
         process = self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "expectations.audit"],
+            [sys.executable, "-m", "expectations.audit", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=CLONE,
-            env={**os.environ, **TELEMETRY_OFF},
+            env={**os.environ, **TELEMETRY_OFF, **ONE_THREAD},
             text=True,
             encoding="utf-8",
             errors="replace",
@@ -118,7 +121,7 @@ class AuditProcess:
         assert self._process is not None and self._process.stdout is not None
         line = self._process.stdout.readline()
         if overdue.is_set():
-            raise self._failure(f"took longer than {self._timeout:g} seconds")
+            raise self._failure(f"took longer than {self._timeout:g} seconds (DIALOGUE_AUDIT_TIMEOUT)")
         if not line.endswith("\n"):
             raise self._failure(f"ended with status {self._process.wait()}")
         try:

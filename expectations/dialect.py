@@ -8,6 +8,7 @@ Importing this module registers it. Only `expectations.validation` may import it
 
 from __future__ import annotations
 
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class WarehouseDialect(duckdb_engine.Dialect):
 
 def connection_string(database: Path) -> str:
     """What Great Expectations connects to for this database file."""
-    return f"duckdb+warehouse:///{database.absolute()}"
+    return f"duckdb+warehouse:///{urllib.parse.quote(str(database.absolute()))}"
 
 
 registry.register(NAME, __name__, WarehouseDialect.__name__)

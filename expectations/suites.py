@@ -40,6 +40,9 @@ QUERY_ROWS = "expect_query_rows"
 DEFECT = "defect:"
 """What the id of a defect's guard begins with."""
 
+OUTCOMES = ("passed", "warned", "failed")
+"""What comes of an expectation: warned is failed as a warning."""
+
 IGNORES_ROWS = frozenset({"expect_column_pair_values_to_be_in_set"})
 """Types whose row condition Great Expectations 1.24 accepts and leaves out of the query: they would judge all rows."""
 

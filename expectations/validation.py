@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 import logging
 import multiprocessing
+import os
 import re
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping
@@ -33,6 +35,7 @@ from expectations import dialect
 from expectations.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
 from expectations.verdicts import describe_rows, plain, same_rows
 from pipelines.corpora.claims import Rows, Severity
+from pipelines.processes import end_with_parent
 
 MESSAGE_LENGTH = 300
 """Characters kept of what Great Expectations or DuckDB says about an error."""
@@ -106,18 +109,25 @@ def validate(
     """Run the suites; the outcomes come in the order of their declaration.
 
     `parameters` fills `{"$PARAMETER": name}` in arguments, `config` is DuckDB's. The file is closed afterwards, also
-    after an error. Further processes are forked, so that each has Great Expectations at once, which needs a caller that
-    has no threads. Raises ValidationError when an expectation cannot be built or has no result of its own.
+    after an error. Further processes are forked, so that each has Great Expectations at once; where this process has
+    threads it validates alone, because a fork copies the locks of threads that it leaves behind. Raises ValidationError
+    when an expectation cannot be built or has no result of its own.
     """
     declared = _declared(suites)
     run = partial(_validate_tables, database, parameters, config)
-    own, *others = _shares(declared, processes)
-    with ProcessPoolExecutor(max(1, len(others)), multiprocessing.get_context("fork")) as pool:
+    own, *others = _shares(declared, processes if can_fork() else 1)
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(max(1, len(others)), fork, end_with_parent, (os.getpid(),)) as pool:
         parts = pool.map(run, others)  # forks at once, while nothing is open here, or not at all
         outcomes = dict(run(own))
         for part in parts:
             outcomes |= part
     return [outcomes[key] for key in declared]
+
+
+def can_fork() -> bool:
+    """Whether this process has no thread but this one, those of libraries counted too; elsewhere than on Linux no."""
+    return sys.platform == "linux" and sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
 
 
 def _shares(declared: Mapping[str, Declared], processes: int) -> list[dict[str, Declared]]:

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Any
 
 from expectations.suites import DEFECT
+from expectations.verdict import Verdict
 from pipelines.corpora.claims import Cell, Claim, Defect, Rows
 
-Verdict = Literal["reproduced", "refuted", "source_absent", "not_checkable"]
 DIFFERENCES_TOLD = 5
 
 

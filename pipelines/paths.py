@@ -34,6 +34,11 @@ class WarehousePaths:
         return self.root / "published.json"
 
     @property
+    def started_publication(self) -> Path:
+        """JSON `{"build_id": ...}` while a build is being published: what is left of one that was broken off."""
+        return self.root / ".publishing.json"
+
+    @property
     def builds(self) -> Path:
         """The kept builds, `<build_id>.duckdb` and `<build_id>.json`."""
         return self.root / "builds"

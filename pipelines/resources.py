@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from expectations.client import AuditProcess
-from pipelines.building import lock
+from pipelines.building import lock, publishing
 from pipelines.building.progress import Reporter
 from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
@@ -22,18 +22,22 @@ def settings_resource() -> Settings:
     return Settings.from_environment()
 
 
-@dg.resource(description="The warehouse folder, held against other builds.", required_resource_keys={"settings"})
+@dg.resource(
+    description="The warehouse folder, held against other builds.", required_resource_keys={"settings", "reporter"}
+)
 def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
     """Where things lie; the warehouse's lock is held while the run lasts."""
     paths = WarehousePaths(context.resources.settings.warehouse)
     with lock.exclusive(paths):
+        for mended in publishing.mend(paths):
+            context.resources.reporter.notice(mended)
         yield paths
 
 
-@dg.resource(description="The child process that audits the built database.")
-def audit_resource() -> Iterator[AuditProcess]:
+@dg.resource(description="The child process that audits the built database.", required_resource_keys={"settings"})
+def audit_resource(context: dg.InitResourceContext) -> Iterator[AuditProcess]:
     """An audit process that starts when it is asked, and ends with the run."""
-    process = AuditProcess()
+    process = AuditProcess(context.resources.settings.audit_timeout)
     try:
         yield process
     finally:

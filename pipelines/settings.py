@@ -10,6 +10,7 @@ import math
 import os
 import re
 import urllib.parse
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,8 @@ class Settings:
     """Processes that land files side by side."""
     builds_kept: int = 3
     """Published builds that stay on disk."""
+    audit_timeout: float = 900.0
+    """Seconds after which an audit is given up."""
     jobs: int = 4
     """Files that are downloaded at a time."""
     mirror: str | None = field(default=None, repr=False)
@@ -97,19 +100,30 @@ class Settings:
         return f"{float(amount[1]) / processes:.3f}{amount[2]}" if amount else self.memory_limit
 
 
+def corpora_named(texts: Iterable[str], name: str) -> tuple[str, ...]:
+    """The corpora that a setting or an option of this name lists, separated by commas. Raises SettingsError for none.
+
+    Whether there is such a corpus is known to `pipelines.corpora.registry` alone.
+    """
+    named = tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
+    if not named:
+        raise SettingsError(f"{name}: names no corpus")
+    return named
+
+
 def _parse(name: str, text: str) -> Any:
     match name:
         case "source" | "warehouse":
             return Path(text)
         case "only":
-            return tuple(part.strip() for part in text.split(",") if part.strip())
+            return corpora_named([text], "DIALOGUE_ONLY")
         case "strict" | "verify" | "force":
             return text.lower() in ("1", "true", "yes", "on")
         case "threads" | "processes" | "builds_kept" | "jobs" | "attempts":
             if not text.isdigit() or int(text) < 1:
                 raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number")
             return int(text)
-        case "timeout" | "backoff":
+        case "timeout" | "backoff" | "audit_timeout":
             return _seconds(name, text)
         case _:
             return text
@@ -135,5 +149,5 @@ def _is_mirror(url: str) -> bool:
 
 
 def silence_telemetry() -> None:
-    """Switch off the telemetry of every library, for this process and its children."""
+    """Switch off the telemetry of every library, for this process and its children; only a process of ours does so."""
     os.environ.update(TELEMETRY_OFF)

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from expectations.suites import load_suites
+from expectations.suites import OUTCOMES, load_suites
 from pipelines.building import history, state
 
 RESOURCES = {"settings", "paths", "reporter", "audit"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
-VERDICTS = ("evaluated", "passed", "warned", "failed")
 NOT_BUILT = {"evaluated": 0, "note": "nothing of the corpus that can be judged is in this build"}
 BUILDS = dg.AssetKey(["audit", "builds"])
 LEDGER = {
@@ -74,7 +73,7 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
                 check_name=name,
                 asset_key=RESULTS,
                 severity=dg.AssetCheckSeverity.ERROR if is_blocked else dg.AssetCheckSeverity.WARN,
-                metadata={key: suite[key] for key in VERDICTS} | suite.get("verdicts", {}),
+                metadata={key: suite[key] for key in ("evaluated", *OUTCOMES)} | suite.get("verdicts", {}),
             )
         refuse_failures(summary, build.strict)
 

@@ -12,13 +12,14 @@ from pipelines.assets import audit, models, published, raw, restoration
 from pipelines.building import dbt
 from pipelines.corpora import registry
 from pipelines.jobs import BUILD, build_job
+from pipelines.paths import WarehousePaths
 from pipelines.resources import default_resources
 from pipelines.settings import Settings
 
 
 def assemble(settings: Settings) -> dg.Definitions:
     """The whole graph for these settings. Parses the dbt project, partially where nothing changed."""
-    paths = dbt.prepare_environment(settings)
+    paths = WarehousePaths(settings.warehouse)
     corpora = registry.load_corpora()
     model_assets, audit_models = models.model_assets(paths, dbt.parse(paths))
     audit_asset = audit.audit_asset(list(model_assets.keys))

@@ -38,9 +38,9 @@ RESOURCES = {"settings", "paths", "reporter"}
 
 def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **selection: str) -> Iterator[Any]:
     """Run a selection, report every node of it to Dagster, and fail when one has failed."""
-    paths = context.resources.paths
+    settings, paths = context.resources.settings, context.resources.paths
     with context.resources.reporter.stage(stage_name, "warehouse" if stage_name == "model" else "audit") as stage:
-        results = dbt.build(manifest, paths, report=stage.update, **selection)
+        results = dbt.build(manifest, paths, report=stage.update, settings=settings, **selection)
         tests = sum(result.is_test for result in results)
         stage.detail = f"{len(results) - tests} models, {tests} tests"
     assets = {spec.metadata.get(UNIQUE_ID): spec.key for spec in context.assets_def.specs}

@@ -13,7 +13,7 @@ from pipelines.building import fingerprint, state
 from pipelines.corpora.room import Corpus
 from pipelines.intake import generated, raw_layer, releases
 from pipelines.intake.landed import Landed, data_version
-from pipelines.settings import RELEASE_FORM
+from pipelines.settings import RELEASE_FORM, Settings
 
 RESOURCES = {"settings", "paths", "reporter"}
 LANDING = RESOURCES | {"lander"}
@@ -49,18 +49,19 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         paths = context.resources.paths
         build = state.begin(settings, context.run_id, reporter)
         landed: list[Landed] = []
+        notices: list[str] = []
         release = releases.find(corpus, settings, paths)
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
                 landed = context.resources.lander.land(release)
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
-            if settings.form != RELEASE_FORM and release.form is None:
-                reporter.notice(f"{corpus.corpus_id}: not offered in the form {settings.form}, skipped")
-            _notice(reporter, release, landed)
+            notices = _notices(settings, release, landed)
+            for notice in notices:
+                reporter.notice(notice)
         marker = generated.read_marker(release.folder) if landed else None
         scale = {corpus.corpus_id: marker.scale} if marker else {}
-        state.add_landed(build, paths, landed, raw_layer.link_raw(corpus, landed, paths), scale)
+        state.add_landed(build, paths, landed, raw_layer.link_raw(corpus, landed, paths), scale, notices)
         for entity in corpus.entities:
             files = [file for file in landed if file.entity == entity.name]
             yield dg.MaterializeResult(
@@ -108,24 +109,28 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
     return catalog
 
 
-def _notice(reporter, release: releases.Release, landed: list[Landed]) -> None:  # noqa: ANN001
-    """Say what of a release is missing, and what of it was set aside."""
+def _notices(settings: Settings, release: releases.Release, landed: list[Landed]) -> list[str]:
+    """What of a release is missing, and what of it was set aside."""
     corpus_id = release.corpus.corpus_id
+    notices = []
+    if settings.form != RELEASE_FORM and release.form is None:
+        notices.append(f"{corpus_id}: not offered in the form {settings.form}, skipped")
     if release.missing and generated.read_marker(release.folder) is None:
         first = release.missing[0]
-        reporter.notice(
+        notices.append(
             f"{corpus_id}: {len(release.missing)} of {len(release.missing) + len(release.files)} files are not there, "
             f"such as {release.folder / first.path}"
         )
     for file in landed:
         if file.extras:
             first = file.extras[0]["json_pointer"]
-            reporter.notice(
+            notices.append(
                 f"{file.source_file_id}: {len(file.extras)} keys the schema does not know, kept in "
                 f"core.source_extras, the first at {first}"
             )
         if file.quarantine:
-            reporter.notice(
+            notices.append(
                 f"{file.source_file_id}: {len(file.quarantine)} records refused, kept in core.source_quarantine, "
                 f"the first: {file.quarantine[0]['error']}"
             )
+    return notices

@@ -6,13 +6,12 @@ process imports Great Expectations while landing and models run.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from expectations.client import AuditError, AuditProcess
-from pipelines.building import fingerprint, lock
+from pipelines.building import fingerprint, lock, publishing
 from pipelines.building.inputs import check_input
 from pipelines.building.progress import Reporter
 from pipelines.building.state import BuildError
@@ -21,7 +20,7 @@ from pipelines.corpora import registry
 from pipelines.intake import releases
 from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
-from pipelines.settings import Settings, silence_telemetry
+from pipelines.settings import Settings
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -37,13 +36,14 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
     Raises InputError for what the user gave (no release there, a file that is refused), BuildError for a check that
     failed or a build that could not be made. In both cases what was published before stays as it is.
     """
-    silence_telemetry()
     paths = WarehousePaths(settings.warehouse)
     check_input(settings, paths)
     with lock.exclusive(paths):
+        for mended in publishing.mend(paths):
+            reporter.notice(mended)
         if not settings.force and fingerprint.unchanged(settings):
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
-        with AuditProcess() as audit, Lander(paths.raw, settings) as lander:
+        with AuditProcess(settings.audit_timeout) as audit, Lander(paths.raw, settings) as lander:
             try:
                 _run_graph(settings, paths, reporter, audit, lander, load_graph)
             except AuditError as error:
@@ -61,20 +61,14 @@ def _run_graph(
 ) -> None:
     """Run the job `build` with our own resources; what a step raises comes through."""
     with reporter.stage("load", "framework") as stage:
-        paths.dagster_home.mkdir(exist_ok=True)
-        os.environ["DAGSTER_HOME"] = str(paths.dagster_home)
         audit.start()
         if settings.source is not None:
             lander.start(releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only))
-        import dagster as dg
+        from pipelines.building.instance import open_instance
 
-        from pipelines.building import event_log
-
-        yaml = event_log.instance_settings(paths.dagster_home)
-        (paths.dagster_home / "dagster.yaml").write_text(yaml, encoding="utf-8")
         job = load_graph(settings)
         stage.detail = "Dagster and dbt"
     resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with dg.DagsterInstance.get() as instance:
+    with open_instance(paths) as instance:
         job.execute_in_process(run_config=quiet, instance=instance, resources=resources)

@@ -1,13 +1,13 @@
 """dbt in this process: parsing, running a selection, and letting go of the database afterwards.
 
-The only module that talks to dbt. The models themselves, and everything they say, are in `dbt_project/`.
+The only module that talks to dbt. The models themselves, and everything they say, are in `dbt_project/`. Neither the
+working folder nor the environment of the process is touched: what dbt is told about a warehouse is in `dbt_places`.
 For the programmatic interface see https://docs.getdbt.com/reference/programmatic-invocations.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from pipelines.building import dbt_places
+from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
+from pipelines.intake.sql_text import literal
 from pipelines.intake.writing import write_atomically
 from pipelines.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
-from pipelines.settings import Settings, silence_telemetry
+from pipelines.settings import Settings
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
@@ -47,16 +50,6 @@ class NodeResult:
     """The SQL of a test, which selects the rows that fail."""
 
 
-def prepare_environment(settings: Settings) -> WarehousePaths:
-    """Set what profiles.yml reads, and make the folder in which dbt runs."""
-    silence_telemetry()
-    paths = WarehousePaths(settings.warehouse)
-    paths.scratch.mkdir(parents=True, exist_ok=True)
-    os.environ["DIALOGUE_MEMORY_LIMIT"] = settings.memory_limit
-    os.environ["DIALOGUE_THREADS"] = str(settings.threads)
-    return paths
-
-
 def _copy_whole(source: Path, target: Path) -> None:
     """Copy a file so that a reader sees all of it or nothing; not at all where that is impossible."""
     with contextlib.suppress(OSError):
@@ -78,10 +71,11 @@ def parse(paths: WarehousePaths) -> Manifest:
     from dbt.cli.main import dbtRunner
 
     kept = paths.dbt_target / DBT_LAST_PARSE.name
+    kept.parent.mkdir(parents=True, exist_ok=True)
     if not kept.exists():
         _copy_whole(DBT_LAST_PARSE, kept)
-    with contextlib.chdir(paths.scratch):
-        result = dbtRunner().invoke(_arguments("parse", paths))
+    result = dbtRunner().invoke(_arguments("parse", DBT_PROJECT, paths.dbt_target))
+    _raise_interrupt(result.exception)
     _copy_whole(kept, DBT_LAST_PARSE)
     if not result.success:
         raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
@@ -94,6 +88,7 @@ def build(
     select: str | None = None,
     exclude: str | None = None,
     report: Callable[[str], None] | None = None,
+    settings: Settings | None = None,
 ) -> list[NodeResult]:
     """Run the selected models and their tests, then release the database. Raises ModelError only when dbt cannot run.
 
@@ -106,17 +101,27 @@ def build(
         if report and event.info.name == "NodeFinished":
             report(event.data.node_info.node_name)
 
-    arguments = _arguments("build", paths, "--no-write-json", "--indirect-selection", "buildable")
-    arguments += ["--select", select] if select else []
-    arguments += ["--exclude", exclude] if exclude else []
-    try:
-        with contextlib.chdir(paths.scratch):
+    scratch = plain_path(paths.scratch)
+    with dbt_places.sources_below(manifest, scratch):
+        profiles = dbt_places.write_profile(scratch, settings or Settings())
+        arguments = _arguments("build", profiles, scratch / paths.dbt_target.name)
+        arguments += ["--no-write-json", "--indirect-selection", "buildable"]
+        arguments += ["--select", select] if select else []
+        arguments += ["--exclude", exclude] if exclude else []
+        try:
             result = dbtRunner(manifest=manifest, callbacks=[on_event]).invoke(arguments)
-    finally:
-        DuckDBConnectionManager.close_all_connections()
+        finally:
+            DuckDBConnectionManager.close_all_connections()
+    _raise_interrupt(result.exception)
     if result.result is None:
         raise ModelError(f"dbt cannot run: {_one_line(result.exception)}")
     return [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
+
+
+def _raise_interrupt(error: BaseException | None) -> None:
+    """Let an interrupt, which dbt keeps like any error, come through."""
+    if error is not None and not isinstance(error, Exception):
+        raise error
 
 
 def refuse_failures(results: list[NodeResult], paths: WarehousePaths) -> None:
@@ -124,15 +129,15 @@ def refuse_failures(results: list[NodeResult], paths: WarehousePaths) -> None:
     failed = [result for result in results if not result.is_passed]
     if failed:
         causes = [result for result in failed if result.message != "skipped"] or failed
-        raise ModelError("\n".join(_told(cause, paths) for cause in causes))
+        raise ModelError("\n".join(_describe_failure(cause, paths) for cause in causes))
 
 
-def _told(result: NodeResult, paths: WarehousePaths) -> str:
+def _describe_failure(result: NodeResult, paths: WarehousePaths) -> str:
     if not (result.is_test and result.failures):
         return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}"
     first = ""
     with contextlib.suppress(duckdb.Error), duckdb.connect(str(paths.scratch_database), read_only=True) as con:
-        con.execute(f"attach '{paths.scratch_staging}' as staging (read_only)")
+        con.execute(f"attach {literal(str(paths.scratch_staging))} as staging (read_only)")
         rows = con.execute(result.query)
         names = [column[0] for column in rows.description]
         values = zip(names, rows.fetchone() or (), strict=False)
@@ -159,7 +164,7 @@ def _one_line(message: object) -> str:
     return " ".join(line for line in lines if line and not line.startswith("compiled code at"))
 
 
-def _arguments(command: str, paths: WarehousePaths, *more: str) -> list[str]:
-    project = str(DBT_PROJECT)
-    places = ["--project-dir", project, "--profiles-dir", project, "--target-path", str(paths.dbt_target)]
-    return ["--quiet", "--log-level", "none", "--log-level-file", "none", command, *places, *more]
+def _arguments(command: str, profiles: Path, target: Path) -> list[str]:
+    silent = ["--quiet", "--log-level", "none", "--log-level-file", "none", "--no-send-anonymous-usage-stats"]
+    places = {"--project-dir": DBT_PROJECT, "--profiles-dir": profiles, "--target-path": target}
+    return [*silent, command, *(text for option, place in places.items() for text in (option, str(place)))]

@@ -8,6 +8,7 @@ import importlib.metadata
 from collections.abc import Iterable
 from pathlib import Path
 
+from pipelines.building import publishing
 from pipelines.building.state import Build, new_build
 from pipelines.corpora import registry
 from pipelines.errors import InputError
@@ -46,7 +47,7 @@ def unchanged(settings: Settings) -> str | None:
     """The published build, when building again would come to the same; None otherwise. Reads every file once."""
     paths = WarehousePaths(settings.warehouse)
     build_id = paths.published_build()
-    if build_id is None or not (paths.published.exists() and paths.build_database(build_id).exists()):
+    if build_id is None or not publishing.is_shown(build_id, paths):
         return None
     try:
         manifest = builds.read_manifest(paths, build_id)

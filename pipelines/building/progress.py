@@ -11,12 +11,8 @@ import sys
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rich.console import Console
-
-if TYPE_CHECKING:
-    pass
 
 PLAIN_WIDTH = 140
 """Columns of a table where there is no terminal to ask."""
@@ -67,7 +63,10 @@ class Reporter:
         """Write a line, unless quiet."""
         if self.quiet:
             return
-        if self.console.is_terminal:
-            self.console.print(text, markup=False)
-        else:
-            print(text, file=sys.stderr, flush=True)
+        try:
+            if self.console.is_terminal:
+                self.console.print(text, markup=False)
+            else:
+                print(text, file=sys.stderr, flush=True)
+        except OSError:  # nobody reads any more, which is no reason to stop building
+            self.quiet = True

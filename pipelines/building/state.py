@@ -40,6 +40,8 @@ class Build:
     form: str = RELEASE_FORM
     scales: dict[str, float] = field(default_factory=dict)
     """The scales of the corpora whose release was generated."""
+    notices: tuple[str, ...] = ()
+    """What the user is told that does not stop the build; told again when nothing has changed."""
 
     def save(self, paths: WarehousePaths) -> Build:
         """Write the state, all of it or nothing."""
@@ -86,10 +88,21 @@ def current(paths: WarehousePaths) -> Build:
 
 
 def add_landed(
-    build: Build, paths: WarehousePaths, landed: list[Landed], raw: dict[str, list[str]], scale: dict[str, float]
+    build: Build,
+    paths: WarehousePaths,
+    landed: list[Landed],
+    raw: dict[str, list[str]],
+    scale: dict[str, float],
+    notices: list[str],
 ) -> Build:
-    """Note what a corpus landed, and at which scale its release was generated."""
-    return replace(build, landed=(*build.landed, *landed), raw=build.raw | raw, scales=build.scales | scale).save(paths)
+    """Note what a corpus landed, at which scale its release was generated, and what is to be told of it."""
+    return replace(
+        build,
+        landed=(*build.landed, *landed),
+        raw=build.raw | raw,
+        scales=build.scales | scale,
+        notices=(*build.notices, *notices),
+    ).save(paths)
 
 
 def clear_scratch(paths: WarehousePaths) -> None:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from expectations.suites import OUTCOMES
 from pipelines.building.progress import PLAIN_WIDTH, Reporter
 from pipelines.building.status import places
 from pipelines.corpora import registry
 from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
 from pipelines.settings import Settings
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
             "where build_id = ? and not success order by suite, expectation",
             [build_id],
         ).fetchall()
-    checks = {suite: dict(zip(VERDICTS, counts, strict=True)) for suite, *counts in tallies}
-    nothing = dict.fromkeys(VERDICTS, 0)
+    checks = {suite: dict(zip(OUTCOMES, counts, strict=True)) for suite, *counts in tallies}
+    nothing = dict.fromkeys(OUTCOMES, 0)
     return Summary(
         build_id=build_id,
         database=paths.published,
@@ -74,13 +73,12 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
         corpora=[row | checks.get(row["corpus_id"], nothing) for row in overview],
         marts=checks.get("marts", nothing),
         warnings=[f"{suite}: {name}: {what}; {observed}" for suite, name, what, observed in warnings],
-        notices=reporter.notices,
+        notices=list(dict.fromkeys([*reporter.notices, *builds.read_manifest(paths, build_id).notices])),
         places=[] if settings.source else places(registry.load_corpora(settings.only)),
     )
 
 
 COUNTS = ("dialogue_count", "turn_count", "action_count", "slot_count", "violation_count")
-VERDICTS = ("passed", "warned", "failed")
 EXAMPLE = "select corpus_id, role, count(*) as turns from core.fct_turns group by all order by all"
 
 
@@ -95,13 +93,13 @@ def print_summary(summary: Summary) -> None:
     totals = {name: sum(row[name] for row in summary.corpora) for name in COUNTS}
     for name in COUNTS:
         table.add_column(name.removesuffix("_count") + "s", f"{totals[name]:,}", justify="right", no_wrap=True)
-    for name in VERDICTS:
+    for name in OUTCOMES:
         count = sum(row[name] for row in summary.corpora) + summary.marts[name]
         table.add_column(name, f"{count:,}", justify="right", no_wrap=True)
     for row in summary.corpora:
-        cells = [f"{row[name]:,}" for name in (*COUNTS, *VERDICTS)]
+        cells = [f"{row[name]:,}" for name in (*COUNTS, *OUTCOMES)]
         table.add_row(row["corpus_id"], row["license"], *cells)
-    table.add_row("(shared tables)", "", *[""] * len(COUNTS), *[f"{summary.marts[name]:,}" for name in VERDICTS])
+    table.add_row("(shared tables)", "", *[""] * len(COUNTS), *[f"{summary.marts[name]:,}" for name in OUTCOMES])
     console.print(table)
     for warning in summary.warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)

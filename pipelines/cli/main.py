@@ -1,13 +1,13 @@
 """Runs the command and gives its exit status.
 
-Exit status 0, 1 (a check failed) or 2 (bad input); an error is one line on standard error, never a traceback.
+Exit status 0, 1 (a check failed), 2 (bad input) or 128 and the number of a signal; an error is one line on standard
+error, never a traceback.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
+import errno
 import os
 import sys
 
@@ -15,6 +15,7 @@ import click
 
 from pipelines.cli import builds, proofs, queries, releases
 from pipelines.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
+from pipelines.cli.process import OwnProcess
 from pipelines.errors import CheckError, InputError
 from pipelines.settings import silence_telemetry
 
@@ -22,44 +23,63 @@ COMMANDS = (builds, proofs, queries, releases)
 """The modules whose commands `cli` has once they are imported."""
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit status."""
-    silence_telemetry()
+def main(arguments: list[str] | None = None, process: OwnProcess | None = None) -> int:
+    """Run the command; the exit status. Nothing of the process is changed, unless `process` says that it is our own."""
     try:
-        return cli.main(arguments, standalone_mode=False) or 0
-    except click.exceptions.Exit as error:
-        return error.exit_code
-    except click.Abort:
-        click.echo("interrupted", err=True)
-        return INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        return BAD_INPUT
-    except SystemExit:  # click's answer to a pipe that nobody reads any more, such as `| head`
-        return 0
-    except InputError as error:
-        click.echo(f"error: {error}", err=True)
-        return BAD_INPUT
-    except CheckError as error:
-        click.echo(f"error: {error}", err=True)
-        return CHECK_FAILED
-    except Exception as error:
-        if os.environ.get("DIALOGUE_DEBUG"):
-            raise
-        click.echo(f"internal error: {type(error).__name__}: {error} (DIALOGUE_DEBUG=1 shows where)", err=True)
-        return CHECK_FAILED
+        status = cli.main(arguments, standalone_mode=False) or 0
+        sys.stdout.flush()
+    except BaseException as error:
+        is_interrupted = process is not None and process.signal and not isinstance(error, click.exceptions.Exit)
+        return _status_of(KeyboardInterrupt() if is_interrupted else error)  # whatever a library has made of it
+    return status
 
 
 def run() -> None:
-    """Run the command as a process.
+    """Run the command as a process of its own."""
+    process = OwnProcess()
+    process.begin()
+    silence_telemetry()
+    process.leave(main(process=process))
 
-    It never looks for cyclic garbage: a command is short, and the passes over what dbt and Dagster keep are a sixth of
-    a small build. It ends without taking the interpreter apart, which would be a second after a build.
-    """
-    gc.disable()
-    status = main()
-    with contextlib.suppress(OSError, ValueError):  # a pipe that nobody reads any more
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    os._exit(status)
+
+def _status_of(error: BaseException) -> int:
+    """The exit status that an error means; says it in one line."""
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            return _say("interrupted", INTERRUPTED)
+        case click.ClickException():
+            error.show()
+            return BAD_INPUT
+        case SystemExit():
+            return _status_of_exit(error)
+        case BrokenPipeError():  # nobody reads any more, as with `| head`
+            return 0
+        case InputError():
+            return _say(f"error: {error}", BAD_INPUT)
+        case CheckError():
+            return _say(f"error: {error}", CHECK_FAILED)
+        case OSError(errno=errno.ENOSPC):
+            return _say(f"error: {error.filename or 'standard output'}: {error.strerror}", CHECK_FAILED)
+    return _say_defect(error)
+
+
+def _status_of_exit(error: SystemExit) -> int:
+    """The status with which a library wanted to end the process."""
+    if error.code is None or isinstance(error.__context__, BrokenPipeError):  # what rich makes of `| head`
+        return 0
+    return error.code if isinstance(error.code, int) else _say(str(error.code), CHECK_FAILED)
+
+
+def _say_defect(error: BaseException) -> int:
+    """Say what no user is to blame for."""
+    if os.environ.get("DIALOGUE_DEBUG"):
+        raise error
+    return _say(f"internal error: {type(error).__name__}: {error} (DIALOGUE_DEBUG=1 shows where)", CHECK_FAILED)
+
+
+def _say(line: str, status: int) -> int:
+    with contextlib.suppress(OSError):  # standard error may be closed too
+        click.echo(line, err=True)
+    return status

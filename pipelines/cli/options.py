@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pipelines.paths import WarehousePaths
-from pipelines.settings import FORMS, RELEASE_FORM, Settings
+from pipelines.settings import FORMS, RELEASE_FORM, Settings, corpora_named
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """The exit statuses besides 0."""
@@ -27,7 +27,8 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """The option that narrows a command to some corpora."""
-    return click.option("--corpora", "only", metavar="A,B", callback=_names, help="Only these corpora.")(command)
+    text = "Only these corpora; may be given more than once."
+    return click.option("--corpora", "only", metavar="A,B", multiple=True, callback=_corpora, help=text)(command)
 
 
 def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,11 +45,25 @@ def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if value else None
+def _corpora(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    return corpora_named(values, "--corpora") if values else None
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class _Commands(click.Group):
+    """A group whose commands may be interrupted, and written into a pipe that is not read to its end (`| head`)."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click would take a closed pipe for a failure, and say an interrupt with an empty line."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(0) from None
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(importlib.metadata.version("dialogue-warehouse"), prog_name="dialogue-warehouse")
 def cli() -> None:
     """Five public dialogue corpora in one SQL warehouse.

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from expectations.verdict import VERDICTS
 from pipelines.cli.options import (
     cli,
     corpora_option,
@@ -16,8 +17,6 @@ from pipelines.cli.options import (
     warehouse_paths,
 )
 from pipelines.settings import Settings
-
-VERDICTS = ("reproduced", "refuted", "source_absent", "not_checkable")
 
 
 @cli.command()

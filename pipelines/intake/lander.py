@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
-import gc
 import multiprocessing
+import multiprocessing.process
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -12,6 +13,7 @@ from typing import Self
 from pipelines.intake.landed import Landed
 from pipelines.intake.landing import LandingTask, land_file
 from pipelines.intake.releases import Release
+from pipelines.processes import end_with_parent
 from pipelines.settings import Settings
 
 WORTH_PROCESSES = 24 * 2**20
@@ -36,13 +38,17 @@ class Lander:
         self._target, self._strict, self._force = target, settings.strict, settings.force
         self._processes = settings.processes
         self._pool: concurrent.futures.ProcessPoolExecutor | None = None
+        self._children: set[multiprocessing.process.BaseProcess] = set()
         self._started: dict[str, concurrent.futures.Future[Landed]] = {}
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """End the processes; what they have not begun is not done."""
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """End the processes; what they have not begun is not done, and what they do is broken off by an interrupt."""
+        if kind is not None and not issubclass(kind, Exception):
+            for child in self._children:
+                child.kill()
         self._end()
 
     def start(self, releases: Iterable[Release]) -> None:
@@ -52,10 +58,13 @@ class Lander:
             return
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            # Decoded records make no cycles: looking for some among millions of objects finds nothing.
-            self._pool = concurrent.futures.ProcessPoolExecutor(self._processes, context, gc.disable)
+            self._pool = concurrent.futures.ProcessPoolExecutor(
+                self._processes, context, end_with_parent, (os.getpid(),)
+            )
+        others = set(multiprocessing.active_children())
         for task in sorted(tasks, key=_weight, reverse=True):
             self._started[task.source_file_id] = self._pool.submit(land_file, task)
+        self._children |= set(multiprocessing.active_children()) - others
 
     def land(self, release: Release) -> list[Landed]:
         """Land every file of a release, in the order of their paths. Raises LandingError for the first refused."""

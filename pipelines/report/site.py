@@ -33,7 +33,7 @@ MARK = "<!-- dialogue-warehouse report -->"
 """What index.html begins with: a folder with such a page may be replaced."""
 DBT_DOCS = "dbt.html"
 """dbt's own documentation."""
-VERDICTS = {
+CLAIM_OUTCOMES = {
     "reproduced": "reproduced",
     "as_recorded": "refuted as recorded",
     "unexpected": "unexpected",
@@ -89,13 +89,19 @@ def render(found: contents.Contents) -> dict[str, str]:
         "moment": _moment,
         "outcome": outcome,
     }
-    shared = {"found": found, "pages": PAGES, "verdicts": VERDICTS, "cases_shown": contents.CASES_SHOWN, "mark": MARK}
+    shared = {
+        "found": found,
+        "pages": PAGES,
+        "claim_outcomes": CLAIM_OUTCOMES,
+        "cases_shown": contents.CASES_SHOWN,
+        "mark": MARK,
+    }
     shared |= {"dbt_docs": DBT_DOCS}
     return {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}
 
 
 def outcome(claim: dict[str, Any]) -> str:
-    """What became of a claim, a key of VERDICTS: whether it is refuted as recorded is more than its verdict says."""
+    """What became of a claim, a key of CLAIM_OUTCOMES: that it is refuted as recorded is more than its verdict says."""
     if claim["is_as_recorded"] is False:
         return "unexpected"
     return "as_recorded" if claim["verdict"] == "refuted" else claim["verdict"]

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 from expectations.suites import load_suites
+from pipelines.building import dbt, lock, publishing
+from pipelines.building.state import BuildError
 from pipelines.corpora import registry
 from pipelines.intake import raw_layer
-from pipelines.paths import CLONE
+from pipelines.paths import CLONE, WarehousePaths
 from pipelines.settings import Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from pipelines.definitions import assemble
 
-    before = dict(os.environ)
     definitions = assemble(Settings(warehouse=tmp_path_factory.mktemp("graph")))
-    yield definitions.resolve_asset_graph()
-    os.environ.clear()
-    os.environ.update(before)
+    return definitions.resolve_asset_graph()
 
 
 def ancestors(graph, key) -> set:
@@ -106,11 +106,97 @@ def test_definitions_load_as_dagster_dev_loads_them(tmp_path: Path) -> None:
     assert "Validation successful" in completed.stdout + completed.stderr
 
 
-def test_run_is_recorded_with_rows_and_checks(awkward_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def state_of_the_process() -> tuple[object, ...]:
+    """What belongs to whoever's process it is."""
+    return Path.cwd(), dict(os.environ), gc.isenabled(), gc.get_threshold()
+
+
+def test_graph_runs_with_the_resources_of_dagster_dev(
+    awkward_releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    """As "Materialize all" does: the lock is held, nothing is printed, and the process stays as it was."""
     import dagster as dg
 
-    monkeypatch.setenv("DAGSTER_HOME", str(awkward_folder / ".dagster"))
-    with dg.DagsterInstance.get() as instance:
+    from pipelines.definitions import definitions
+    from pipelines.jobs import BUILD
+
+    paths = WarehousePaths(tmp_path / "warehouse")
+    monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
+    monkeypatch.setenv("DIALOGUE_SOURCE", str(awkward_releases))
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    before = state_of_the_process()
+    held = []
+
+    @dg.success_hook
+    def try_to_build_too(_context: dg.HookContext) -> None:
+        if not held:
+            with pytest.raises(BuildError, match="another build is running"), lock.exclusive(paths):
+                pass
+            held.append(True)
+
+    job = definitions().resolve_job_def(BUILD).with_hooks({try_to_build_too})
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        assert job.execute_in_process(run_config=quiet, instance=instance).success
+    assert held == [True]
+    with lock.exclusive(paths):
+        assert publishing.is_shown(paths.published_build(), paths)
+    assert (paths.reports / "index.html").is_file()
+    assert state_of_the_process() == before
+    assert "land     " not in "".join(capfd.readouterr())
+
+
+def test_resources_of_dagster_dev_mend_and_end_what_they_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dagster as dg
+
+    from pipelines.resources import default_resources
+
+    paths = WarehousePaths(tmp_path)
+    paths.started_publication.write_text('{"build_id": "broken off"}')
+    monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))
+    monkeypatch.setenv("DIALOGUE_AUDIT_TIMEOUT", "7.5")
+    with dg.build_resources(default_resources()) as resources:
+        assert resources.reporter.quiet
+        assert resources.reporter.notices == [
+            "build broken off had passed, but its publication was broken off: it is undone"
+        ]
+        resources.audit.start()
+        process = resources.audit._process
+        with pytest.raises(BuildError, match="another build is running"), lock.exclusive(paths):
+            pass
+        assert resources.audit._timeout == 7.5
+    assert process.poll() is not None
+    with lock.exclusive(paths):
+        assert not paths.started_publication.exists()
+
+
+def test_what_dbt_keeps_of_its_parse_serves_every_warehouse_and_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """dbt parses anew, five seconds and more, when one of these hashes is another."""
+    before = state_of_the_process()
+    states = []
+    for name, memory in (("one", "4GB"), ("an%20other: 'one'", "3GB")):
+        monkeypatch.setenv("DIALOGUE_MEMORY_LIMIT", memory)
+        manifest = dbt.parse(WarehousePaths(tmp_path / name))
+        states.append(partial_parse_state(tmp_path / name))
+        assert not any(str(tmp_path) in str(source.meta) for source in manifest.sources.values())
+    assert states[0] == states[1]
+    monkeypatch.undo()
+    assert state_of_the_process() == before
+
+
+def partial_parse_state(warehouse: Path) -> object:
+    from dbt.contracts.graph.manifest import Manifest
+
+    kept = WarehousePaths(warehouse).dbt_target / "partial_parse.msgpack"
+    return Manifest.from_msgpack(kept.read_bytes()).state_check.to_dict()
+
+
+def test_run_is_recorded_with_rows_and_checks(awkward_folder: Path) -> None:
+    import dagster as dg
+
+    with dg.DagsterInstance.from_config(str(awkward_folder / ".dagster")) as instance:
         (run,) = instance.get_runs()
         assert run.status is dg.DagsterRunStatus.SUCCESS
         landed = instance.get_latest_materialization_event(dg.AssetKey(["raw", "sgd__dialogues"]))

@@ -71,7 +71,7 @@ FLOORS = (
     ("pipelines.intake",),
     ("pipelines.corpora",),
     ("pipelines.settings",),
-    ("pipelines.paths", "pipelines.errors"),
+    ("pipelines.paths", "pipelines.errors", "pipelines.processes"),
 )
 """The rooms from the top of the house down: an import leads to the same room or to a lower floor."""
 PYTHON = sorted(path for folder in ("pipelines", "expectations") for path in (CLONE / folder).rglob("*.py"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -219,7 +220,7 @@ runpy.run_module("expectations.audit", run_name="__main__", alter_sys=True)
     place = {"database": str(bench.database), "output": str(bench.folder)}
     request = place | {"suites": "all", "corpora": [], "build_id": "b1", "run_at": "2026-01-01T00:00:00"}
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, str(os.getpid())],
         input=f"{json.dumps(request)}\n{{}}\n",
         capture_output=True,
         text=True,

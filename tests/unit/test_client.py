@@ -35,7 +35,7 @@ def impostor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         ("echo '[]'", "the audit process wrote '[]', which is no answer"),
         ("echo '{\"ready\": true}'; read line; exit 4", "the audit process ended with status 4"),
         ('echo \'{"ready": true}\'; read line; echo \'{"error": "no"}\'; read line', "no"),
-        ("exec sleep 30", "the audit process took longer than 1 seconds"),
+        ("exec sleep 30", "the audit process took longer than 1 seconds (DIALOGUE_AUDIT_TIMEOUT)"),
     ],
 )
 def test_failure_of_the_process_is_told_in_one_line(impostor: Any, script: str, message: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
-from pipelines.report import contents, grids, site
+from pipelines.report import changes, contents, grids, histories, site
 from pipelines.settings import Settings
 
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\''
@@ -233,7 +233,9 @@ def test_conditions_and_parameters_are_told_in_words() -> None:
     one = {"type": "comparison", "column": {"name": "split"}, "operator": "==", "parameter": "train"}
     two = {"type": "comparison", "column": {"name": "role"}, "operator": "IN", "parameter": ["user", "system"]}
     condition = {"type": "and", "conditions": [one, two]}
-    assert contents._arguments({"row_condition": condition, "value_set": {"$PARAMETER": "corpora"}, "query": "x"}) == [
+    assert histories.describe_arguments(
+        {"row_condition": condition, "value_set": {"$PARAMETER": "corpora"}, "query": "x"}
+    ) == [
         ("only rows where", "split is train and role is one of user, system"),
         ("value set", "the build's corpora"),
     ]
@@ -249,13 +251,13 @@ def test_changes_name_counts_and_outcomes() -> None:
             {"expectation": "new", "history": [None, passed]},
         ]
     }
-    assert contents._changes(now, before, suites) == [
+    assert changes.describe_changes(now, before, suites) == [
         "source: two, before one",
         "turns: 7, -3",
         "1 expectation new: marts: new",
         "1 expectation no longer pass: marts: keys",
     ]
-    assert contents._changes(now, now, {"marts": [{"expectation": "keys", "history": [passed, passed]}]}) == []
+    assert changes.describe_changes(now, now, {"marts": [{"expectation": "keys", "history": [passed, passed]}]}) == []
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "page", "link"])

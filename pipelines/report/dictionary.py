@@ -1,0 +1,78 @@
+"""The published tables as the dictionary shows them, and what each is built from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import msgspec
+
+from pipelines.building import dbt
+from pipelines.paths import WarehousePaths
+from pipelines.reading import catalog
+from pipelines.reading.connection import Connection
+from pipelines.report.rows import Row, read_rows
+
+
+def read_tables(con: Connection) -> list[Row]:
+    """Every published table with its rows and columns, as the database's own comments describe them."""
+    comments = read_rows(
+        con, "select schema_name, table_name, comment from duckdb_tables() where database_name = 'dialogues'"
+    )
+    columns: dict[tuple[str, str], list[catalog.ColumnDescription]] = defaultdict(list)
+    for schema, table, *described in con.execute(
+        """
+        select schema_name, table_name, column_name, data_type, comment
+        from duckdb_columns()
+        where database_name = 'dialogues'
+        order by column_index
+        """
+    ).fetchall():
+        columns[schema, table].append(catalog.ColumnDescription(*described))
+    by_name = {(row["schema_name"], row["table_name"]): row["comment"] for row in comments}
+    return [
+        {
+            "schema": table.schema,
+            "table": table.table,
+            "rows": table.rows,
+            "comment": by_name[table.schema, table.table],
+            "columns": columns[table.schema, table.table],
+        }
+        for table in catalog.list_tables(con)
+    ]
+
+
+class _Depends(msgspec.Struct):
+    nodes: list[str] = []
+
+
+class _Node(msgspec.Struct):
+    resource_type: str = ""
+    depends_on: _Depends = msgspec.field(default_factory=_Depends)
+
+
+class _Manifest(msgspec.Struct):
+    nodes: dict[str, _Node] = {}
+
+
+def read_lineage(paths: WarehousePaths) -> dict[str, Row]:
+    """By model: the models and sources that it reads (`reads`) and the models that read it (`read_by`)."""
+    try:
+        manifest = msgspec.json.decode(dbt.manifest_path(paths).read_bytes(), type=_Manifest)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return {}
+    reads = {
+        _model_name(name): sorted(_model_name(parent) for parent in node.depends_on.nodes)
+        for name, node in manifest.nodes.items()
+        if node.resource_type == "model"
+    }
+    lineage: dict[str, Row] = {name: {"reads": parents, "read_by": []} for name, parents in reads.items()}
+    for name, parents in sorted(reads.items()):
+        for parent in parents:
+            if parent in lineage:
+                lineage[parent]["read_by"].append(name)
+    return lineage
+
+
+def _model_name(unique_id: str) -> str:
+    """`fct_turns` of a model, `<source>.<table>` of a source."""
+    return unique_id.split(".", 2)[2]

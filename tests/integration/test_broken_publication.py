@@ -1,0 +1,191 @@
+"""A publication that was broken off is finished or undone, whatever the step at which its process was killed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.building import fingerprint, kept, publishing
+from pipelines.paths import CLONE, WarehousePaths
+from pipelines.settings import Settings
+from tests.conftest import run_command
+
+PUBLISH = """
+import os, signal, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from pipelines.building import publishing
+from pipelines.building.state import Build
+from pipelines.paths import WarehousePaths
+
+paths, step = WarehousePaths(Path(sys.argv[1])), int(sys.argv[2])
+steps = 0
+
+def kill_at_step(event, _arguments):
+    global steps
+    if event in ("os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir"):
+        steps += 1
+        if steps == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+publishing.refuse_unfit(paths.scratch_database)  # DuckDB's own files do not count
+publishing.refuse_unfit = lambda database: None
+sys.addaudithook(kill_at_step)
+publishing.publish(Build("new", "run", datetime.now(UTC), "source", ("toy",)), paths, 3)
+"""
+
+
+@pytest.fixture
+def passed(tmp_path: Path) -> WarehousePaths:
+    """A warehouse with a published build, and another that has passed and is not published yet."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    paths.builds.mkdir(parents=True)
+    paths.scratch.mkdir()
+    for database in (paths.build_database("old"), paths.scratch_database):
+        with duckdb.connect(str(database)) as con:
+            con.execute(f"create schema core; create table core.fct_turns as select '{database.name}' as a")
+    paths.build_manifest("old").write_text(json.dumps({"raw": {}}))
+    publishing.show("old", paths)
+    return paths
+
+
+def publish(paths: WarehousePaths, step: int) -> int:
+    """Publish in a process that is killed before this step of it; its exit status."""
+    command = [sys.executable, "-c", PUBLISH, str(paths.root), str(step)]
+    return subprocess.run(command, cwd=CLONE, check=False).returncode
+
+
+@pytest.mark.parametrize("step", range(1, 10))
+def test_killed_publication_is_finished_or_undone(passed: WarehousePaths, step: int) -> None:
+    assert publish(passed, step) == -signal.SIGKILL
+    was_complete = not passed.started_publication.exists() and passed.published_build() == "new"
+    told = publishing.mend(passed)
+    published = passed.published_build()
+    assert published in ("old", "new")
+    assert publishing.is_shown(published, passed)
+    assert passed.published.samefile(passed.build_database(published))
+    assert kept.kept_builds(passed) == sorted({"old", published})
+    assert sorted(path.stem for path in passed.builds.glob("*.json")) == sorted({"old", published})
+    assert not passed.started_publication.exists()
+    assert list(passed.root.glob("*.tmp")) == []
+    assert list(passed.root.glob(".*.tmp")) == []
+    if published == "new" and not was_complete:
+        assert told == ["build new had passed, but its publication was broken off: it is finished now"]
+    assert publishing.mend(passed) == []
+
+
+def test_every_step_of_a_publication_is_one_at_which_it_was_killed(passed: WarehousePaths) -> None:
+    """So that a step which is added is tried too: what is left beyond the ninth is clearing the scratch folder."""
+    assert publish(passed, 10) == -signal.SIGKILL
+    assert passed.published_build() == "new"
+    assert publishing.is_shown("new", passed)
+    assert not passed.started_publication.exists()
+
+
+def test_publication_that_is_killed_nowhere_leaves_nothing_to_mend(passed: WarehousePaths) -> None:
+    assert publish(passed, 1000) == 0
+    assert passed.published_build() == "new"
+    assert publishing.mend(passed) == []
+
+
+def test_link_that_is_another_build_is_seen_also_where_there_are_no_links(passed: WarehousePaths) -> None:
+    shutil.copy(passed.build_database("old"), passed.published.with_suffix(".copy"))
+    passed.published.with_suffix(".copy").replace(passed.published)
+    assert publishing.is_shown("old", passed)
+    content = bytearray(passed.published.read_bytes())
+    content[-1] ^= 1
+    passed.published.write_bytes(content)
+    assert not publishing.is_shown("old", passed)
+    (told,) = publishing.mend(passed)
+    assert "is published: it is again" in told
+    assert publishing.is_shown("old", passed)
+
+
+def test_build_after_a_broken_publication_mends_it_and_says_so(
+    awkward_folder: Path, awkward_releases: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    newest = paths.published_build()
+    assert newest is not None
+    shutil.copy(paths.build_database(newest), paths.build_database("20200101T000000000000Z"))
+    with duckdb.connect(str(paths.build_database("20200101T000000000000Z"))) as con:
+        con.execute("drop table core.fct_turns")
+    publishing.show("20200101T000000000000Z", paths)
+    paths.pointer.write_text(json.dumps({"build_id": newest}))  # killed between pointer and link
+    settings = Settings(source=awkward_releases, warehouse=paths.root)
+    assert fingerprint.unchanged(settings) is None
+    again = run_command("build", "--source", awkward_releases, "--warehouse", paths.root)
+    assert again.returncode == 0, again.stderr
+    assert "nothing changed, still published" in again.stdout
+    assert f"notice: {paths.published} was not build {newest}, which is published: it is again\n" in again.stdout
+    assert paths.published.samefile(paths.build_database(newest))
+
+
+def test_unchanged_build_repeats_what_was_noticed(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
+    shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    manifest = json.loads(paths.build_manifest(paths.published_build()).read_text())
+    noticed = manifest["notices"]
+    assert any("files are not there" in notice for notice in noticed)
+    assert any("keys the schema does not know" in notice for notice in noticed)
+    assert any("records refused" in notice for notice in noticed)
+    again = run_command("build", "--source", awkward_releases, "--warehouse", paths.root)
+    assert again.returncode == 0, again.stderr
+    assert "nothing changed" in again.stdout
+    assert [line for line in again.stdout.splitlines() if line.startswith("notice: ")] == [
+        f"notice: {notice}" for notice in noticed
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("verify",),
+        ("restore", "--corpus", "bbai", "--to", "restored"),
+        ("sql", "select 1"),
+        ("tables",),
+        ("describe", "fct_turns"),
+        ("claims",),
+        ("violations",),
+        ("trace", "sgd/dev/1_00000"),
+        ("status",),
+        ("report",),
+    ],
+    ids=lambda command: command[0],
+)
+def test_build_that_is_gone_is_told_in_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path)
+    paths.pointer.write_text(json.dumps({"build_id": "gone"}))
+    arguments = [str(tmp_path / argument) if argument == "restored" else argument for argument in command]
+    refused = run_command(*arguments, "--warehouse", tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        f"error: {paths.pointer} names build gone, but {paths.build_database('gone')} is missing: build again\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["build", "fetch", "verify", "claims", "violations"])
+@pytest.mark.parametrize("listed", [",", "", " , "])
+def test_list_of_corpora_that_names_none_is_refused(command: str, listed: str, tmp_path: Path) -> None:
+    arguments = (command, "--warehouse", tmp_path)
+    refused = run_command(*arguments, "--corpora", listed)
+    assert (refused.returncode, refused.stderr) == (2, "error: --corpora: names no corpus\n")
+    if listed:
+        refused = run_command(*arguments, DIALOGUE_ONLY=listed)
+        assert (refused.returncode, refused.stderr) == (2, "error: DIALOGUE_ONLY: names no corpus\n")
+
+
+@pytest.mark.parametrize("command", ["build", "fetch", "verify", "claims", "violations", "status"])
+def test_corpus_that_there_is_not_is_refused(command: str, sample_folder: Path, tmp_path: Path) -> None:
+    source = () if command not in ("status", "build") else ("--source", sample_folder / "sample")
+    refused = run_command(command, *source, "--warehouse", sample_folder, DIALOGUE_ONLY="sgd,nobody")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: nobody: no such corpus; there are ")

@@ -1,0 +1,115 @@
+"""The event log that builds write is Dagster's own: same rows, same files, and it stands wherever the folder does."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+
+from pipelines.building.event_log import OpenEventLog
+from pipelines.building.instance import open_instance
+from pipelines.paths import WarehousePaths
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@dg.asset
+def landed() -> dg.MaterializeResult:
+    return dg.MaterializeResult(metadata={"rows": 3}, data_version=dg.DataVersion("one"), tags={"of": "a_test"})
+
+
+@dg.asset(deps=[landed], check_specs=[dg.AssetCheckSpec("holds", asset="judged")])
+def judged() -> dg.MaterializeResult:
+    return dg.MaterializeResult(check_results=[dg.AssetCheckResult(passed=False, metadata={"failing": 1})])
+
+
+def run_in(instance: dg.DagsterInstance) -> str:
+    """Run two assets and a check; the id of the run."""
+    return dg.materialize([landed, judged], instance=instance).run_id
+
+
+def recorded(instance: dg.DagsterInstance, run_id: str) -> list[tuple[object, ...]]:
+    """What an instance knows of a run: its events, and what it would show of the assets."""
+    events = [
+        (entry.dagster_event_type, entry.step_key, entry.user_message if not entry.is_dagster_event else "")
+        for entry in instance.all_logs(run_id)
+    ]
+    shown: list[tuple[object, ...]] = []
+    for key in (dg.AssetKey("landed"), dg.AssetKey("judged")):
+        event = instance.get_latest_materialization_event(key)
+        assert event is not None
+        shown.append((key.path, dict(event.asset_materialization.metadata), dict(event.asset_materialization.tags)))
+    return [*events, *shown, tuple(sorted(key.to_user_string() for key in instance.all_asset_keys()))]
+
+
+def tables_of(folder: Path) -> dict[str, dict[str, tuple[object, int]]]:
+    """By database and table: its definition and the number of its rows."""
+    found = {}
+    for path in sorted(folder.glob("*.db")):
+        with sqlite3.connect(path) as con:
+            tables = con.execute("select name, sql from sqlite_master where type = 'table'").fetchall()
+            name = "index" if path.stem == "index" else "run"
+            found[name] = {
+                table: (sql, con.execute(f'select count(*) from "{table}"').fetchone()[0]) for table, sql in tables
+            }
+        con.close()
+    return found
+
+
+def test_log_kept_open_holds_what_dagsters_own_does(tmp_path: Path) -> None:
+    """Fails when Dagster's storage writes other tables or rows than the one that overrides it."""
+    paths = WarehousePaths(tmp_path / "ours")
+    with open_instance(paths) as instance:
+        assert isinstance(instance.event_log_storage, OpenEventLog)
+        ours = run_in(instance)
+        while_open = recorded(instance, ours)
+    (tmp_path / "theirs").mkdir()
+    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as plain:
+        assert type(plain.event_log_storage) is SqliteEventLogStorage
+        assert recorded(plain, ours) == while_open
+    with dg.DagsterInstance.local_temp(str(tmp_path / "theirs")) as instance:
+        theirs = run_in(instance)
+        expected = recorded(instance, theirs)
+    assert len(while_open) > 15
+    neutral = [repr(entry).replace(ours, "RUN") for entry in while_open]
+    assert [entry.split("'dagster/")[0] for entry in neutral] == [
+        repr(entry).replace(theirs, "RUN").split("'dagster/")[0] for entry in expected
+    ]
+    own = tables_of(paths.dagster_home / "history" / "runs")
+    assert own == tables_of(tmp_path / "theirs" / "history" / "runs")
+    assert own["run"]["event_logs"][1] > 10
+
+
+def test_plain_storage_goes_on_where_ours_has_ended_and_ours_after_it(tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path)
+    with open_instance(paths) as instance:
+        first = run_in(instance)
+    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as plain:
+        second = run_in(plain)
+    with open_instance(paths) as instance:
+        assert {run.run_id for run in instance.get_runs()} == {first, second}
+        assert [len(instance.all_logs(run)) for run in (first, second)] == [len(instance.all_logs(first))] * 2
+
+
+@pytest.mark.parametrize("name", ["with space", "a%20b", "a: b", "it's", "a#b?c", "ümlaut", "{{ name }}"])
+def test_instance_stands_in_any_folder_and_in_no_other(tmp_path: Path, name: str) -> None:
+    paths = WarehousePaths(tmp_path / "place" / name)
+    with open_instance(paths) as instance:
+        run = run_in(instance)
+    assert [path.name for path in (tmp_path / "place").iterdir()] == [name]
+    assert (paths.dagster_home / "history" / "runs" / f"{run}.db").exists()
+    assert str(tmp_path) not in (paths.dagster_home / "dagster.yaml").read_text()
+
+
+def test_instance_is_found_again_where_its_folder_was_moved(tmp_path: Path) -> None:
+    with open_instance(WarehousePaths(tmp_path / "before")) as instance:
+        run = run_in(instance)
+        events = len(instance.all_logs(run))
+    shutil.move(tmp_path / "before", tmp_path / "after")
+    with dg.DagsterInstance.from_config(str(WarehousePaths(tmp_path / "after").dagster_home)) as instance:
+        assert len(instance.all_logs(run)) == events
+    assert not (tmp_path / "before").exists()

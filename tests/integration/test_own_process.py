@@ -1,0 +1,160 @@
+"""How a command ends: the status it leaves, what a signal makes of it, and what it leaves running: nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import main
+from pipelines.paths import CLONE, WarehousePaths
+from tests.running import is_alive, processes_below
+
+RUN = "import sys; from pipelines.cli.main import run; from pipelines.cli.options import cli\n"
+PROBE = "@cli.command()\ndef probe():\n    {}\nsys.argv = ['dialogue-warehouse', 'probe']\nrun()\n"
+
+
+def run_probe(body: str, **pipes: object) -> subprocess.CompletedProcess[str]:
+    """Run a command of this body as the command line runs its own."""
+    command = [sys.executable, "-c", RUN + PROBE.format(body.replace("\n", "\n    "))]
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | pipes
+    return subprocess.run(command, text=True, cwd=CLONE, check=False, timeout=120, **given)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        ("sys.exit(7)", 7, ""),
+        ("sys.exit()", 0, ""),
+        ("sys.exit('what a library says')", 1, "what a library says\n"),
+        ("raise KeyError('x')", 1, "internal error: KeyError: 'x' (DIALOGUE_DEBUG=1 shows where)\n"),
+        ("raise BrokenPipeError", 0, ""),
+        ("pass", 0, ""),
+    ],
+)
+def test_status_is_what_the_command_came_to(body: str, status: int, told: str) -> None:
+    ended = run_probe(body)
+    assert (ended.returncode, ended.stderr) == (status, told)
+
+
+def test_reader_that_stops_reading_is_no_failure_and_a_full_disk_is_one() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = run_probe("print('x' * 1_000_000)", stdout=writing)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    with Path("/dev/full").open("w") as full:
+        ended = run_probe("print('x')", stdout=full)
+    assert (ended.returncode, ended.stderr) == (1, "error: standard output: No space left on device\n")
+
+
+def test_progress_that_nobody_reads_does_not_stop_a_build() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    body = (
+        "from pipelines.building.progress import Reporter\nreporter = Reporter(quiet=False)\n"
+        "[reporter.line('x') for _ in range(3)]\nprint('done')"
+    )
+    ended = run_probe(body, stderr=writing)
+    os.close(writing)
+    assert (ended.returncode, ended.stdout) == (0, "done\n")
+
+
+def test_what_libraries_leave_to_the_end_is_done_and_then_nothing_more() -> None:
+    """The interpreter is not taken apart, on which DuckDB's binding would tell of leaks; threads are waited for."""
+    body = (
+        "import atexit, threading, time, duckdb\nprint(duckdb.sql('select 1').fetchall())\n"
+        "atexit.register(lambda: print('left to the end'))\n"
+        "threading.Thread(target=lambda: (time.sleep(0.3), print('of a thread'))).start()\n"
+        "class Last:\n    __del__ = lambda self: print('taken apart')\n"
+        "sys.last = Last()"
+    )
+    ended = run_probe(body)
+    assert ended.returncode == 0
+    assert ended.stdout == "[(1,)]\nof a thread\nleft to the end\n"
+    assert ended.stderr == ""
+
+
+def test_command_called_by_others_leaves_their_process_alone(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    def state() -> tuple[object, ...]:
+        handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+        return handlers, gc.isenabled(), gc.get_threshold(), dict(os.environ), Path.cwd()
+
+    before = state()
+    assert main.main(["tables", "--warehouse", str(tmp_path)]) == 2
+    assert main.main(["status", "--warehouse", str(tmp_path)]) == 0
+    assert state() == before
+    capsys.readouterr()
+
+
+LANDING = """
+import sys
+from pipelines.intake import lander
+from pipelines.cli.main import run
+if __name__ == "__main__":
+    lander.WORTH_PROCESSES = 0
+    sys.argv = ["dialogue-warehouse", "build", "--quiet", *sys.argv[1:]]
+    run()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+def test_signal_ends_a_build_its_children_and_its_lock(name: str, sample_folder: Path, tmp_path: Path) -> None:
+    """Sent while processes land and one audits; the same signal again would not be needed."""
+    script = tmp_path / "landing.py"
+    script.write_text(LANDING)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    command = [sys.executable, str(script), "--source", str(sample_folder / "sample"), "--warehouse", str(paths.root)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=CLONE) as build:
+        deadline = time.monotonic() + 120
+        children: dict[int, str] = {}
+        while not {"spawn_main", "expectations.audit"} <= {
+            word for command in children.values() for word in ("spawn_main", "expectations.audit") if word in command
+        }:
+            assert build.poll() is None, build.communicate()
+            assert time.monotonic() < deadline, children
+            time.sleep(0.01)
+            children = processes_below(build.pid)
+        time.sleep(0.3)
+        children |= processes_below(build.pid)
+        build.send_signal(signal.Signals[name])
+        _, told = build.communicate(timeout=60)
+        if name == "SIGKILL":
+            assert build.returncode == -signal.SIGKILL
+        else:
+            assert build.returncode == 128 + signal.Signals[name]
+            assert told == "interrupted\n"
+    ended = time.monotonic() + 20
+    while any(map(is_alive, children)) and time.monotonic() < ended:
+        time.sleep(0.05)
+    assert [command for process, command in children.items() if is_alive(process)] == []
+    with paths.lock.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert not paths.pointer.exists()
+
+
+def test_signal_that_a_library_swallows_ends_the_command_all_the_same() -> None:
+    body = (
+        "import time\nprint('begun', flush=True)\nwhile True:\n"
+        "    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        pass"
+    )
+    command = [sys.executable, "-c", RUN + PROBE.format(body.replace("\n", "\n    "))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=CLONE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
+
+
+def test_signal_that_was_ignored_stays_ignored() -> None:
+    body = "import os, signal\nos.kill(os.getpid(), signal.SIGHUP)\nprint('lives on')"
+    command = [sys.executable, "-c", RUN + PROBE.format(body.replace("\n", "\n    "))]
+    ended = subprocess.run(["nohup", *command], capture_output=True, text=True, cwd=CLONE, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "lives on\n")
