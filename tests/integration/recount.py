@@ -19,6 +19,7 @@ import gzip
 import hashlib
 import json
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -145,6 +146,11 @@ def load(path: Path) -> Any:
 def segment(text: str) -> str:
     """A text as a segment of a key."""
     return text.replace("%", "%25").replace("/", "%2F").replace("~", "%7E")
+
+
+def letters_and_digits(text: str) -> str:
+    """What is compared of a text: its letters and digits, of any script, in lower case."""
+    return "".join(letter for letter in text.lower() if unicodedata.category(letter)[0] in "LN")
 
 
 class DialogueKeys:

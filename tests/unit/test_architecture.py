@@ -16,8 +16,6 @@ import yaml
 from msgspec import inspect
 
 from pipelines.corpora import registry
-from pipelines.corpora.abcd import schema as abcd
-from pipelines.corpora.bbai import schema as bbai
 from pipelines.intake import rawtypes
 from pipelines.paths import CLONE, DBT_PROJECT
 
@@ -285,24 +283,6 @@ def test_union_macro_reads_every_conformed_model() -> None:
     declared = {f"int_{corpus}__{entity}" for corpus, entities in variables.items() for entity in entities}
     helpers = {"int_mutualfriends__items"}
     assert {path.stem for path in (MODELS / "intermediate").rglob("*__*.sql")} == declared | helpers
-
-
-def test_option_list_of_the_bbai_staging_is_the_schemas() -> None:
-    text = (MODELS / "staging/bbai/stg_bbai__options.sql").read_text(encoding="utf-8")
-    listed = re.search(r"set options = \[(.*?)\]", text, flags=re.S)
-    assert listed is not None
-    assert re.findall(r"'(\w+)'", listed[1]) == ["none", *bbai.AGENTS]
-
-
-@pytest.mark.parametrize(
-    "name", ["staging/abcd/stg_abcd__scenario_values.sql", "intermediate/abcd/int_abcd__accounting.sql"]
-)
-def test_scenario_fields_of_abcd_are_the_schemas(name: str) -> None:
-    text = (MODELS / name).read_text(encoding="utf-8")
-    for section, struct in (("personal", abcd.Personal), ("order", abcd.Order)):
-        listed = re.search(rf"'{section}': \[(.*?)\]", text, flags=re.S)
-        assert listed is not None
-        assert sorted(re.findall(r"'(\w+)'", listed[1])) == sorted(struct.__struct_fields__)
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)
