@@ -32,7 +32,8 @@ SMALLEST, SMALLEST_FOLDER = "hotline", "docs/small_corpus"
 NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
 TAKEN = ("shared", "landing", "core", "quality", "analytics", "marts", "raw", "all", "none", "forms", "room")
 """Names that would meet a folder, a schema or a word of the project."""
-ENTRY = r"^    {}: \[[^\]]*\]\n"
+ENTRY = re.compile(r"^    (\w+): \[[^\]]*\]\n", flags=re.M)
+"""An entry of `vars.corpora`, and of `vars.derived`, which not every corpus has."""
 
 
 def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> list[str]:
@@ -50,7 +51,7 @@ def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> lis
     there = [path for path in pieces if (clone / path).exists()]
     if there:
         raise InputError(f"{there[0]} is there; nothing was written")
-    project = _with_entry(clone, _entry(source / PROJECT, model), model, name)
+    project = _with_entries(source, clone, model, name)
     for path, content in pieces.items():
         (clone / path).parent.mkdir(parents=True, exist_ok=True)
         (clone / path).write_bytes(content)
@@ -96,20 +97,21 @@ def _renamed(text: str, model: str, name: str) -> str:
     return re.sub(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", name, text)
 
 
-def _entry(project: Path, corpus_id: str) -> str:
-    """The entry of a corpus in `vars.corpora`."""
-    found = re.search(ENTRY.format(corpus_id), project.read_text(encoding="utf-8"), flags=re.M)
-    if found is None:
-        raise InputError(f"{project}: vars.corpora has no entry of the form '    {corpus_id}: [...]'")
-    return found[0]
+def _entries(text: str, variable: str) -> dict[str, re.Match[str]]:
+    """The corpora's entries of a variable of the project, each where it stands in the file."""
+    block = re.search(rf"^  {variable}:\n((?:    .*\n)+)", text, flags=re.M)
+    return {found[1]: found for found in ENTRY.finditer(text, *block.span(1))} if block else {}
 
 
-def _with_entry(clone: Path, entry: str, model: str, name: str) -> str:
-    """The project's file with one entry more, in the order of the names."""
-    text = (clone / PROJECT).read_text(encoding="utf-8")
-    entries = {found[1]: found for found in re.finditer(ENTRY.format(r"(\w+)"), text, flags=re.M)}
-    if not entries:
-        raise InputError(f"{clone / PROJECT}: vars.corpora has no entry")
-    behind = [found.start() for other, found in sorted(entries.items()) if other > name]
-    place = behind[0] if behind else max(found.end() for found in entries.values())
-    return text[:place] + _renamed(entry, model, name) + text[place:]
+def _with_entries(source: Path, clone: Path, model: str, name: str) -> str:
+    """The project's file with the entries that the model has, in the order of the names."""
+    given, text = ((folder / PROJECT).read_text(encoding="utf-8") for folder in (source, clone))
+    if model not in _entries(given, "corpora") or not _entries(text, "corpora"):
+        raise InputError(f"{source / PROJECT}: vars.corpora has no entry of the form '    {model}: [...]'")
+    for variable in ("corpora", "derived"):
+        wanted, entries = _entries(given, variable).get(model), _entries(text, variable)
+        if wanted:
+            behind = [found.start() for other, found in sorted(entries.items()) if other > name]
+            place = behind[0] if behind else max(found.end() for found in entries.values())
+            text = text[:place] + _renamed(wanted[0], model, name) + text[place:]
+    return text
