@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from pipelines.cli.options import cli
+from pipelines.cli.options import cli, warehouse_option
 
 
 @cli.command("new-corpus")
 @click.argument("name")
 @click.option("--like", metavar="CORPUS", help="Copy this corpus.  [default: the smallest there can be]")
-def new_corpus(name: str, like: str | None) -> None:
+@warehouse_option
+def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
     """Start the room of a further corpus: write every piece that it needs into the clone, to be edited.
 
     Nothing is overwritten. What each piece is for, and in which order they are edited, stands in docs/add_a_corpus.md.
@@ -19,6 +22,5 @@ def new_corpus(name: str, like: str | None) -> None:
 
     for path in starting.start_corpus(name, like):
         click.echo(path)
-    click.echo(
-        "next: docs/add_a_corpus.md, from step 2 on; what is written builds as it is: `dialogue-warehouse build`"
-    )
+    into = f" --warehouse {warehouse}" if warehouse else ""
+    click.echo(f"next: dialogue-warehouse build{into}; docs/add_a_corpus.md, from step 2 on")

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from msgspec import inspect
 
-from pipelines.corpora import registry
+from pipelines.corpora import registry, starting
 from pipelines.intake import rawtypes
 from pipelines.paths import CLONE, DBT_PROJECT
 
@@ -193,6 +193,45 @@ def test_dialect_macros_are_the_seven_and_no_more() -> None:
     text = (DBT_PROJECT / "macros" / "dialect.sql").read_text(encoding="utf-8")
     assert set(re.findall(r"{% macro (?!default__)(\w+)", text)) == MACROS_OF_THE_DIALECT
     assert set(re.findall(r"{% macro default__(\w+)", text)) == MACROS_OF_THE_DIALECT
+
+
+HOW_MANY_CORPORA = re.compile(
+    r"\b(?:[3-9]|three|four|five|six|seven|eight|nine)\s+(?:\w+\s+){0,2}(?:corpora|releases|publishers|rooms of corpora)\b"
+    r"|\ball\s+(?:three|four|five|six|seven|eight|nine)\b"
+    r"|\b(?:fifth|sixth|seventh)\s+corpus\b",
+    flags=re.IGNORECASE,
+)
+
+
+def countings(text: str) -> list[str]:
+    """Where a text says how many corpora there are."""
+    return [" ".join(found[0].split()) for found in HOW_MANY_CORPORA.finditer(text)]
+
+
+def test_no_file_outside_the_rooms_says_how_many_corpora_there_are() -> None:
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CLONE).stdout.splitlines()
+    rooms = [place.format(corpus_id) for place in starting.PLACES for corpus_id in CORPORA]
+    outside = [
+        CLONE / name
+        for name in listed
+        if not name.startswith(tuple(f"{room}/" for room in rooms)) and Path(name).suffix not in (".lock", ".parquet")
+    ]
+    found = {
+        path.relative_to(CLONE).as_posix(): countings(path.read_text(encoding="utf-8"))
+        for path in outside
+        if path.is_file() and path != Path(__file__)
+    }
+    assert {path: words for path, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Five public dialogue corpora", "writes all five releases", "for all\nsix", "a sixth corpus", "the 5 corpora"],
+)
+def test_counting_of_corpora_is_found(text: str) -> None:
+    assert countings(text)
+    assert countings("five workers, six files, all corpora, another corpus, one of the releases") == []
 
 
 @pytest.mark.parametrize("path", PLUMBING, ids=lambda path: path.relative_to(CLONE).as_posix())
