@@ -307,6 +307,26 @@ def test_every_model_is_described_with_its_grain_first() -> None:
         assert all(column["description"] for column in model.get("columns", [])), name
 
 
+def read_but_not_there(text: str, models: set[str], sources: set[str]) -> list[str]:
+    """The models and sources that a model reads by name, and that nobody wrote."""
+    refs = {name for name in re.findall(r"\bref\('(\w+)'\)", text) if name not in models}
+    raw = {f"{source}.{table}" for source, table in re.findall(r"\bsource\('(\w+)', '(\w+)'\)", text)}
+    return sorted(refs | (raw - sources))
+
+
+def test_every_model_and_source_that_is_read_is_there() -> None:
+    sources = {
+        f"{source['name']}.{table['name']}"
+        for path in MODELS.rglob("*.yml")
+        for source in yaml.safe_load(path.read_text(encoding="utf-8")).get("sources", [])
+        for table in source["tables"]
+    }
+    models = {path.stem for path in SQL}
+    missing = {path.stem: read_but_not_there(path.read_text(encoding="utf-8"), models, sources) for path in SQL}
+    assert {name: lacking for name, lacking in missing.items() if lacking} == {}
+    assert read_but_not_there("{{ ref('a') }} {{ ref('b') }} {{ source('raw', 'c') }}", {"a"}, set()) == ["b", "raw.c"]
+
+
 def test_one_definition_per_column_name_and_none_unused() -> None:
     defined = re.findall(r"{% docs (\w+) %}", (MODELS / "columns.md").read_text(encoding="utf-8"))
     used = set()
