@@ -24,7 +24,7 @@ from tests import fixtures
 NAME = "tram"
 PAGE = (CLONE / "docs" / "add_a_corpus.md").read_text(encoding="utf-8")
 ROOM, STAGING, CONFORMED, RULES, FIXTURES = (place.format(NAME) for place in starting.PLACES)
-LAWS = ("-m", "pytest", "tests/unit/test_architecture.py", "-k", "described or conformed or is_there")
+LAWS = ("-m", "pytest", "tests/unit/test_architecture.py", "-k", "with_its_grain_first or conformed_model or is_there")
 SQL_RULES = ("-m", "pytest", "tests/unit/test_rules.py")
 SHAPES = ("-m", "pytest", "tests/unit/test_fixtures.py", "-k", f"complete and {NAME}")
 PROBLEMS = ("-c", f"from tests import fixtures; raise SystemExit('; '.join(fixtures.problems('{NAME}')))")
@@ -164,4 +164,4 @@ def test_name_that_a_piece_lacks_and_claim_without_a_twin_are_named(clone: Path)
         traces.write_text(texts[0], encoding="utf-8")
         twins.write_text(texts[1], encoding="utf-8")
     assert f"{FIXTURES}/traces.py has no WITHOUT_PLACE" in shapes.stdout
-    assert f"{NAME}/{NAME}_02" in claims.stdout
+    assert f"{NAME}/{NAME}_H02" in claims.stdout
