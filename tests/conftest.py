@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from pipelines.corpora import registry
-from pipelines.intake.simulating import simulate
+from pipelines.intake.simulating import SAMPLE_SCALE, simulate
 from tests import fixtures
 
 CLONE = Path(__file__).resolve().parent.parent
@@ -77,6 +77,14 @@ def disturbed_folder(tmp_path_factory: pytest.TempPathFactory, sample_folder: Pa
 
 
 @pytest.fixture(scope="session")
+def generated_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All releases at the scale of the embedded sample."""
+    folder = tmp_path_factory.mktemp("sample")
+    simulate(folder, SAMPLE_SCALE)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def scale_1_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All releases, generated at scale 1, once for all tests: not to be changed."""
     folder = tmp_path_factory.mktemp("scale_1")
@@ -85,19 +93,19 @@ def scale_1_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def scale_1_tables(scale_1_release: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The files of scale 1 as tables."""
-    with read_release(scale_1_release) as con:
-        yield con
+def scale_1_tables(scale_1_release: Path) -> dict[str, duckdb.DuckDBPyConnection]:
+    """Corpus -> the files of scale 1 as tables."""
+    return read_releases(scale_1_release)
 
 
-def read_release(folder: Path) -> duckdb.DuckDBPyConnection:
-    """The generated files of all corpora as tables."""
-    con = duckdb.connect()
-    for counts in fixtures.load_all("counts").values():
+def read_releases(folder: Path) -> dict[str, duckdb.DuckDBPyConnection]:
+    """Corpus -> its generated files as tables, in a database of its own."""
+    databases = {}
+    for corpus_id, counts in fixtures.load_all("counts").items():
+        databases[corpus_id] = duckdb.connect()
         for table, query in counts.TABLES.items():
-            con.execute(f"create table {table} as {query.format(root=folder)}")
-    return con
+            databases[corpus_id].execute(f"create table {table} as {query.format(root=folder)}")
+    return databases
 
 
 @pytest.fixture(scope="session")
