@@ -21,7 +21,7 @@ from pipelines.corpora import registry, starting
 from pipelines.paths import CLONE
 from tests import fixtures
 
-NAME = "tram"
+NAME = "kiosk"
 PAGE = (CLONE / "docs" / "add_a_corpus.md").read_text(encoding="utf-8")
 ROOM, STAGING, CONFORMED, RULES, FIXTURES = (place.format(NAME) for place in starting.PLACES)
 LAWS = ("-m", "pytest", "tests/unit/test_architecture.py", "-k", "with_its_grain_first or conformed_model or is_there")
@@ -58,7 +58,7 @@ def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 def digests(clone: Path) -> dict[str, str]:
     """Path -> what stands there."""
-    paths = [path for path in clone.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    paths = [path for path in clone.rglob("*") if path.is_file() and not {"__pycache__", ".git"} & {*path.parts}]
     return {path.relative_to(clone).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
@@ -71,6 +71,8 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (CLONE / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             (copy / name).write_bytes((CLONE / name).read_bytes())
+    subprocess.run(["git", "init", "--quiet"], check=True, cwd=copy)
+    subprocess.run(["git", "add", "--all"], check=True, cwd=copy)
     imported = run(copy, "-c", "import pipelines, tests; print(pipelines.__file__, tests.__file__)").stdout
     assert imported.split() == [f"{copy}/pipelines/__init__.py", f"{copy}/tests/__init__.py"]
     return copy
