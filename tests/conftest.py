@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
-from tests.integration.disturbed_release import disturb
+from pipelines.corpora import registry
+from pipelines.intake.simulating import SAMPLE_SCALE, simulate
+from tests import fixtures
 
 CLONE = Path(__file__).resolve().parent.parent
-FIXTURES = Path(__file__).parent / "fixtures"
 SOURCES = ("sample", "disturbed", "real")
 REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
 
@@ -41,6 +44,11 @@ def build_warehouse(warehouse: Path, *arguments: object) -> Path:
     return warehouse
 
 
+def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query."""
+    return con.execute(query).fetchall()
+
+
 @pytest.fixture(scope="session")
 def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a warehouse built from the embedded sample."""
@@ -55,20 +63,63 @@ def sample_warehouse(sample_folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def disturbed_folder(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path) -> Path:
-    """The folder of a warehouse built from the disturbed sample, its releases in `releases`."""
+    """The folder of a warehouse built from the disturbed sample, its releases in `releases`.
+
+    What rarely happens in a release happens often there: generated dialogues follow every guideline and say every
+    value, so that many a column of an answer would be all zeros. No edit breaks the shape of a release.
+    """
     folder = tmp_path_factory.mktemp("disturbed")
-    return build_warehouse(folder, "--source", disturb(sample_folder / "sample", folder / "releases"))
+    releases = folder / "releases"
+    shutil.copytree(sample_folder / "sample", releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
+    for corpus_id, module in fixtures.load_where_there("disturb").items():
+        module.disturb(releases / corpus_id, random.Random(f"{corpus_id}/20"))
+    return build_warehouse(folder, "--source", releases)
+
+
+@pytest.fixture(scope="session")
+def generated_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All releases at the scale of the embedded sample."""
+    folder = tmp_path_factory.mktemp("sample")
+    simulate(folder, SAMPLE_SCALE)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def scale_1_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All releases, generated at scale 1, once for all tests: not to be changed."""
+    folder = tmp_path_factory.mktemp("scale_1")
+    simulate(folder, 1, processes=2)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def scale_1_tables(scale_1_release: Path) -> dict[str, duckdb.DuckDBPyConnection]:
+    """Corpus -> the files of scale 1 as tables."""
+    return read_releases(scale_1_release)
+
+
+def read_releases(folder: Path) -> dict[str, duckdb.DuckDBPyConnection]:
+    """Corpus -> its generated files as tables, in a database of its own."""
+    databases = {}
+    for corpus_id, counts in fixtures.load_all("counts").items():
+        databases[corpus_id] = duckdb.connect()
+        for table, query in counts.TABLES.items():
+            databases[corpus_id].execute(f"create table {table} as {query.format(root=folder)}")
+    return databases
 
 
 @pytest.fixture(scope="session")
 def awkward_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The hand-written releases of tests/fixtures, ABCD's object zipped as the publisher zips it."""
+    """The hand-written releases of tests/fixtures; what the publisher zips stands there plain, and is zipped here."""
     folder = tmp_path_factory.mktemp("awkward")
-    for room in sorted(path for path in FIXTURES.iterdir() if path.is_dir()):
-        shutil.copytree(room, folder / room.name)
-    plain = folder / "abcd" / "abcd_v1.1.json"
-    plain.with_suffix(".json.gz").write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
-    plain.unlink()
+    for corpus in registry.load_corpora():
+        release = folder / corpus.corpus_id
+        shutil.copytree(fixtures.release_of(corpus.corpus_id), release)
+        for file in corpus.files:
+            plain = release / file.path.removesuffix(".gz")
+            if file.path.endswith(".gz") and plain.is_file():
+                (release / file.path).write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+                plain.unlink()
     return folder
 
 
@@ -76,6 +127,13 @@ def awkward_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def awkward_folder(tmp_path_factory: pytest.TempPathFactory, awkward_releases: Path) -> Path:
     """The folder of a warehouse built from the hand-written releases."""
     return build_warehouse(tmp_path_factory.mktemp("warehouse"), "--source", awkward_releases)
+
+
+@pytest.fixture(scope="session")
+def awkward_warehouse(awkward_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A read-only connection to the warehouse built from the hand-written releases."""
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        yield con
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ from pipelines.settings import Settings
 def build(quiet: bool, **options: Any) -> None:
     """Land, model, audit and publish the warehouse.
 
-    Without --source the embedded sample is built: all five releases, generated, in their true shapes.
+    Without --source the embedded sample is built: the releases of all corpora, generated, in their true shapes.
     """
     from pipelines.building.build import build_warehouse
     from pipelines.building.progress import Reporter

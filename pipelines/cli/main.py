@@ -13,13 +13,13 @@ import sys
 
 import click
 
-from pipelines.cli import builds, proofs, queries, releases
+from pipelines.cli import builds, corpora, proofs, queries, releases
 from pipelines.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
 from pipelines.cli.process import OwnProcess
 from pipelines.errors import CheckError, InputError
 from pipelines.settings import silence_telemetry
 
-COMMANDS = (builds, proofs, queries, releases)
+COMMANDS = (builds, proofs, queries, releases, corpora)
 """The modules whose commands `cli` has once they are imported."""
 
 

@@ -66,7 +66,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(importlib.metadata.version("dialogue-warehouse"), prog_name="dialogue-warehouse")
 def cli() -> None:
-    """Five public dialogue corpora in one SQL warehouse.
+    """Public dialogue corpora in one SQL warehouse.
 
     Start with `build` (it makes its own sample when it is given no data), then `tables` and `sql`; `fetch` downloads
     the real releases.

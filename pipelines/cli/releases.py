@@ -52,7 +52,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
 @corpora_option
 @warehouse_option
 def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
-    """Write all five releases, generated; scale 1 has the true counts."""
+    """Write the releases of all corpora, generated; scale 1 has the true counts."""
     from pipelines.building.progress import Reporter
     from pipelines.corpora import registry
     from pipelines.intake import simulating

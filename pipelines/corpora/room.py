@@ -96,6 +96,8 @@ class Corpus:
     """People who label the same spans independently of each other, where several do."""
     voter_count: int | None = None
     """People who vote on each question, where people vote."""
+    summary: str = ""
+    """What is special about it, for the README's table."""
 
     def entity_of(self, path: str) -> Entity | None:
         """The entity that a path of the release belongs to, or None when it is no data file."""

@@ -1,7 +1,8 @@
 """The floor of the benchmark: what one would write by hand to have a release's turns, acts and slots in memory.
 
-One plain DuckDB script a corpus (`floor_sql/<corpus>.sql`), a section an entity, with the column types written out:
-read, unnest to the lowest level, no keys, no checks, nothing on disk. It reads the files that a build reads.
+One plain DuckDB script a corpus (`tests/fixtures/<corpus>/floor.sql`), a section an entity, with the column types written
+out: read, unnest to the lowest level, no keys, no checks, nothing on disk. It reads the files that a build reads. Its
+head says which of its tables have as many rows as which query of core.
 Run it alone with `python -m tests.benchmarks.floor SOURCE`.
 """
 
@@ -21,8 +22,8 @@ import msgspec
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Corpus
 from pipelines.intake import releases
+from tests import fixtures
 
-SCRIPTS = Path(__file__).parent / "floor_sql"
 THREADS = 2
 
 
@@ -33,7 +34,7 @@ def read_corpus(corpus: Corpus, source: Path) -> tuple[float, dict[str, int]]:
     for entity, path in release.files:
         files.setdefault(entity.name, []).append(release.folder / path)
     splits = {entity.name for entity in corpus.entities if entity.container is Container.SPLITS}
-    scripts = sections((SCRIPTS / f"{corpus.corpus_id}.sql").read_text(encoding="utf-8"))
+    scripts = sections(fixtures.floor_of(corpus.corpus_id))
     with tempfile.TemporaryDirectory() as folder, duckdb.connect(config={"threads": THREADS}) as con:
         started = time.perf_counter()
         for entity, script in scripts.items():
@@ -52,6 +53,11 @@ def sections(script: str) -> dict[str, str]:
     """The SQL of each entity of a script, whose parts begin with `-- entity: <name>`."""
     parts = re.split(r"^-- entity: (\w+)\n", script, flags=re.M)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def core_tables(script: str) -> dict[str, str]:
+    """The tables of a script that have as many rows as a query counts in core, named in lines `-- rows: <name> = <query>`."""
+    return dict(re.findall(r"^-- rows: (\w+) = (.+)$", script, flags=re.M))
 
 
 def write_lines(file: Path, lines: Path) -> Path:

@@ -2,7 +2,7 @@
 
 Contracts, keys, references and words stand in the YAML of the marts and in dbt_project.yml: their twins follow from the
 declaration. What rows and tables have to agree on stands in SQL, in expectations/marts.toml and dbt_project/tests:
-their twins stand in claim_twins.toml. No rule is written here again, and no corpus is named.
+their twins stand in shared_twins.toml. No rule is written here again, and no corpus is named.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def test_missing_value_is_refused(copies: dict[str, Any], corpus: str, table: Ta
 def test_rule_holds_and_its_twin_breaks_it(copies: dict[str, Any], target: Path, corpus: str, rule: Rule) -> None:
     con, query = copies[corpus], rule.compiled(target)
     assert con.execute(query).fetchmany(3) == []
-    assert rule.twin, f"claim_twins.toml has no twin of {rule.name}"
+    assert rule.twin, f"shared_twins.toml has no twin of {rule.name}"
     with undone(con):
         assert con.execute(rule.twin).fetchall() != [(0,)], (
             f"the sample of {corpus} has no row that the twin could change"

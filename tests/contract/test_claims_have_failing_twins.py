@@ -1,7 +1,7 @@
 """Every expectation of every suite holds of the sample warehouse, and fails when the warehouse is made wrong.
 
-The statements that make it wrong stand in claim_twins.toml. Each is applied alone to a copy of the sample, its one
-expectation is audited, and the table it changed is put back.
+The statements that make it wrong stand in the twins.toml of each corpus's fixtures and in shared_twins.toml. Each is applied
+alone to a copy of the sample, its one expectation is audited, and the table it changed is put back.
 """
 
 from __future__ import annotations

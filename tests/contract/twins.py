@@ -1,13 +1,17 @@
-"""The changes that must make a check fail, where they cannot be made from what the check declares: claim_twins.toml."""
+"""The changes that must make a check fail, where they cannot be made from what the check declares.
+
+Those of a corpus's claims stand in the twins.toml of its fixtures, the others in shared_twins.toml.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from pathlib import Path
 
-TWINS: dict[str, dict[str, str]] = tomllib.loads(
-    Path(__file__).with_name("claim_twins.toml").read_text(encoding="utf-8")
-)
+from tests import fixtures
+
+SHARED = Path(__file__).with_name("shared_twins.toml")
+TWINS: dict[str, dict[str, str]] = fixtures.twins() | tomllib.loads(SHARED.read_text(encoding="utf-8"))
 """Suite -> check -> the statement that makes a warehouse wrong in just the way the check should notice."""
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import csv
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.integration.recount import AGENTS, SPLITS, _label, _load, _ontology_subflow
+from tests.fixtures.abcd.recount import ontology_subflow
+from tests.fixtures.bbai.recount import AGENTS
+from tests.fixtures.taskmaster1.recount import label_parts
+from tests.integration.recount import SPLITS, letters_and_digits, load
 
 Row = tuple[Any, ...]
 SPEAKERS = {"USER": "user", "ASSISTANT": "system", "SYSTEM": "system", "customer": "user", "agent": "system"}
@@ -99,7 +101,7 @@ def _dialogues(releases: Path) -> Iterator[Dialogue]:
 
 
 def _conversations(releases: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for part, conversations in _load(releases / "abcd/abcd_v1.1.json.gz").items():
+    for part, conversations in load(releases / "abcd/abcd_v1.1.json.gz").items():
         for conversation in conversations:
             yield SPLITS[part], conversation
 
@@ -107,20 +109,20 @@ def _conversations(releases: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _questions(releases: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for split in ("test", "train"):
         if (path := releases / f"bbai/{split}.json").is_file():
-            for question, content in _load(path).items():
+            for question, content in load(path).items():
                 yield split, question, content
 
 
 def _examples(releases: Path) -> Iterator[tuple[str, str, list[str]]]:
     for split in ("test", "train"):
-        for question, labels in _load(releases / f"bbai/{split}_classifier.json"):
+        for question, labels in load(releases / f"bbai/{split}_classifier.json"):
             yield split, question, labels
 
 
 def _friend_dialogues(releases: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for part, split in SPLITS.items():
         if (path := releases / f"mutualfriends/{part}.json").is_file():
-            for dialogue in _load(path):
+            for dialogue in load(path):
                 yield split, dialogue
 
 
@@ -130,14 +132,14 @@ def _dialogs(releases: Path) -> Iterator[tuple[str, str | None, dict[str, Any]]]
         with (releases / f"taskmaster1/train-dev-test/{part}.csv").open(newline="", encoding="utf-8") as stream:
             split_of |= {line[0]: split for line in csv.reader(stream)}
     for part in ("self", "woz"):
-        for dialog in _load(releases / f"taskmaster1/{part}-dialogs.json"):
+        for dialog in load(releases / f"taskmaster1/{part}-dialogs.json"):
             yield part, split_of.get(dialog["conversation_id"]), dialog
 
 
 def _service_dialogues(releases: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for part, split in SPLITS.items():
         for path in sorted((releases / "sgd" / part).glob("dialogues_*.json")):
-            for dialogue in _load(path):
+            for dialogue in load(path):
                 yield split, dialogue
 
 
@@ -210,15 +212,15 @@ def which_agent_wins_the_vote(releases: Path) -> list[Row]:
 
 
 def where_do_the_two_annotators_agree(releases: Path) -> list[Row]:
-    ontology = _load(releases / "taskmaster1/ontology.json")
+    ontology = load(releases / "taskmaster1/ontology.json")
     verticals = {domain["id"]: domain["vertical"] for domain in ontology.values()}
     judged = []
     for part, _, dialog in _dialogs(releases):
         for utterance in dialog["utterances"]:
             marks = _group(
                 (
-                    (segment["start_index"], segment["end_index"], *_label(annotation["name"], verticals)[:2]),
-                    _label(annotation["name"], verticals)[2],
+                    (segment["start_index"], segment["end_index"], *label_parts(annotation["name"], verticals)[:2]),
+                    label_parts(annotation["name"], verticals)[2],
                 )
                 for segment in utterance.get("segments", ())
                 for annotation in segment["annotations"]
@@ -253,11 +255,11 @@ def where_do_the_two_annotators_agree(releases: Path) -> list[Row]:
 
 
 def do_agents_follow_the_guidelines(releases: Path) -> list[Row]:
-    ontology, prescribed = _load(releases / "abcd/ontology.json"), _load(releases / "abcd/kb.json")
+    ontology, prescribed = load(releases / "abcd/ontology.json"), load(releases / "abcd/kb.json")
     subflows = [(flow, subflow) for flow, names in ontology["intents"]["subflows"].items() for subflow in names]
     pressed = _group(
         (
-            _ontology_subflow(conversation["scenario"]["flow"], conversation["scenario"]["subflow"], ontology),
+            ontology_subflow(conversation["scenario"]["flow"], conversation["scenario"]["subflow"], ontology),
             [turn["targets"][2] for turn in conversation["delexed"] if turn["targets"][2]],
         )
         for _, conversation in _conversations(releases)
@@ -294,7 +296,7 @@ def do_agents_follow_the_guidelines(releases: Path) -> list[Row]:
 
 def how_hard_is_retrieval(releases: Path) -> list[Row]:
     path = releases / "abcd/utterances.json"
-    texts = _load(path) if path.is_file() else None
+    texts = load(path) if path.is_file() else None
     retrievals = _group(
         (split, (turn["candidates"], turn["targets"][4]))
         for split, conversation in _conversations(releases)
@@ -331,7 +333,7 @@ def how_hard_is_retrieval(releases: Path) -> list[Row]:
 
 
 def which_services_are_unseen(releases: Path) -> list[Row]:
-    schemas = {split: _load(releases / f"sgd/{part}/schema.json") for part, split in SPLITS.items()}
+    schemas = {split: load(releases / f"sgd/{part}/schema.json") for part, split in SPLITS.items()}
 
     def names(services: list[dict[str, Any]], kind: str) -> list[str]:
         return [entry["name"] for service in services for entry in service[kind]]
@@ -416,7 +418,7 @@ def where_do_call_arguments_come_from(releases: Path) -> list[Row]:
     is_transactional = {
         (service["service_name"], intent["name"]): intent["is_transactional"]
         for part in SPLITS
-        for service in _load(releases / f"sgd/{part}/schema.json")
+        for service in load(releases / f"sgd/{part}/schema.json")
         for intent in service["intents"]
     }
     calls, origins = defaultdict(list), defaultdict(list)
@@ -494,11 +496,6 @@ def when_is_the_mutual_friend_found(releases: Path) -> list[Row]:
             )
         )
     return sorted(rows, key=lambda row: (row[0], len(row[1] or ""), row[1] or ""))
-
-
-def letters_and_digits(text: str) -> str:
-    """What is compared of a text: its letters and digits, of any script, in lower case."""
-    return "".join(letter for letter in text.lower() if unicodedata.category(letter)[0] in "LN")
 
 
 def which_test_texts_stand_in_train(releases: Path) -> list[Row]:

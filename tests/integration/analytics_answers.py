@@ -11,6 +11,8 @@ from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
+from tests.fixtures.abcd.recount import ontology_subflow
+from tests.fixtures.taskmaster1.recount import label_parts
 from tests.integration.analyst_answers import (
     Row,
     _conversations,
@@ -23,7 +25,7 @@ from tests.integration.analyst_answers import (
     _service_dialogues,
     letters_and_digits,
 )
-from tests.integration.recount import SPLITS, _label, _load, _ontology_subflow
+from tests.integration.recount import SPLITS, load
 
 PARTS = {split: part for part, split in SPLITS.items()}
 WORKERS = 5
@@ -73,13 +75,13 @@ def split_leakage(releases: Path) -> list[Row]:
 
 
 def annotator_agreement(releases: Path) -> list[Row]:
-    ontology = _load(releases / "taskmaster1/ontology.json")
+    ontology = load(releases / "taskmaster1/ontology.json")
     verticals = {domain["id"]: domain["vertical"] for domain in ontology.values()}
     counts: dict[Row, Counter[str]] = defaultdict(Counter)
     for part, split, dialog in _dialogs(releases):
         for utterance in dialog["utterances"]:
             for segment in utterance.get("segments", ()):
-                marks = [_label(annotation["name"], verticals) for annotation in segment["annotations"]]
+                marks = [label_parts(annotation["name"], verticals) for annotation in segment["annotations"]]
                 labels = [mark[:2] for mark in marks]
                 is_agreed = all(labels.count(label) > 1 for label in labels)
                 for label in set(labels):
@@ -188,7 +190,7 @@ def scenario_solvability(releases: Path) -> list[Row]:
 
 
 def guideline_conformance(releases: Path) -> list[Row]:
-    ontology, prescribed = _load(releases / "abcd/ontology.json"), _load(releases / "abcd/kb.json")
+    ontology, prescribed = load(releases / "abcd/ontology.json"), load(releases / "abcd/kb.json")
 
     def is_within(few: list[str], many: list[str]) -> bool:
         left = iter(many)
@@ -197,7 +199,7 @@ def guideline_conformance(releases: Path) -> list[Row]:
     rows = []
     for split, conversation in _conversations(releases):
         scenario = conversation["scenario"]
-        subflow = _ontology_subflow(scenario["flow"], scenario["subflow"], ontology)
+        subflow = ontology_subflow(scenario["flow"], scenario["subflow"], ontology)
         wanted = prescribed[subflow]
         pressed = [turn["targets"][2] for turn in conversation["delexed"] if turn["targets"][2]]
         verdicts = {
@@ -227,7 +229,7 @@ def guideline_conformance(releases: Path) -> list[Row]:
 
 
 def service_exposure(releases: Path) -> list[Row]:
-    schemas = {split: _load(releases / f"sgd/{part}/schema.json") for part, split in SPLITS.items()}
+    schemas = {split: load(releases / f"sgd/{part}/schema.json") for part, split in SPLITS.items()}
     known = {service["service_name"] for service in schemas["train"]}
     dialogues, frames, states = defaultdict(list), Counter(), Counter()
     for split, dialogue in _service_dialogues(releases):

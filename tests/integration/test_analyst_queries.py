@@ -1,7 +1,7 @@
 """Every query of `warehouse/queries` runs, says what its columns and rows are, and is right.
 
 Right is what `analyst_answers` finds in the release files without SQL: on the embedded sample, on the sample disturbed
-(`disturbed_release`), where rare things are frequent, and on the real data where they are.
+(`disturb.py` of the fixtures), where rare things are frequent, and on the real data where they are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tables of schema `analytics` about the quality of the corpora are right, and their invariants can fail.
 
 Right is what `analytics_answers` finds in the release files without SQL: on the embedded sample, on the sample disturbed
-(`disturbed_release`), where rare things are frequent, and on the real data where they are.
+(`disturb.py` of the fixtures), where rare things are frequent, and on the real data where they are.
 """
 
 from __future__ import annotations

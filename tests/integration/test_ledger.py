@@ -15,7 +15,6 @@ import pytest
 
 from pipelines.corpora import registry
 from pipelines.corpora.claims import load_claims, read_claims
-from pipelines.intake import simulating
 from pipelines.paths import CLONE
 from tests.conftest import build_warehouse, run_command
 
@@ -29,11 +28,9 @@ def verdicts(database: Path) -> dict[str, tuple[str, bool | None, str | None]]:
 
 
 @pytest.fixture(scope="module")
-def scale_1(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def scale_1(tmp_path_factory: pytest.TempPathFactory, scale_1_release: Path) -> Path:
     """The database of the generated release that has the true counts."""
-    folder = tmp_path_factory.mktemp("scale_1")
-    simulating.simulate(folder / "releases", 1, processes=2)
-    return build_warehouse(folder / "warehouse", "--source", folder / "releases") / "dialogues.duckdb"
+    return build_warehouse(tmp_path_factory.mktemp("warehouse"), "--source", scale_1_release) / "dialogues.duckdb"
 
 
 def test_claim_ids_are_unique_over_all_rooms() -> None:

@@ -13,36 +13,21 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests import fixtures
+from tests.contract.battery import DERIVED
 from tests.integration import recount
 
-TOTALS = {
-    "sgd dialogues": (2_176, "select count(*) from core.dim_dialogues where corpus_id = 'sgd'"),
-    "sgd turns": (37_376, "select count(*) from core.fct_turns where corpus_id = 'sgd'"),
-    "sgd frames": (38_508, "select count(*) from core.fct_frames"),
-    "sgd actions": (69_555, "select count(*) from core.fct_actions where corpus_id = 'sgd'"),
-    "sgd spans": (28_332, "select count(*) from core.fct_slots where corpus_id = 'sgd' and annotation_type = 'span'"),
-    "sgd state values": (73_284, "select count(*) from core.fct_slots where annotation_type = 'state'"),
-    "sgd calls": (5_653, "select count(*) from core.fct_service_calls"),
-    "sgd results": (19_477, "select count(*) from core.fct_service_results"),
-    "bbai questions": (1_850, "select count(*) from core.dim_dialogues where corpus_id = 'bbai'"),
-    "bbai responses": (35_150, "select count(*) from core.fct_responses"),
-    "bbai empty responses": (44, "select count(*) from core.fct_responses where response = ''"),
-    "bbai vote rows": (37_000, "select count(*) from core.fct_votes"),
-    "bbai votes": (12_885, "select sum(votes) from core.fct_votes"),
-    "bbai votes for none": (1_744, "select sum(votes) from core.fct_votes where voted_for = 'none'"),
-    "bbai gold agents": (1_760, "select count(*) from core.fct_votes where is_selected and agent_id is not null"),
-    "mutualfriends dialogues": (10, "select count(*) from core.dim_dialogues where corpus_id = 'mutualfriends'"),
-    "mutualfriends events": (74, "select count(*) from core.fct_turns where corpus_id = 'mutualfriends'"),
-    "mutualfriends items": (
-        170,
-        "select count(distinct (dialogue_key, agent, item_index)) from core.fct_knowledge_items",
-    ),
-    "taskmaster1 dialogs": (6, "select count(*) from core.dim_dialogues where corpus_id = 'taskmaster1'"),
-    "abcd conversations": (3, "select count(*) from core.dim_dialogues where corpus_id = 'abcd'"),
-    "abcd turns": (72, "select count(*) from core.fct_turns where corpus_id = 'abcd'"),
-    "abcd candidate ids": (3_200, "select sum(len(candidate_ids)) from core.fct_candidates"),
-}
-"""Numbers that hold for the part of the releases in shared/corpora, and how the warehouse is asked for them."""
+PARTS = fixtures.load_all("recount")
+QUERIES = [
+    pytest.param(corpus_id, name, id=f"{corpus_id}: {name}")
+    for corpus_id, part in PARTS.items()
+    for name in part.QUERIES
+]
+TOTALS = [
+    pytest.param(corpus_id, name, id=f"{corpus_id}: {name}")
+    for corpus_id, part in PARTS.items()
+    for name in part.TOTALS
+]
 
 OWN_KEYS = {
     "dim_dialogues": "dialogue_key",
@@ -67,9 +52,17 @@ BORROWED_KEYS = {"scenario_key", "traced_key"}
 
 
 @pytest.fixture(scope="module")
-def recounted(real_corpora: Path) -> recount.Rows:
-    """The rows that the files hold, counted once."""
-    return recount.recount(real_corpora)
+def recounted(real_corpora: Path) -> dict[str, recount.Rows]:
+    """The rows that the files of each corpus hold, counted once; a corpus without real files has none."""
+    there = {corpus_id: part for corpus_id, part in PARTS.items() if (real_corpora / corpus_id).is_dir()}
+    return {corpus_id: recount.recount(part, real_corpora / corpus_id) for corpus_id, part in there.items()}
+
+
+def counted(recounted: dict[str, recount.Rows], corpus_id: str) -> recount.Rows:
+    """The rows of one corpus."""
+    if corpus_id not in recounted:
+        pytest.skip(f"no real files of {corpus_id}")
+    return recounted[corpus_id]
 
 
 def rows_of(con: duckdb.DuckDBPyConnection, query: str) -> list[recount.Row]:
@@ -113,52 +106,69 @@ def _first(rows: Counter[recount.Row]) -> str:
     return repr(min(rows, key=repr))[:1_000] if rows else "-"
 
 
-def test_every_query_has_its_recount(recounted):
-    assert set(recounted) == set(recount.QUERIES)
+@pytest.mark.parametrize("corpus_id", PARTS)
+def test_every_query_has_its_recount(recounted, corpus_id):
+    empty = {name for name in PARTS[corpus_id].QUERIES if not counted(recounted, corpus_id).get(name)}
+    assert empty == PARTS[corpus_id].EMPTY
+    assert set(recounted[corpus_id]) <= set(PARTS[corpus_id].QUERIES)
 
 
-def test_the_recount_finds_the_totals_that_are_given(recounted):
-    assert recount.totals(recounted) == {name: number for name, (number, _) in TOTALS.items()}
+@pytest.mark.parametrize(("corpus_id", "name"), TOTALS)
+def test_the_recount_finds_the_total_that_is_given(recounted, corpus_id, name):
+    number, _, recounts = PARTS[corpus_id].TOTALS[name]
+    assert recounts(counted(recounted, corpus_id)) == number
 
 
-def test_only_what_the_files_do_not_hold_is_counted_as_none(recounted):
-    # utterances.json is not at hand; extras, refused records and forms that no column can show do not occur
-    empty = {name for name, rows in recounted.items() if not rows}
-    assert empty == {"dim_candidate_utterances", "source_exceptions", "source_extras", "source_quarantine"}
+@pytest.mark.parametrize(("corpus_id", "name"), QUERIES)
+def test_a_table_holds_what_the_files_hold(recounted, real_warehouse, corpus_id, name):
+    found = rows_of(real_warehouse, PARTS[corpus_id].QUERIES[name])
+    told = difference(counted(recounted, corpus_id).get(name, []), found)
+    assert told is None, f"{corpus_id} {name}: {told}"
 
 
-@pytest.mark.parametrize("name", recount.QUERIES)
-def test_a_table_holds_what_the_files_hold(recounted, real_warehouse, name):
-    found = rows_of(real_warehouse, recount.QUERIES[name])
-    assert (told := difference(recounted[name], found)) is None, f"{name}: {told}"
+@pytest.mark.parametrize("name", recount.SHARED)
+def test_a_shared_table_holds_what_the_files_hold(recounted, real_corpora, real_warehouse, name):
+    expected = recount.recount_shared({corpus_id: PARTS[corpus_id] for corpus_id in recounted}, real_corpora)[name]
+    found = rows_of(real_warehouse, recount.SHARED[name])
+    assert (told := difference(expected, found)) is None, f"{name}: {told}"
 
 
-@pytest.mark.parametrize("name", TOTALS)
-def test_a_total_is_reproduced(real_corpora, real_warehouse, name):
-    number, query = TOTALS[name]
+@pytest.mark.parametrize(("corpus_id", "name"), TOTALS)
+def test_a_total_is_reproduced(recounted, real_warehouse, corpus_id, name):
+    counted(recounted, corpus_id)
+    number, query, _ = PARTS[corpus_id].TOTALS[name]
     assert real_warehouse.execute(query).fetchall() == [(number,)]
 
 
-def test_every_file_is_verified_against_the_listed_checksums(real_corpora, real_warehouse):
+def test_every_file_is_verified_against_the_listed_checksums(recounted, real_corpora, real_warehouse):
     listing = real_corpora.parent / "sources.csv"
     if not listing.is_file():
         pytest.skip(f"no {listing}: checksums cannot be compared with anything but the project's own")
     found = rows_of(real_warehouse, "select source_file_id, verification from core.dim_source_files")
-    assert difference(recount.verifications(real_corpora, listing), found) is None
+    parts = {corpus_id: PARTS[corpus_id] for corpus_id in recounted}
+    assert difference(recount.verifications(parts, real_corpora, listing), found) is None
 
 
-def test_tables_of_several_corpora_hold_no_other_corpus(recounted, real_warehouse):
+def test_tables_of_several_corpora_hold_no_other_rows(recounted, real_warehouse):
     for table in ("dim_dialogues", "dim_dialogue_services", "fct_turns", "fct_actions", "fct_slots", "dim_slots"):
-        names = [name for name in recounted if name.split()[0] == table and not name.endswith("channel")]
-        names = [name for name in names if name != "fct_turns source_event_type"]
-        expected = sum(len(recounted[name]) for name in names)
+        expected = sum(
+            len(rows) for tables in recounted.values() for name, rows in tables.items() if name.split()[0] == table
+        )
         assert real_warehouse.execute(f"select count(*) from core.{table}").fetchall() == [(expected,)], table
-    services = "select distinct corpus_id from core.dim_services order by all"
-    assert real_warehouse.execute(services).fetchall() == [("sgd",), ("taskmaster1",)]
-    intents = "select distinct corpus_id from core.dim_intents order by all"
-    assert real_warehouse.execute(intents).fetchall() == [("abcd",), ("bbai",), ("sgd",)]
-    scenarios = "select distinct corpus_id from core.dim_scenarios order by all"
-    assert real_warehouse.execute(scenarios).fetchall() == [("abcd",), ("mutualfriends",)]
+
+
+def test_tables_hold_rows_of_those_corpora_only_that_publish_them(recounted, real_warehouse):
+    tables = {name.split()[0].partition(".")[0] for rows in recounted.values() for name in rows}
+    for table in sorted(tables):
+        found = {row[0] for row in real_warehouse.execute(f"select distinct corpus_id from core.{table}").fetchall()}
+        entity = table.partition("_")[2]
+        publishing = {
+            corpus_id
+            for corpus_id, rows in recounted.items()
+            if entity in DERIVED.get(corpus_id, [])
+            or any(name.split()[0].startswith(table) for name, of in rows.items() if of)
+        }
+        assert found <= publishing, table
 
 
 def test_attribute_positions_of_an_item_count_from_zero(real_corpora, real_warehouse):

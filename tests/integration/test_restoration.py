@@ -16,6 +16,7 @@ from pipelines.corpora import registry
 from pipelines.intake.records import Record
 from pipelines.proving import putting_back, restoring, verifying
 from pipelines.proving.restored_files import SourceFile
+from tests import fixtures
 from tests.conftest import run_command
 
 CORPORA = registry.corpus_ids()
@@ -62,7 +63,7 @@ ORDINALS = {
 }
 NOT_PUBLISHED = {"dim_corpora", "dim_speakers", "dim_pointer_forms", "dim_key_pointers"}
 PUBLISHED_ROWS = {
-    # Arguments of SGD's acts stand in fct_actions as well, and are restored from there; acts without a group were seen.
+    # Arguments of acts stand in fct_actions as well, and are restored from there; acts without a group were seen.
     "fct_slots": "annotation_type <> 'action_value'",
     "dim_acts": "act_group is not null",
 }
@@ -191,14 +192,7 @@ def published_values(con: duckdb.DuckDBPyConnection, corpus: str) -> Iterator[tu
                 yield table, column, data_type
 
 
-REPEATED = {
-    # Shared columns that a corpus fills from a published value that is restored from another place.
-    "abcd": {"dim_dialogues.task", "dim_dialogues.source_task"},
-    "bbai": {"fct_turns.utterance", "fct_turns.intent", "dim_intents.intent"},
-    "mutualfriends": {"fct_actions.act"},
-    "sgd": {"fct_slots.value"},  # of a span: the offsets are published; the state's values are tested below
-    "taskmaster1": {"dim_dialogues.task", "fct_slots.slot_name", "dim_dialogue_services.service"},
-}
+DIFFERENCES = fixtures.load_all("differences")
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
@@ -219,7 +213,7 @@ def test_one_changed_value_anywhere_is_named(
                 verifying.verify(restoring.Restorer(core).files(registry.load_corpus(corpus)), awkward_releases)
             )
             name = f"{table}.{column}"
-            if all(result.is_equal for result in results) and name not in REPEATED.get(corpus, ()):
+            if all(result.is_equal for result in results) and name not in DIFFERENCES[corpus].REPEATED:
                 unnoticed.append(name)
         except (duckdb.Error, ValueError, LookupError):
             pass  # a value that breaks the rebuilding is named as well

@@ -6,7 +6,7 @@ import functools
 import gzip
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,118 +19,16 @@ from pipelines.paths import WarehousePaths
 from pipelines.proving import tracing
 from pipelines.proving.keyed_rows import KEYED_TABLES, TraceError
 from pipelines.settings import Settings
+from tests import fixtures
 from tests.conftest import run_command
+from tests.fixtures.shapes import Row
 
 KEYS_A_TABLE = 300
 """Keys that are followed of each table and corpus."""
-Row = dict[str, Any]
-
-
-def last_token(pointer: str) -> str:
-    return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-
-
-def name_of_label(value: Any) -> str | None:
-    return value.get("name")
-
-
-AGREES: dict[tuple[str, str], Callable[[Row, Any], bool]] = {
-    ("dim_dialogues", "abcd"): lambda row, value: str(value["convo_id"]) == row["dialogue_id"],
-    ("dim_dialogues", "bbai"): lambda row, value: last_token(row["json_pointer"]) == row["dialogue_id"],
-    ("dim_dialogues", "mutualfriends"): lambda row, value: value["uuid"] == row["dialogue_id"],
-    ("dim_dialogues", "sgd"): lambda row, value: value["dialogue_id"] == row["dialogue_id"],
-    ("dim_dialogues", "taskmaster1"): lambda row, value: value["conversation_id"] == row["dialogue_id"],
-    ("fct_turns", "abcd"): lambda row, value: (
-        (value["text"], value["turn_count"], value["targets"][0], row["other"][1])
-        == (row["delexicalized_utterance"], row["source_turn_number"], row["intent"], row["utterance"])
-    ),
-    ("fct_turns", "bbai"): lambda row, value: (
-        last_token(row["json_pointer"]) == row["utterance"] and value["intent"] == row["intent"]
-    ),
-    ("fct_turns", "mutualfriends"): lambda row, value: (
-        value["time"] == row["source_time"]
-        and value["action"] == row["source_event_type"]
-        and (value["data"] if isinstance(value["data"], str) else None) == row["utterance"]
-    ),
-    ("fct_turns", "sgd"): lambda row, value: value["utterance"] == row["utterance"],
-    ("fct_turns", "taskmaster1"): lambda row, value: (
-        (value["text"], value["index"]) == (row["utterance"], row["source_turn_number"])
-    ),
-    ("fct_frames", "sgd"): lambda row, value: (
-        value["service"] == row["service"] and value.get("state", {}).get("active_intent") == row["active_intent"]
-    ),
-    ("fct_actions", "abcd"): lambda row, value: value == row["act"],
-    ("fct_actions", "mutualfriends"): lambda row, value: isinstance(value, dict),
-    ("fct_actions", "sgd"): lambda row, value: (
-        (value["act"], value["slot"] or None, value["values"], value["canonical_values"])
-        == (row["act"], row["slot_name"], row["action_values"], row["canonical_values"])
-    ),
-    ("fct_slots", "abcd"): lambda row, value: value == row["value"],
-    ("fct_slots", "mutualfriends"): lambda row, value: (
-        value == row["value"] and last_token(row["json_pointer"]) == row["slot_name"]
-    ),
-    ("fct_slots", "taskmaster1"): lambda row, value: (
-        name_of_label(value) == row["source_label"]
-        if row["annotation_index"] is not None
-        else (value["text"], value["annotations"]) == (row["value"], [])
-    ),
-    ("fct_votes", "bbai"): lambda row, value: (
-        value == row["votes"] and last_token(row["json_pointer"]) == row["voted_for"]
-    ),
-    ("fct_responses", "bbai"): lambda row, value: (
-        value == row["response"] and last_token(row["json_pointer"]) == row["agent_id"]
-    ),
-    ("fct_classifier_examples", "bbai"): lambda row, value: value == [row["utterance"], row["labels"]],
-    ("fct_service_calls", "sgd"): lambda row, value: value["method"] == row["method"],
-    ("fct_service_results", "sgd"): lambda row, value: value == row["entity"],
-    ("fct_candidates", "abcd"): lambda row, value: value == row["candidate_ids"],
-    ("fct_knowledge_items", "mutualfriends"): lambda row, value: (
-        value == row["value"] and last_token(row["json_pointer"]) == row["attribute"]
-    ),
-    ("dim_services", "sgd"): lambda row, value: (
-        (value["service_name"], value["description"]) == (row["service"], row["description"])
-    ),
-    ("dim_services", "taskmaster1"): lambda row, value: (
-        (value["id"], value["vertical"]) == (row["service"], row["vertical"])
-    ),
-    ("dim_intents", "sgd"): lambda row, value: (
-        (value["name"], value["description"]) == (row["intent"], row["description"])
-    ),
-    ("dim_intents", "abcd"): lambda row, value: value == row["intent"],
-    ("dim_slots", "sgd"): lambda row, value: (
-        (value["name"], value["possible_values"]) == (row["slot"], row["possible_values"])
-    ),
-    ("dim_slots", "taskmaster1"): lambda row, value: value == row["slot"],
-    ("dim_slots", "abcd"): lambda row, value: (
-        value == (row["possible_values"] if row["is_categorical"] else row["slot"])
-    ),
-    ("dim_guidelines", "abcd"): lambda row, value: (
-        value["instructions"] == row["instructions"] if row["subflow_title"] is not None else value == {}
-    ),
-    ("dim_split_members", "taskmaster1"): lambda row, value: value == row["dialogue_id"],
-}
-"""What must hold of a row and the JSON at its pointer, by table and corpus."""
-
-
-def agrees_with_slot(row: Row, value: Any) -> bool:
-    match row["annotation_type"]:
-        case "span":
-            return (value["slot"], value["start"], value["exclusive_end"]) == (
-                row["slot_name"],
-                row["start_char"],
-                row["end_char"],
-            )
-        case "state":
-            return value == ([] if row["value_index"] is None else row["value"])
-        case "action_value":
-            return value == row["value"] and row["other"] == row["canonical_value"]
-        case "call_parameter":
-            return value == row["value"] and last_token(row["json_pointer"]) == row["slot_name"]
-    return False
-
-
-AGREES["fct_slots", "sgd"] = agrees_with_slot
-WITHOUT_PLACE = {("dim_intents", "bbai")}
+TRACES = fixtures.load_all("traces")
+AGREES = {(table, corpus_id) for corpus_id, traces in TRACES.items() for table in traces.AGREES}
+WITHOUT_PLACE = {(table, corpus_id) for corpus_id, traces in TRACES.items() for table in traces.WITHOUT_PLACE}
+AWKWARD_KEYS = [pytest.param(*key, id=key[0]) for traces in TRACES.values() for key in traces.KEYS]
 
 
 @dataclass(frozen=True)
@@ -220,7 +118,7 @@ def disagreements(built: Built, table: str, corpus: str) -> list[tuple[str, str]
         agrees = (
             row["json_pointer"] == row["scalar_pointer"]
             and row["json_pointer"].startswith(row["place_record"])
-            and AGREES[table, corpus](row, resolve(whole, row["json_pointer"]))
+            and TRACES[corpus].AGREES[table](row, resolve(whole, row["json_pointer"]))
         )
         if not agrees:
             broken.append((row["traced"], row["json_pointer"]))
@@ -308,46 +206,14 @@ def test_sql_command_can_call_the_macro(sample: Built) -> None:
     assert json.loads(shown.stdout) == [{"pointer": sample.trace(key).pointer}]
 
 
-@pytest.mark.parametrize(
-    ("key", "pointer", "value"),
-    [
-        ("sgd/train/1_00000~3", "/0", None),
-        ("sgd/train/1_00000~2", "/1", None),
-        ("sgd/train/a%2Fb%25c", "/2", None),
-        ("sgd/train/a", "/5", None),
-        ("sgd/train/a~2", "/6", None),
-        ("sgd/train/a%7E2", "/7", None),
-        ("sgd/train/a%257E2", "/8", None),
-        ("sgd/train/a%25257E2", "/9", None),
-        ("sgd/train/a%7E2/0", "/7/turns/0", None),
-        (
-            "sgd/train/a%7E2/0/frame/0/state/late%7E%257E%2F/-",
-            "/7/turns/0/frames/0/state/slot_values/late~0%7E~1",
-            [],
-        ),
-        ("sgd/train/1_00000/0/frame/0/state/open%2Flate/-", "/0/turns/0/frames/0/state/slot_values/open~1late", []),
-        ("mutualfriends/train/C_1/2/selection/Hobby%2FSport", "/0/events/2/data/Hobby~1Sport", None),
-        ("bbai/test/00000/response/covid", None, None),
-        (
-            "taskmaster1/self/dlg-00000000-0000-4000-8000-000000000001/0/span/0/-",
-            "/0/utterances/0/segments/0",
-            None,
-        ),
-    ],
-)
-def test_awkward_keys_lead_to_their_place(awkward: Built, key: str, pointer: str | None, value: Any) -> None:
+@pytest.mark.parametrize(("key", "pointer", "value"), AWKWARD_KEYS)
+def test_awkward_keys_lead_to_their_place(awkward: Built, key: str, pointer: str, value: str | None) -> None:
     found = awkward.trace(key)
-    if pointer is not None:
-        assert found.pointer == pointer
+    assert found.pointer == pointer
     assert found.value_json is not None
     assert found.missing is found.changed is None
     if value is not None:
-        assert json.loads(found.value_json) == value
-
-
-def test_question_in_a_pointer_is_escaped(awkward: Built) -> None:
-    pointers = [awkward.trace(f"bbai/test/0000{n}/vote/none").pointer for n in (0, 1)]
-    assert sorted(pointers) == ["/How’s the weather~1today?/human_vote/none", "/Tell me a joke ~0 50%/human_vote/none"]
+        assert json.loads(found.value_json) == json.loads(value)
 
 
 def test_trace_of_an_action_says_all_there_is(sample: Built) -> None:

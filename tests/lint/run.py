@@ -98,7 +98,8 @@ def _outside_dbt(root: Path, only: Collection[str]) -> Iterator[Piece | Finding]
     for suffix, read in ((".sql", pieces_of_file), (".toml", sql_in_toml)):
         for file in files_of(root, suffix):
             path = file.relative_to(root).as_posix()
-            if not _is_of_dbt(path) and (not only or path in only):
+            # Models that stand elsewhere are to be copied into a project: where they are, dbt cannot render them.
+            if DBT_PROJECT not in Path(path).parts and (not only or path in only):
                 yield from read(path, file.read_text(encoding="utf-8"))
 
 

@@ -8,19 +8,10 @@ from pathlib import Path
 import pytest
 
 from expectations.client import AuditProcess
-from pipelines.intake.simulating import SAMPLE_SCALE, simulate
 from pipelines.paths import WarehousePaths
 from pipelines.reading import connection
 from tests.unit.bench import Bench
 from tests.unit.published import make_build
-
-
-@pytest.fixture(scope="session")
-def generated_sample(tmp_path_factory) -> Path:
-    """All releases at the scale of the embedded sample."""
-    folder = tmp_path_factory.mktemp("sample")
-    simulate(folder, SAMPLE_SCALE)
-    return folder
 
 
 @pytest.fixture

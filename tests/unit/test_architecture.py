@@ -15,9 +15,7 @@ import pytest
 import yaml
 from msgspec import inspect
 
-from pipelines.corpora import registry
-from pipelines.corpora.abcd import schema as abcd
-from pipelines.corpora.bbai import schema as bbai
+from pipelines.corpora import registry, starting
 from pipelines.intake import rawtypes
 from pipelines.paths import CLONE, DBT_PROJECT
 
@@ -197,6 +195,45 @@ def test_dialect_macros_are_the_seven_and_no_more() -> None:
     assert set(re.findall(r"{% macro default__(\w+)", text)) == MACROS_OF_THE_DIALECT
 
 
+HOW_MANY_CORPORA = re.compile(
+    r"\b(?:[3-9]|three|four|five|six|seven|eight|nine)\s+(?:\w+\s+){0,2}(?:corpora|releases|publishers|rooms of corpora)\b"
+    r"|\ball\s+(?:three|four|five|six|seven|eight|nine)\b"
+    r"|\b(?:fifth|sixth|seventh)\s+corpus\b",
+    flags=re.IGNORECASE,
+)
+
+
+def countings(text: str) -> list[str]:
+    """Where a text says how many corpora there are."""
+    return [" ".join(found[0].split()) for found in HOW_MANY_CORPORA.finditer(text)]
+
+
+def test_no_file_outside_the_rooms_says_how_many_corpora_there_are() -> None:
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CLONE).stdout.splitlines()
+    rooms = [place.format(corpus_id) for place in starting.PLACES for corpus_id in CORPORA]
+    outside = [
+        CLONE / name
+        for name in listed
+        if not name.startswith(tuple(f"{room}/" for room in rooms)) and Path(name).suffix not in (".lock", ".parquet")
+    ]
+    found = {
+        path.relative_to(CLONE).as_posix(): countings(path.read_text(encoding="utf-8"))
+        for path in outside
+        if path.is_file() and path != Path(__file__)
+    }
+    assert {path: words for path, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Five public dialogue corpora", "writes all five releases", "for all\nsix", "a sixth corpus", "the 5 corpora"],
+)
+def test_counting_of_corpora_is_found(text: str) -> None:
+    assert countings(text)
+    assert countings("five workers, six files, all corpora, another corpus, one of the releases") == []
+
+
 @pytest.mark.parametrize("path", PLUMBING, ids=lambda path: path.relative_to(CLONE).as_posix())
 def test_plumbing_names_no_corpus(path: Path) -> None:
     text = path.read_text(encoding="utf-8").lower()
@@ -270,6 +307,26 @@ def test_every_model_is_described_with_its_grain_first() -> None:
         assert all(column["description"] for column in model.get("columns", [])), name
 
 
+def read_but_not_there(text: str, models: set[str], sources: set[str]) -> list[str]:
+    """The models and sources that a model reads by name, and that nobody wrote."""
+    refs = {name for name in re.findall(r"\bref\('(\w+)'\)", text) if name not in models}
+    raw = {f"{source}.{table}" for source, table in re.findall(r"\bsource\('(\w+)', '(\w+)'\)", text)}
+    return sorted(refs | (raw - sources))
+
+
+def test_every_model_and_source_that_is_read_is_there() -> None:
+    sources = {
+        f"{source['name']}.{table['name']}"
+        for path in MODELS.rglob("*.yml")
+        for source in yaml.safe_load(path.read_text(encoding="utf-8")).get("sources", [])
+        for table in source["tables"]
+    }
+    models = {path.stem for path in SQL}
+    missing = {path.stem: read_but_not_there(path.read_text(encoding="utf-8"), models, sources) for path in SQL}
+    assert {name: lacking for name, lacking in missing.items() if lacking} == {}
+    assert read_but_not_there("{{ ref('a') }} {{ ref('b') }} {{ source('raw', 'c') }}", {"a"}, set()) == ["b", "raw.c"]
+
+
 def test_one_definition_per_column_name_and_none_unused() -> None:
     defined = re.findall(r"{% docs (\w+) %}", (MODELS / "columns.md").read_text(encoding="utf-8"))
     used = set()
@@ -285,24 +342,6 @@ def test_union_macro_reads_every_conformed_model() -> None:
     declared = {f"int_{corpus}__{entity}" for corpus, entities in variables.items() for entity in entities}
     helpers = {"int_mutualfriends__items"}
     assert {path.stem for path in (MODELS / "intermediate").rglob("*__*.sql")} == declared | helpers
-
-
-def test_option_list_of_the_bbai_staging_is_the_schemas() -> None:
-    text = (MODELS / "staging/bbai/stg_bbai__options.sql").read_text(encoding="utf-8")
-    listed = re.search(r"set options = \[(.*?)\]", text, flags=re.S)
-    assert listed is not None
-    assert re.findall(r"'(\w+)'", listed[1]) == ["none", *bbai.AGENTS]
-
-
-@pytest.mark.parametrize(
-    "name", ["staging/abcd/stg_abcd__scenario_values.sql", "intermediate/abcd/int_abcd__accounting.sql"]
-)
-def test_scenario_fields_of_abcd_are_the_schemas(name: str) -> None:
-    text = (MODELS / name).read_text(encoding="utf-8")
-    for section, struct in (("personal", abcd.Personal), ("order", abcd.Order)):
-        listed = re.search(rf"'{section}': \[(.*?)\]", text, flags=re.S)
-        assert listed is not None
-        assert sorted(re.findall(r"'(\w+)'", listed[1])) == sorted(struct.__struct_fields__)
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)

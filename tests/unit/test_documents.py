@@ -8,9 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from pipelines.cli.main import cli
+from pipelines.corpora import registry
 from pipelines.paths import CLONE
 from pipelines.reading import dictionary
 from pipelines.settings import Settings
+from tests import readme
 
 README = (CLONE / "README.md").read_text(encoding="utf-8")
 
@@ -46,3 +48,15 @@ def test_every_setting_is_documented() -> None:
 
 def test_readme_fits_a_screen_before_the_settings() -> None:
     assert README.index("## Settings") < 6000
+
+
+def test_table_of_corpora_is_what_the_rooms_say() -> None:
+    assert readme.rewrite(README) == README
+    assert all(corpus.summary for corpus in registry.load_corpora())
+
+
+def test_table_of_corpora_that_lacks_a_line_is_written_again() -> None:
+    line = next(line for line in README.splitlines() if line.startswith(f"| {registry.corpus_ids()[0]} |"))
+    assert readme.rewrite(README.replace(f"{line}\n", "")) == README
+    with pytest.raises(ValueError, match="has no part between"):
+        readme.rewrite(README.replace(readme.END, ""))

@@ -1,0 +1,10 @@
+{#- The corpus knows no services; its one domain is the hotline. -#}
+select
+    dialogue_key,
+    corpus_id,
+    split,
+
+    0 as position,
+    cast(null as string) as service,
+    'hotline' as domain
+from {{ ref('int_hotline__dialogues') }}

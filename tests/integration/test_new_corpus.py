@@ -1,0 +1,172 @@
+"""A corpus is added to a copy of the clone, in only the places that docs/add_a_corpus.md names, and everything is green.
+
+It is the one that `new-corpus` writes, docs/small_corpus under another name: dialogues with turns, splits, marked slots,
+two claims and a known defect. With one piece left out, the fastest check that can notice names the missing piece.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pipelines.corpora import registry, starting
+from pipelines.paths import CLONE
+from tests import fixtures
+
+NAME = "kiosk"
+PAGE = (CLONE / "docs" / "add_a_corpus.md").read_text(encoding="utf-8")
+ROOM, STAGING, CONFORMED, RULES, FIXTURES = (place.format(NAME) for place in starting.PLACES)
+LAWS = ("-m", "pytest", "tests/unit/test_architecture.py", "-k", "with_its_grain_first or conformed_model or is_there")
+SQL_RULES = ("-m", "pytest", "tests/unit/test_rules.py")
+SHAPES = ("-m", "pytest", "tests/unit/test_fixtures.py", "-k", f"complete and {NAME}")
+PROBLEMS = ("-c", f"from tests import fixtures; raise SystemExit('; '.join(fixtures.problems('{NAME}')))")
+SIMULATE = ("-m", "pipelines.cli", "simulate", "--to", "generated", "--corpora", NAME)
+MISSING = {
+    **{f"{ROOM}/{name}": (SIMULATE, f"{NAME}: {name} is missing") for name in registry.FURNITURE},
+    **{f"{FIXTURES}/{name}": (PROBLEMS, f"{FIXTURES}/{name} is missing") for name in fixtures.PIECES},
+    f"{STAGING}/stg_{NAME}__spans.sql": (LAWS, f"stg_{NAME}__spans"),
+    f"{STAGING}/_{NAME}__models.yml": (LAWS, f"stg_{NAME}__spans"),
+    f"{STAGING}/_{NAME}__sources.yml": (LAWS, f"raw_{NAME}"),
+    f"{CONFORMED}/int_{NAME}__slots.sql": (LAWS, f"int_{NAME}__slots"),
+    f"{CONFORMED}/_{NAME}__models.yml": (LAWS, f"int_{NAME}__slots"),
+    f"{RULES}/{NAME}__rules.sql": (SQL_RULES, NAME),
+    f"{RULES}/_{NAME}__rules.yml": (LAWS, f"{NAME}__rules"),
+}
+"""Piece -> the check that notices first, and what it says."""
+
+
+def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the copy, which stands before the installed clone on its path."""
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
+    return subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        cwd=clone,
+        env=settings | {"PYTHONPATH": str(clone), "PYTHONDONTWRITEBYTECODE": "1"},
+        check=False,
+    )
+
+
+def digests(clone: Path) -> dict[str, str]:
+    """Path -> what stands there."""
+    paths = [path for path in clone.rglob("*") if path.is_file() and not {"__pycache__", ".git"} & {*path.parts}]
+    return {path.relative_to(clone).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the clone as git has it, with what is not committed yet."""
+    copy = tmp_path_factory.mktemp("clone")
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    for name in subprocess.run(command, capture_output=True, text=True, check=True, cwd=CLONE).stdout.splitlines():
+        if (CLONE / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes((CLONE / name).read_bytes())
+    subprocess.run(["git", "init", "--quiet"], check=True, cwd=copy)
+    subprocess.run(["git", "add", "--all"], check=True, cwd=copy)
+    imported = run(copy, "-c", "import pipelines, tests; print(pipelines.__file__, tests.__file__)").stdout
+    assert imported.split() == [f"{copy}/pipelines/__init__.py", f"{copy}/tests/__init__.py"]
+    return copy
+
+
+@pytest.fixture(scope="module")
+def clone(untouched: Path) -> Path:
+    """The copy with one corpus more."""
+    before = digests(untouched)
+    started = run(untouched, "-m", "pipelines.cli", "new-corpus", NAME)
+    assert started.returncode == 0, started.stderr
+    written = run(untouched, "-m", "tests.readme")
+    assert written.returncode == 0, written.stderr
+    after = digests(untouched)
+    assert {name for name, digest in before.items() if after[name] != digest} == {starting.PROJECT, "README.md"}
+    folders = tuple(f"{place.format(NAME)}/" for place in starting.PLACES)
+    assert [name for name in after.keys() - before.keys() if not name.startswith(folders)] == []
+    return untouched
+
+
+@contextmanager
+def without(path: Path) -> Iterator[None]:
+    """Take a piece away meanwhile."""
+    aside = path.with_name(f".{path.name}.aside")
+    path.rename(aside)
+    try:
+        yield
+    finally:
+        aside.rename(path)
+
+
+def test_page_names_every_place() -> None:
+    for place in starting.PLACES:
+        assert f"{place.format('<corpus>').removeprefix('dbt_project/models/')}/`" in PAGE, place
+    assert starting.PROJECT in PAGE
+    assert [piece for piece in registry.FURNITURE if f"| `{piece}` |" not in PAGE] == []
+    commands = re.findall(r"dialogue-warehouse ([a-z-]+)", PAGE)
+    assert {"new-corpus", "build", "claims"} <= set(commands)
+
+
+def test_builds_and_every_check_of_the_corpus_are_green(clone: Path) -> None:
+    """The sample, the hand-written and the broken releases are built, and all that is asked of a corpus is asked of it."""
+    integration = ("awkward_releases", "restoration", "trace", "violations", "bench")
+    tests = ["tests/contract", "tests/unit", FIXTURES, *(f"tests/integration/test_{name}.py" for name in integration)]
+    of_all = "test_architecture or test_rules or test_fixtures or table_of_corpora"
+    checked = run(clone, "-m", "pytest", *tests, "-k", f"({NAME} and not real) or {of_all}")
+    assert checked.returncode == 0, checked.stdout[-4000:]
+    listed = run(clone, "-m", "pytest", *tests, "-k", f"{NAME} and not real", "--collect-only").stdout
+    for asked in ("test_battery", "its_twin_fails", "test_violations", "test_trace", "test_restoration", "test_floor"):
+        assert asked in listed
+    assert listed.count(NAME) > 100
+
+
+def test_lint_is_green(clone: Path) -> None:
+    for command in (("-m", "ruff", "check", "."), ("-m", "ruff", "format", "--check", "."), ("-m", "ty", "check")):
+        linted = run(clone, *command)
+        assert linted.returncode == 0, linted.stdout + linted.stderr
+    places = [clone / place.format(NAME) for place in starting.PLACES]
+    files = [str(path) for place in places for path in place.rglob("*") if path.suffix in (".sql", ".toml")]
+    linted = run(clone, "-m", "tests.lint", *files)
+    assert (linted.returncode, linted.stdout) == (0, ""), linted.stderr
+
+
+@pytest.mark.parametrize("piece", MISSING)
+def test_missing_piece_is_named(clone: Path, piece: str) -> None:
+    command, named = MISSING[piece]
+    with without(clone / piece):
+        checked = run(clone, *command)
+    assert checked.returncode != 0
+    assert named in checked.stdout + checked.stderr
+
+
+def test_entry_that_is_missing_is_named(clone: Path) -> None:
+    project = clone / starting.PROJECT
+    text = project.read_text(encoding="utf-8")
+    project.write_text(re.sub(rf"^    {NAME}: .*\n", "", text, flags=re.M), encoding="utf-8")
+    try:
+        checked = run(clone, *LAWS)
+    finally:
+        project.write_text(text, encoding="utf-8")
+    assert checked.returncode != 0
+    assert f"Right contains one more item: '{NAME}'" in checked.stdout
+
+
+def test_name_that_a_piece_lacks_and_claim_without_a_twin_are_named(clone: Path) -> None:
+    traces, twins = clone / FIXTURES / "traces.py", clone / FIXTURES / "twins.toml"
+    texts = traces.read_text(encoding="utf-8"), twins.read_text(encoding="utf-8")
+    traces.write_text(texts[0].replace("WITHOUT_PLACE", "NO_PLACE"), encoding="utf-8")
+    twins.write_text("", encoding="utf-8")
+    try:
+        shapes = run(clone, *SHAPES)
+        claims = run(clone, "-m", "pytest", "tests/contract/test_claims_have_failing_twins.py", "-k", "has_a_twin")
+    finally:
+        traces.write_text(texts[0], encoding="utf-8")
+        twins.write_text(texts[1], encoding="utf-8")
+    assert f"{FIXTURES}/traces.py has no WITHOUT_PLACE" in shapes.stdout
+    assert f"{NAME}/{NAME}_H02" in claims.stdout

@@ -1,0 +1,58 @@
+"""The fixtures of every corpus are complete, and what is missing is named."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipelines.corpora import registry
+from tests import fixtures
+from tests.fixtures import shapes
+
+SHARED_TESTS = ("contract", "unit/test_architecture.py", "unit/test_fixtures.py", "fixtures/shapes.py", "conftest.py")
+"""Tests that go over all corpora, and so know of none."""
+
+
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_fixtures_are_complete(corpus_id: str) -> None:
+    assert fixtures.problems(corpus_id) == []
+
+
+@pytest.mark.parametrize("piece", fixtures.PIECES)
+def test_missing_piece_is_named(piece: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_id = registry.corpus_ids()[0]
+    shutil.copytree(fixtures.folder_of(corpus_id), tmp_path / corpus_id)
+    monkeypatch.setattr(fixtures, "FOLDER", tmp_path)
+    path = tmp_path / corpus_id / piece
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert fixtures.problems(corpus_id) == [f"tests/fixtures/{corpus_id}/{piece} is missing"]
+
+
+def test_name_that_a_piece_does_not_offer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_id = registry.corpus_ids()[0]
+    monkeypatch.delattr(fixtures.load(corpus_id, "broken"), "CASES")
+    assert fixtures.problems(corpus_id) == [f"tests/fixtures/{corpus_id}/broken.py has no CASES"]
+
+
+def test_test_that_needs_a_missing_piece_says_where_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fixtures, "FOLDER", tmp_path)
+    message = r"tests/fixtures/some/twins.toml is missing; docs/add_a_corpus.md says what it is for"
+    with pytest.raises(fixtures.FixtureError, match=message):
+        fixtures._piece("some", "twins.toml")
+
+
+def test_every_piece_is_described_in_the_page() -> None:
+    page = (Path(fixtures.FOLDER).parents[1] / "docs" / "add_a_corpus.md").read_text(encoding="utf-8")
+    assert [piece for piece in fixtures.PIECES if f"`{piece}`" not in page and f"`{piece}/`" not in page] == []
+
+
+def test_shapes_offer_what_they_document() -> None:
+    assert fixtures.offered(shapes.Traces) == {"AGREES", "WITHOUT_PLACE", "KEYS"}
+    assert fixtures.offered(shapes.Strategies) == {"mend_record", "mend_file"}
+
+
+def test_no_folder_of_fixtures_is_of_no_corpus() -> None:
+    folders = {path.name for path in fixtures.FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(registry.corpus_ids())
