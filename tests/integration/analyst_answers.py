@@ -6,10 +6,9 @@ query rounds is a `Rounded` exact fraction. The files are read as they are: a re
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +16,19 @@ from typing import Any, NamedTuple
 from tests.fixtures.abcd.recount import ontology_subflow
 from tests.fixtures.bbai.recount import AGENTS
 from tests.fixtures.taskmaster1.recount import label_parts
+from tests.integration.analyst_sources import (
+    group,
+    read_conversations,
+    read_dialogs,
+    read_dialogues,
+    read_examples,
+    read_friend_dialogues,
+    read_questions,
+    read_service_dialogues,
+)
 from tests.integration.recount import SPLITS, letters_and_digits, load
 
 Row = tuple[Any, ...]
-SPEAKERS = {"USER": "user", "ASSISTANT": "system", "SYSTEM": "system", "customer": "user", "agent": "system"}
 
 
 class Rounded:
@@ -55,94 +63,6 @@ def _order(*values: Any) -> Row:
     return tuple((value is None, value or "") for value in values)
 
 
-def _group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    groups: dict[Any, list[Any]] = defaultdict(list)
-    for key, value in pairs:
-        groups[key].append(value)
-    return groups
-
-
-class Turn(NamedTuple):
-    """A turn of any corpus: user, system, peer or unknown; the text is None where the turn is no utterance."""
-
-    role: str
-    text: str | None
-    intent: str | None = None
-
-
-class Dialogue(NamedTuple):
-    """A dialogue of any corpus."""
-
-    corpus_id: str
-    split: str | None
-    turns: list[Turn]
-
-
-def _dialogues(releases: Path) -> Iterator[Dialogue]:
-    for split, conversation in _conversations(releases):
-        yield Dialogue(
-            "abcd",
-            split,
-            [
-                Turn(SPEAKERS.get(speaker, "system"), None if speaker == "action" else text, turn["targets"][0])
-                for (speaker, text), turn in zip(conversation["original"], conversation["delexed"], strict=True)
-            ],
-        )
-    for split, question, content in _questions(releases):
-        yield Dialogue("bbai", split, [Turn("user", question, content["intent"])])
-    for split, dialogue in _friend_dialogues(releases):
-        texts = [event["data"] if event["action"] == "message" else None for event in dialogue["events"]]
-        yield Dialogue("mutualfriends", split, [Turn("peer", text) for text in texts])
-    for split, dialogue in _service_dialogues(releases):
-        yield Dialogue("sgd", split, [Turn(SPEAKERS[turn["speaker"]], turn["utterance"]) for turn in dialogue["turns"]])
-    for _, split, dialog in _dialogs(releases):
-        turns = [Turn(SPEAKERS.get(turn["speaker"], "unknown"), turn["text"]) for turn in dialog["utterances"]]
-        yield Dialogue("taskmaster1", split, turns)
-
-
-def _conversations(releases: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for part, conversations in load(releases / "abcd/abcd_v1.1.json.gz").items():
-        for conversation in conversations:
-            yield SPLITS[part], conversation
-
-
-def _questions(releases: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for split in ("test", "train"):
-        if (path := releases / f"bbai/{split}.json").is_file():
-            for question, content in load(path).items():
-                yield split, question, content
-
-
-def _examples(releases: Path) -> Iterator[tuple[str, str, list[str]]]:
-    for split in ("test", "train"):
-        for question, labels in load(releases / f"bbai/{split}_classifier.json"):
-            yield split, question, labels
-
-
-def _friend_dialogues(releases: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for part, split in SPLITS.items():
-        if (path := releases / f"mutualfriends/{part}.json").is_file():
-            for dialogue in load(path):
-                yield split, dialogue
-
-
-def _dialogs(releases: Path) -> Iterator[tuple[str, str | None, dict[str, Any]]]:
-    split_of = {}
-    for part, split in SPLITS.items():
-        with (releases / f"taskmaster1/train-dev-test/{part}.csv").open(newline="", encoding="utf-8") as stream:
-            split_of |= {line[0]: split for line in csv.reader(stream)}
-    for part in ("self", "woz"):
-        for dialog in load(releases / f"taskmaster1/{part}-dialogs.json"):
-            yield part, split_of.get(dialog["conversation_id"]), dialog
-
-
-def _service_dialogues(releases: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for part, split in SPLITS.items():
-        for path in sorted((releases / "sgd" / part).glob("dialogues_*.json")):
-            for dialogue in load(path):
-                yield split, dialogue
-
-
 def how_large_are_the_corpora(releases: Path) -> list[Row]:
     def at(lengths: list[int], tenths: int) -> int:
         """The smallest length that this many tenths of the dialogues do not exceed."""
@@ -151,8 +71,8 @@ def how_large_are_the_corpora(releases: Path) -> list[Row]:
         )
 
     rows = []
-    for (corpus_id, split), dialogues in _group(
-        ((d.corpus_id, d.split), d.turns) for d in _dialogues(releases)
+    for (corpus_id, split), dialogues in group(
+        ((d.corpus_id, d.split), d.turns) for d in read_dialogues(releases)
     ).items():
         lengths = sorted(map(len, dialogues))
         spoken = [
@@ -181,7 +101,7 @@ def how_large_are_the_corpora(releases: Path) -> list[Row]:
 
 def which_agent_wins_the_vote(releases: Path) -> list[Row]:
     rows = []
-    for split, questions in _group((split, content) for split, _, content in _questions(releases)).items():
+    for split, questions in group((split, content) for split, _, content in read_questions(releases)).items():
         answerable = [content for content in questions if "none" not in content["human"]]
         for agent in AGENTS:
             right = [content for content in answerable if agent in content["human"]]
@@ -215,9 +135,9 @@ def where_do_the_two_annotators_agree(releases: Path) -> list[Row]:
     ontology = load(releases / "taskmaster1/ontology.json")
     verticals = {domain["id"]: domain["vertical"] for domain in ontology.values()}
     judged = []
-    for part, _, dialog in _dialogs(releases):
+    for part, _, dialog in read_dialogs(releases):
         for utterance in dialog["utterances"]:
-            marks = _group(
+            marks = group(
                 (
                     (segment["start_index"], segment["end_index"], *label_parts(annotation["name"], verticals)[:2]),
                     label_parts(annotation["name"], verticals)[2],
@@ -235,7 +155,7 @@ def where_do_the_two_annotators_agree(releases: Path) -> list[Row]:
                 channel = "spoken" if part == "woz" else "written"
                 judged.append(((channel, *mark[2:]), (verdict, len(set(statuses)) > 1)))
     rows = []
-    for label, verdicts in _group(judged).items():
+    for label, verdicts in group(judged).items():
         counts = Counter(verdict for verdict, _ in verdicts)
         twice, once = counts["twice"], len(verdicts) - counts["twice"]
         rows.append(
@@ -257,12 +177,12 @@ def where_do_the_two_annotators_agree(releases: Path) -> list[Row]:
 def do_agents_follow_the_guidelines(releases: Path) -> list[Row]:
     ontology, prescribed = load(releases / "abcd/ontology.json"), load(releases / "abcd/kb.json")
     subflows = [(flow, subflow) for flow, names in ontology["intents"]["subflows"].items() for subflow in names]
-    pressed = _group(
+    pressed = group(
         (
             ontology_subflow(conversation["scenario"]["flow"], conversation["scenario"]["subflow"], ontology),
             [turn["targets"][2] for turn in conversation["delexed"] if turn["targets"][2]],
         )
-        for _, conversation in _conversations(releases)
+        for _, conversation in read_conversations(releases)
     )
 
     def is_in_order(wanted: list[str], buttons: list[str]) -> bool:
@@ -297,9 +217,9 @@ def do_agents_follow_the_guidelines(releases: Path) -> list[Row]:
 def how_hard_is_retrieval(releases: Path) -> list[Row]:
     path = releases / "abcd/utterances.json"
     texts = load(path) if path.is_file() else None
-    retrievals = _group(
+    retrievals = group(
         (split, (turn["candidates"], turn["targets"][4]))
-        for split, conversation in _conversations(releases)
+        for split, conversation in read_conversations(releases)
         for turn in conversation["delexed"]
         if turn["targets"][1] == "retrieve_utterance"
     )
@@ -343,7 +263,7 @@ def which_services_are_unseen(releases: Path) -> list[Row]:
 
     train = {service["service_name"] for service in schemas["train"]}
     dialogues, frames = defaultdict(list), Counter()
-    for split, dialogue in _service_dialogues(releases):
+    for split, dialogue in read_service_dialogues(releases):
         dialogues[split].append(dialogue["services"])
         for turn in dialogue["turns"]:
             frames.update((split, frame["service"]) for frame in turn["frames"] if "state" in frame)
@@ -376,9 +296,9 @@ def which_services_are_unseen(releases: Path) -> list[Row]:
 
 def how_do_belief_states_grow(releases: Path) -> list[Row]:
     histories = defaultdict(list)
-    for split, dialogue in _service_dialogues(releases):
+    for split, dialogue in read_service_dialogues(releases):
         if split == "test":
-            states = _group(
+            states = group(
                 (frame["service"], frame["state"]["slot_values"])
                 for turn in dialogue["turns"]
                 for frame in turn["frames"]
@@ -422,7 +342,7 @@ def where_do_call_arguments_come_from(releases: Path) -> list[Row]:
         for intent in service["intents"]
     }
     calls, origins = defaultdict(list), defaultdict(list)
-    for _, dialogue in _service_dialogues(releases):
+    for _, dialogue in read_service_dialogues(releases):
         heard: list[Row] = []
         for turn in dialogue["turns"]:
             for frame in turn["frames"]:
@@ -457,7 +377,7 @@ def where_do_call_arguments_come_from(releases: Path) -> list[Row]:
 
 def when_is_the_mutual_friend_found(releases: Path) -> list[Row]:
     levels = defaultdict(list)
-    for _, dialogue in _friend_dialogues(releases):
+    for _, dialogue in read_friend_dialogues(releases):
         scenario, events = dialogue["scenario"], dialogue["events"]
         last = {event["agent"]: event["data"] for event in events if event["action"] == "select"}
         picks = list(last.values())
@@ -498,39 +418,53 @@ def when_is_the_mutual_friend_found(releases: Path) -> list[Row]:
     return sorted(rows, key=lambda row: (row[0], len(row[1] or ""), row[1] or ""))
 
 
-def which_test_texts_stand_in_train(releases: Path) -> list[Row]:
-    asked = {(split, question) for split, question, _ in _questions(releases)}
-    said: dict[str, list[tuple[str | None, str]]] = defaultdict(list)
-    whole: dict[str, list[tuple[str | None, str]]] = defaultdict(list)
-    labels: dict[str, list[tuple[str | None, str, str, str]]] = defaultdict(list)
-    for dialogue in _dialogues(releases):
-        corpus_id, split = dialogue.corpus_id, dialogue.split
+class Texts(NamedTuple):
+    """The texts of a corpus, each with its split."""
+
+    said: list[tuple[str | None, str]]
+    """What a user or a peer says."""
+    whole: list[tuple[str | None, str]]
+    """All that is said in a dialogue, letters and digits only."""
+    labels: list[tuple[str | None, str, str, str]]
+    """Kind of label, text and label."""
+
+
+def _texts_by_corpus(releases: Path) -> dict[str, Texts]:
+    asked = {(split, question) for split, question, _ in read_questions(releases)}
+    found: dict[str, Texts] = defaultdict(lambda: Texts([], [], []))
+    for dialogue in read_dialogues(releases):
+        texts, split = found[dialogue.corpus_id], dialogue.split
         spoken = [letters_and_digits(turn.text) for turn in dialogue.turns if turn.text is not None]
-        whole[corpus_id].append((split, "\n".join(spoken)))
+        texts.whole.append((split, "\n".join(spoken)))
         for turn in dialogue.turns:
             if turn.role in ("user", "peer") and turn.text and letters_and_digits(turn.text):
-                said[corpus_id].append((split, turn.text))
+                texts.said.append((split, turn.text))
                 if turn.intent is not None:
-                    labels[corpus_id].append((split, "intent", letters_and_digits(turn.text), turn.intent))
-    for split, text, agents in _examples(releases):
+                    texts.labels.append((split, "intent", letters_and_digits(turn.text), turn.intent))
+    for split, text, agents in read_examples(releases):
         if letters_and_digits(text):
-            labels["bbai"].append((split, "agents", letters_and_digits(text), " ".join(sorted(agents))))
+            texts = found["bbai"]
+            texts.labels.append((split, "agents", letters_and_digits(text), " ".join(sorted(agents))))
             if (split, text) not in asked:
-                said["bbai"].append((split, text))
-                whole["bbai"].append((split, letters_and_digits(text)))
+                texts.said.append((split, text))
+                texts.whole.append((split, letters_and_digits(text)))
+    return found
+
+
+def which_test_texts_stand_in_train(releases: Path) -> list[Row]:
     rows = []
-    for corpus_id, texts in said.items():
-        train = [text for split, text in texts if split == "train"]
-        test = [text for split, text in texts if split == "test"]
+    for corpus_id, texts in _texts_by_corpus(releases).items():
+        train = [text for split, text in texts.said if split == "train"]
+        test = [text for split, text in texts.said if split == "test"]
         if not test:
             continue
         verbatim, seen = set(train), {letters_and_digits(text) for text in train}
         known = defaultdict(set)
-        for split, kind, text, label in labels[corpus_id]:
+        for split, kind, text, label in texts.labels:
             if split == "train":
                 known[kind, text].add(label)
-        tried = [(known[kind, text], label) for split, kind, text, label in labels[corpus_id] if split == "test"]
-        whole_train = {text for split, text in whole[corpus_id] if split == "train" and text.strip()}
+        tried = [(known[kind, text], label) for split, kind, text, label in texts.labels if split == "test"]
+        whole_train = {text for split, text in texts.whole if split == "train" and text.strip()}
         rows.append(
             (
                 corpus_id,
@@ -540,7 +474,7 @@ def which_test_texts_stand_in_train(releases: Path) -> list[Row]:
                 sum(letters_and_digits(text) in seen for text in test),
                 _percent((letters_and_digits(text) in seen for text in test), 2),
                 _percent((letters_and_digits(text) in seen for text in test if text.strip(" ").count(" ") >= 4), 2),
-                sum(text in whole_train for split, text in whole[corpus_id] if split == "test"),
+                sum(text in whole_train for split, text in texts.whole if split == "test"),
                 sum(bool(others) for others, _ in tried),
                 sum(bool(others) and label not in others for others, label in tried),
             )

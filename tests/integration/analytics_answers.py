@@ -13,19 +13,18 @@ from pathlib import Path
 
 from tests.fixtures.abcd.recount import ontology_subflow
 from tests.fixtures.taskmaster1.recount import label_parts
-from tests.integration.analyst_answers import (
-    Row,
-    _conversations,
-    _dialogs,
-    _dialogues,
-    _examples,
-    _friend_dialogues,
-    _group,
-    _questions,
-    _service_dialogues,
-    letters_and_digits,
+from tests.integration.analyst_answers import Row
+from tests.integration.analyst_sources import (
+    group,
+    read_conversations,
+    read_dialogs,
+    read_dialogues,
+    read_examples,
+    read_friend_dialogues,
+    read_questions,
+    read_service_dialogues,
 )
-from tests.integration.recount import SPLITS, load
+from tests.integration.recount import SPLITS, letters_and_digits, load
 
 PARTS = {split: part for part, split in SPLITS.items()}
 WORKERS = 5
@@ -42,19 +41,19 @@ def _mean(values: list[Fraction]) -> Fraction:
 def split_leakage(releases: Path) -> list[Row]:
     said = [
         ((dialogue.corpus_id, "dialogue"), dialogue.split, [turn.text for turn in dialogue.turns])
-        for dialogue in _dialogues(releases)
+        for dialogue in read_dialogues(releases)
         if dialogue.corpus_id != "bbai"
     ]
-    asked = {(split, question) for split, question, _ in _questions(releases)}
+    asked = {(split, question) for split, question, _ in read_questions(releases)}
     said += [(("bbai", "question"), split, [question]) for split, question in asked]
     said += [
         (("bbai", "question"), split, [question])
-        for split, question, _ in _examples(releases)
+        for split, question, _ in read_examples(releases)
         if (split, question) not in asked
     ]
     rows = []
-    for kind, texts in _group((kind, rest) for kind, *rest in said).items():
-        splits = _group(
+    for kind, texts in group((kind, rest) for kind, *rest in said).items():
+        splits = group(
             (split, "\n".join(letters_and_digits(text) for text in lines if text is not None)) for split, lines in texts
         )
         order = sorted(splits, key=["train", "validation", "test", None].index)
@@ -78,7 +77,7 @@ def annotator_agreement(releases: Path) -> list[Row]:
     ontology = load(releases / "taskmaster1/ontology.json")
     verticals = {domain["id"]: domain["vertical"] for domain in ontology.values()}
     counts: dict[Row, Counter[str]] = defaultdict(Counter)
-    for part, split, dialog in _dialogs(releases):
+    for part, split, dialog in read_dialogs(releases):
         for utterance in dialog["utterances"]:
             for segment in utterance.get("segments", ()):
                 marks = [label_parts(annotation["name"], verticals) for annotation in segment["annotations"]]
@@ -105,7 +104,7 @@ def annotator_agreement(releases: Path) -> list[Row]:
 
 def vote_agreement(releases: Path) -> list[Row]:
     rows = []
-    for split, questions in _group((split, content) for split, _, content in _questions(releases)).items():
+    for split, questions in group((split, content) for split, _, content in read_questions(releases)).items():
         for option in questions[0]["human_vote"]:
             if option == "intent":
                 continue
@@ -143,9 +142,9 @@ def vote_agreement(releases: Path) -> list[Row]:
 
 
 def vote_consensus(releases: Path) -> list[Row]:
-    ballots = _group(
+    ballots = group(
         (split, {name: votes for name, votes in content["human_vote"].items() if name != "intent"})
-        for split, _, content in _questions(releases)
+        for split, _, content in read_questions(releases)
     )
     return [
         (
@@ -158,13 +157,13 @@ def vote_consensus(releases: Path) -> list[Row]:
             _share(len(level), len(ballots[split])),
         )
         for split in ballots
-        for top, level in _group((max(ballot.values()), ballot) for ballot in ballots[split]).items()
+        for top, level in group((max(ballot.values()), ballot) for ballot in ballots[split]).items()
     ]
 
 
 def scenario_solvability(releases: Path) -> list[Row]:
     rows = []
-    for split, dialogue in _friend_dialogues(releases):
+    for split, dialogue in read_friend_dialogues(releases):
         mine, yours = dialogue["scenario"]["kbs"]
         shared = [item for place, item in enumerate(mine) if item in yours and item not in mine[:place]]
         picks = [(event["agent"], event["data"]) for event in dialogue["events"] if event["action"] == "select"]
@@ -197,7 +196,7 @@ def guideline_conformance(releases: Path) -> list[Row]:
         return all(act in left for act in few)
 
     rows = []
-    for split, conversation in _conversations(releases):
+    for split, conversation in read_conversations(releases):
         scenario = conversation["scenario"]
         subflow = ontology_subflow(scenario["flow"], scenario["subflow"], ontology)
         wanted = prescribed[subflow]
@@ -232,7 +231,7 @@ def service_exposure(releases: Path) -> list[Row]:
     schemas = {split: load(releases / f"sgd/{part}/schema.json") for part, split in SPLITS.items()}
     known = {service["service_name"] for service in schemas["train"]}
     dialogues, frames, states = defaultdict(list), Counter(), Counter()
-    for split, dialogue in _service_dialogues(releases):
+    for split, dialogue in read_service_dialogues(releases):
         dialogues[split].append(dialogue["services"])
         for turn in dialogue["turns"]:
             for frame in turn["frames"]:
