@@ -5,15 +5,15 @@
 --   channel: written (a crowd worker played both sides) or spoken (two people)
 --   service: ontology id that the label begins with; it need not be the dialogue's own task
 --   slot_name: label without service and status; NULL where it speaks of the whole transaction
---   spans: labelled stretches of an utterance: turn, first and last character, service and slot_name are the same
---   labelled_twice: of spans, those that carry the label two times or more: both annotators
---   labelled_once: the others: spans = labelled_twice + labelled_once
---   once_moved: of labelled_once, those that overlap a span with the same label, which begins or ends elsewhere
---   once_renamed: of labelled_once and not once_moved, those that overlap a span with another label
---   once_alone: of labelled_once, the others: nothing else was labelled there
---   agreement_percent: twice labelled_twice of twice labelled_twice and labelled_once (the F1 of one annotator against
+--   spans: labeled stretches of an utterance: turn, first and last character, service and slot_name are the same
+--   labeled_twice: of spans, those that carry the label two times or more: both annotators
+--   labeled_once: the others: spans = labeled_twice + labeled_once
+--   once_moved: of labeled_once, those that overlap a span with the same label, which begins or ends elsewhere
+--   once_renamed: of labeled_once and not once_moved, those that overlap a span with another label
+--   once_alone: of labeled_once, the others: nothing else was labeled there
+--   agreement_percent: twice labeled_twice of twice labeled_twice and labeled_once (the F1 of one annotator against
 --     the other, had each dialogue two), one decimal
---   status_differs: of labelled_twice, those of which only one label ends in `.accept` or `.reject`, or the ends differ
+--   status_differs: of labeled_twice, those of which only one label ends in `.accept` or `.reject`, or the ends differ
 --
 -- Reads: core.fct_slots, core.dim_dialogues
 -- Expect: the release does not name its annotators: "both" is read off the label standing there twice. Much of the
@@ -76,8 +76,8 @@ select
     slot_name,
 
     count(*) as spans,
-    count(*) filter (where is_twice) as labelled_twice,
-    count(*) filter (where not is_twice) as labelled_once,
+    count(*) filter (where is_twice) as labeled_twice,
+    count(*) filter (where not is_twice) as labeled_once,
     count(*) filter (where not is_twice and is_moved) as once_moved,
     count(*) filter (where not is_twice and not is_moved) as once_renamed,
     count(*) filter (where not is_twice and is_moved is null) as once_alone,

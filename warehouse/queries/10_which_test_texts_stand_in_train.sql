@@ -11,8 +11,8 @@
 --   long_seen_percent: the same of the test texts with five words or more (four blanks), where chance is a poor excuse;
 --     two decimals; NULL where there are none
 --   seen_dialogues: test dialogues that stand in train as a whole, utterance by utterance, compared in the same way
---   labelled_seen: labels of test texts that train has with a label of the same kind
---   other_label: of labelled_seen, those that no equal text in train has: two truths for one text
+--   labeled_seen: labels of test texts that train has with a label of the same kind
+--   other_label: of labeled_seen, those that no equal text in train has: two truths for one text
 --
 -- Reads: core.fct_turns, core.fct_classifier_examples, analytics.split_leakage
 -- Expect: the label is the intent of an ABCD turn or a BBAI question, and the accepted agents of a classifier example,
@@ -94,7 +94,7 @@ labels as (
     from core.fct_classifier_examples
 ),
 
-labelled as (
+labeled as (
     select
         corpus_id,
         kind,
@@ -113,7 +113,7 @@ label_matches as (
         train,
         test,
         sum(train) over (partition by corpus_id, kind, text) > 0 as is_seen
-    from labelled
+    from labeled
     where text <> ''
 ),
 
@@ -137,7 +137,7 @@ select
     round(100.0 * text_totals.seen / text_totals.test_texts, 2) as seen_percent,
     round(100.0 * text_totals.long_seen / text_totals.long, 2) as long_seen_percent,
     coalesce(leakage.other_leaked_count, 0) as seen_dialogues,
-    cast(coalesce(label_totals.seen, 0) as bigint) as labelled_seen,
+    cast(coalesce(label_totals.seen, 0) as bigint) as labeled_seen,
     cast(coalesce(label_totals.other_label, 0) as bigint) as other_label
 from text_totals
 left join label_totals

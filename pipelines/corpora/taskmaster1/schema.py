@@ -19,7 +19,7 @@ class Annotation(Struct, forbid_unknown_fields=True):
 
 
 class Segment(Struct, forbid_unknown_fields=True):
-    """A labelled piece of an utterance."""
+    """A labeled piece of an utterance."""
 
     start_index: Annotated[Integer, note("first character, from 0")]
     end_index: Annotated[Integer, note("character after the last")]
@@ -33,7 +33,7 @@ class Utterance(Struct, forbid_unknown_fields=True):
     index: Annotated[Integer, note("position from 0")]
     speaker: Annotated[str, note("USER or ASSISTANT")]
     text: Annotated[str, note("what was said or written")]
-    segments: Annotated[list[Segment], note("absent where nothing is labelled")] | UnsetType = UNSET
+    segments: Annotated[list[Segment], note("absent where nothing is labeled")] | UnsetType = UNSET
 
 
 class Dialog(Struct, forbid_unknown_fields=True):

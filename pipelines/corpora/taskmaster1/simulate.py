@@ -41,7 +41,7 @@ class Part:
     deleted_turns: int
     bytes: int
     agreement: float
-    """Share of segments that both workers labelled alike."""
+    """Share of segments that both workers labeled alike."""
     disagreement: float
     """Share of annotated utterances where a second worker marked another piece."""
 

@@ -1,4 +1,4 @@
-"""The sentences of a generated Taskmaster-1 release, and the pieces of them that one or two workers have labelled."""
+"""The sentences of a generated Taskmaster-1 release, and the pieces of them that one or two workers have labeled."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STATUS_FORMS = ("Your {} is confirmed.", "I could not finish the {}.")
 def annotated_sentence(
     domain: Domain, labels: list[str], role: str, agreement: float, disagreement: float, rng: random.Random
 ) -> dict:
-    """A sentence with one to three labelled pieces, and now and then a further piece by a second worker."""
+    """A sentence with one to three labeled pieces, and now and then a further piece by a second worker."""
     pieces = rng.choice(FORMS[role]).split("{}")
     text, segments = pieces[0], []
     for piece in pieces[1:]:
@@ -89,7 +89,7 @@ def _name(domain: Domain, label: str, rng: random.Random) -> str:
 
 
 def status_sentence(domain: Domain, rng: random.Random) -> dict:
-    """A sentence about the whole transaction: labelled with the domain itself, in one of three forms."""
+    """A sentence about the whole transaction: labeled with the domain itself, in one of three forms."""
     verdict = rng.randrange(2)
     outcome = ("accept", "reject")[verdict]
     name = rng.choice((domain.id, f"{domain.id}.{outcome}", f"{domain.id}.{domain.vertical}.{outcome}"))

@@ -36,7 +36,7 @@ counts as (
         dialogues.channel,
         segments.service,
         segments.slot_name,
-        count(*) as labelled_segments,
+        count(*) as labeled_segments,
         count(*) filter (where segments.segment_annotations = 1) as annotated_once,
         count(*) filter (where segments.segment_annotations = 2) as annotated_twice,
         count(*) filter (where segments.segment_annotations > 2) as annotated_more,
@@ -60,7 +60,7 @@ select
     service,
     slot_name,
 
-    cast(labelled_segments as integer) as labelled_segments,
+    cast(labeled_segments as integer) as labeled_segments,
     cast(annotated_once as integer) as annotated_once,
     cast(annotated_twice as integer) as annotated_twice,
     cast(annotated_more as integer) as annotated_more,
