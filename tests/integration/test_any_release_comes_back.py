@@ -1,8 +1,8 @@
 """Any release of the published shape comes back: documents made at random within each schema, landed, modelled, rebuilt.
 
 Each example is a whole release of all corpora with many odd documents; the models run without the audit. The examples are
-others in each run, and a failure tells the seed that gives them again; what fails is made as small as it gets in a
-minute. `DIALOGUE_EXAMPLES` says how many there are, `DIALOGUE_SEED` which.
+others in each run, and a failure tells the seed that gives them again; what fails is built smaller and smaller for a
+minute, and hypothesis gives up after five. `DIALOGUE_EXAMPLES` says how many there are, `DIALOGUE_SEED` which.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ class Trial:
             assert result.is_equal, f"{result.source_file_id}: {result.first_difference}"
 
 
+@pytest.mark.timeout(1800)  # of a failure; what holds takes a build of the models an example
 def test_any_release_comes_back(tmp_path: Path) -> None:
     print(f"DIALOGUE_SEED={SEED} DIALOGUE_EXAMPLES={EXAMPLES} gives these examples again")
     trial = Trial(tmp_path)

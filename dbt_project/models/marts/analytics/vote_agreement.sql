@@ -66,7 +66,7 @@ options as (
         count(*) filter (where is_selected) as gold_count,
         count(*) filter (where is_selected and is_answerable) as right_count,
         count(*) filter (where is_selected and is_answerable and selected_options = 1) as right_alone_count,
-        count(*) filter (where 2 * votes > voter_count) as majority_count,
+        count(*) filter (where 2 * cast(votes as bigint) > voter_count) as majority_count,
         count(*) filter (where is_top) as top_count,
         count(*) filter (where is_top and top_options > 1) as tied_count,
         avg(agreement) as agreement,
