@@ -69,9 +69,7 @@ def unit_tested() -> frozenset[str]:
 def core_table_of_entity() -> dict[str, str]:
     """Entity -> the core table that stacks it."""
     stacking = {path.stem: path.read_text(encoding="utf-8") for path in (MODELS / "marts" / "core").glob("*.sql")}
-    return {
-        entity: table for table, text in stacking.items() for entity in re.findall(r"union_corpora\('(\w+)'", text)
-    }
+    return {entity: table for table, text in stacking.items() for entity in re.findall(r"union_corpora\('(\w+)'", text)}
 
 
 @cache
