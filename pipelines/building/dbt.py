@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 AUDIT_TAG = "tag:audit"
 """The models that load what the audit wrote; they run last."""
+ONLY_DATA = ("--exclude-resource-type", "unit_test")
+"""Unit tests are about the models and not about the data of a build: `make test` runs them."""
 
 
 class ModelError(CheckError):
@@ -105,7 +107,7 @@ def build(
     with dbt_places.sources_below(manifest, scratch):
         profiles = dbt_places.write_profile(scratch, settings or Settings())
         arguments = _arguments("build", profiles, scratch / paths.dbt_target.name)
-        arguments += ["--no-write-json", "--indirect-selection", "buildable"]
+        arguments += ["--no-write-json", "--indirect-selection", "buildable", *ONLY_DATA]
         arguments += ["--select", select] if select else []
         arguments += ["--exclude", exclude] if exclude else []
         try:

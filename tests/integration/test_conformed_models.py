@@ -38,7 +38,7 @@ def declared_columns(project: Path) -> dict[str, list[str]]:
     return {
         model["name"]: [column["name"] for column in model["columns"]]
         for path in sorted((project / "models/intermediate").rglob("*.yml"))
-        for model in yaml.safe_load(path.read_text(encoding="utf-8"))["models"]
+        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", [])
         if model["name"] in stacked
     }
 

@@ -1,0 +1,116 @@
+"""Each unit test of a model holds, and notices a row that it expects and does not get; a build runs none of them.
+
+The unit tests stand in YAML beside the models. Their rows are SQL, so they run in an empty database; which models need one
+is held by tests/unit/test_models_are_proven.py. See https://docs.getdbt.com/docs/build/unit-tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from pipelines.building import dbt, dbt_places
+from pipelines.paths import DBT_PROJECT, WarehousePaths
+from pipelines.settings import Settings
+
+if TYPE_CHECKING:
+    from dbt.contracts.graph.manifest import Manifest
+
+Outcomes = dict[str, str]
+"""Unit test -> pass, fail or error, and what dbt says."""
+
+
+def written_unit_tests() -> list[str]:
+    """The names of the unit tests in the YAML beside the models."""
+    files = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in (DBT_PROJECT / "models").rglob("*.yml"))
+    return sorted(test["name"] for file in files for test in file.get("unit_tests", []))
+
+
+NAMES = written_unit_tests()
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> WarehousePaths:
+    return WarehousePaths(tmp_path_factory.mktemp("unit_tests"))
+
+
+@pytest.fixture(scope="module")
+def parsed(paths: WarehousePaths) -> Callable[[], Manifest]:
+    """Gives the project's manifest, a copy each time: what one run changes in it, no other sees."""
+    return dbt.parse(paths).deepcopy
+
+
+def run_unit_tests(manifest: Manifest, paths: WarehousePaths) -> Outcomes:
+    """Run all unit tests at once."""
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    profiles = dbt_places.write_profile(paths.scratch, Settings())
+    places = ["--project-dir", DBT_PROJECT, "--profiles-dir", profiles, "--target-path", paths.dbt_target]
+    quiet = ["--quiet", "--log-level", "none", "--log-level-file", "none"]
+    try:
+        arguments = [*quiet, "test", "--select", "test_type:unit", "--no-write-json", *map(str, places)]
+        result: Any = dbtRunner(manifest=manifest).invoke(arguments)
+    finally:
+        DuckDBConnectionManager.close_all_connections()
+    assert result.result is not None, result.exception
+    return {node.node.name: f"{node.status} {node.message or ''}".strip() for node in result.result}
+
+
+@pytest.fixture(scope="module")
+def outcomes(parsed: Callable[[], Manifest], paths: WarehousePaths) -> Outcomes:
+    """What became of the unit tests as they are written."""
+    return run_unit_tests(parsed(), paths)
+
+
+def without_first_row(rows: Any) -> Any:
+    """The rows that a unit test expects but the first; of SQL, all but one."""
+    return f"select * from (\n{rows}\n) as expected offset 1" if isinstance(rows, str) else rows[1:]
+
+
+@pytest.fixture(scope="module")
+def robbed_outcomes(parsed: Callable[[], Manifest], paths: WarehousePaths) -> Outcomes:
+    """What became of them with one row less expected of each: the model gives one too many."""
+    manifest = parsed()
+    for test in manifest.unit_tests.values():
+        test.expect.rows = without_first_row(test.expect.rows)
+    return run_unit_tests(manifest, paths)
+
+
+def test_every_unit_test_is_run(outcomes: Outcomes) -> None:
+    assert sorted(outcomes) == NAMES
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unit_test_holds(outcomes: Outcomes, name: str) -> None:
+    assert outcomes[name] == "pass"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unit_test_fails_on_a_row_that_it_does_not_expect(robbed_outcomes: Outcomes, name: str) -> None:
+    status, _, difference = robbed_outcomes[name].partition(" ")
+    assert status == "fail"
+    assert "actual differs from expected" in difference.lower()
+
+
+def nodes_of_a_build(manifest: Manifest, paths: WarehousePaths) -> set[str]:
+    """The kinds of nodes that the build of a model with a unit test and a data test has results of."""
+    results = dbt.build(manifest, paths, select="vote_consensus")
+    assert "vote_consensus" in {result.name for result in results}
+    return {result.unique_id.partition(".")[0] for result in results}
+
+
+def test_build_runs_no_unit_test(parsed: Callable[[], Manifest], paths: WarehousePaths) -> None:
+    """The model itself fails here, of an empty warehouse; what counts is what dbt took on."""
+    assert nodes_of_a_build(parsed(), paths) == {"model", "test"}
+
+
+def test_build_without_its_option_would_run_unit_tests(
+    parsed: Callable[[], Manifest], paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dbt, "ONLY_DATA", ())
+    assert "unit_test" in nodes_of_a_build(parsed(), paths)
