@@ -1,7 +1,7 @@
 """Each unit test of a model holds, and notices a row that it expects and does not get; a build runs none of them.
 
-The unit tests stand in YAML beside the models. Their rows are SQL, so they run in an empty database; which models need one
-is held by tests/unit/test_models_are_proven.py. See https://docs.getdbt.com/docs/build/unit-tests.
+The unit tests stand in YAML beside the models. Their rows are SQL, so they run in an empty database; which models need
+one is held by tests/unit/test_models_are_proven.py. See https://docs.getdbt.com/docs/build/unit-tests.
 """
 
 from __future__ import annotations
