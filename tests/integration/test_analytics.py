@@ -25,7 +25,7 @@ WRONG = {
     "scenario_solvability": ("actions.turn_index desc", "actions.turn_index"),
     "service_exposure": ("count(active_intent)", "count(*)"),
     "split_leakage": ("firsts.dialogues > 1", "firsts.dialogues > 0"),
-    "vote_agreement": ("2 * votes > voter_count", "3 * votes > voter_count"),
+    "vote_agreement": ("2 * cast(votes as bigint) > voter_count", "3 * cast(votes as bigint) > voter_count"),
     "vote_consensus": ("where top_options > 1", "where top_options > 0"),
 }
 """Table -> what stands in its model, and a slip: each must be noticed."""
