@@ -49,13 +49,12 @@ def publish(build: Build, paths: WarehousePaths, builds_kept: int) -> Path:
 def show(build_id: str, paths: WarehousePaths) -> None:
     """Make a kept build the published one: the pointer first, then the link, each replaced in one step."""
     _write_json(paths.pointer, {"build_id": build_id})
-    temporary = paths.published.with_name(f"{paths.published.name}.{os.getpid()}.tmp")
-    temporary.unlink(missing_ok=True)
-    try:
-        os.link(paths.build_database(build_id), temporary)
-    except OSError:  # a file system without hard links
-        shutil.copyfile(paths.build_database(build_id), temporary)
-    temporary.replace(paths.published)
+    with writing.replacing(paths.published) as temporary:
+        temporary.unlink(missing_ok=True)
+        try:
+            os.link(paths.build_database(build_id), temporary)
+        except OSError:  # a file system without hard links
+            shutil.copyfile(paths.build_database(build_id), temporary)
 
 
 def is_shown(build_id: str, paths: WarehousePaths) -> bool:
@@ -86,8 +85,8 @@ def mend(paths: WarehousePaths) -> list[str]:
     if published and paths.build_database(published).exists() and not is_shown(published, paths):
         show(published, paths)
         told.append(f"{paths.published} was not build {published}, which is published: it is again")
-    for written in (paths.published, paths.pointer, paths.started_publication):
-        for leftover in paths.root.glob(f"{written.name}.*.tmp"):
+    for leftover in (*paths.root.glob(".*.tmp"), *paths.builds.glob(".*.tmp")):  # of atomic writes
+        if leftover.is_file():  # not the folder of a report that is being written
             leftover.unlink()
     return told
 
