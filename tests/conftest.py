@@ -6,6 +6,7 @@ import gzip
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -164,3 +165,17 @@ def source(request: pytest.FixtureRequest) -> Iterator[tuple[duckdb.DuckDBPyConn
     releases = {"sample": folder / "sample", "disturbed": folder / "releases"}.get(request.param)
     with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
         yield con, releases or request.getfixturevalue("real_corpora")
+
+
+@pytest.fixture
+def answered_signals() -> Iterator[None]:
+    """The signals that end a command, for its processes too: one who has the tests run in the background ignores some.
+
+    What a process ignores its children ignore, and Dagster makes of an interrupt that is ignored a termination that is.
+    """
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number in before:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

@@ -33,7 +33,7 @@ from tests.integration.downloads import (
     run,
 )
 
-pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
+pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine", "answered_signals")
 
 
 def test_two_runs_into_one_folder_are_one_too_many(web, tmp_path):

@@ -17,6 +17,8 @@ from pipelines.cli import main
 from pipelines.paths import CLONE, WarehousePaths
 from tests.running import is_alive, processes_below
 
+pytestmark = pytest.mark.usefixtures("answered_signals")
+
 RUN = "import sys; from pipelines.cli.main import run; from pipelines.cli.options import cli\n"
 PROBE = "@cli.command()\ndef probe():\n    {}\nsys.argv = ['dialogue-warehouse', 'probe']\nrun()\n"
 
