@@ -14,9 +14,6 @@ from dataclasses import dataclass, field
 
 from rich.console import Console
 
-PLAIN_WIDTH = 140
-"""Columns of a table where there is no terminal to ask."""
-
 
 @dataclass
 class Stage:

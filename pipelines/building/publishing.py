@@ -72,7 +72,7 @@ def mend(paths: WarehousePaths) -> list[str]:
     Call it with the warehouse's lock held. What was mended, a line each; normally nothing is.
     """
     told = []
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):  # none, or none that says a build
         build_id = json.loads(paths.started_publication.read_text(encoding="utf-8"))["build_id"]
         if paths.build_database(build_id).exists():
             show(build_id, paths)
@@ -80,7 +80,7 @@ def mend(paths: WarehousePaths) -> list[str]:
         else:
             paths.build_manifest(build_id).unlink(missing_ok=True)
             told.append(f"build {build_id} had passed, but its publication was broken off: it is undone")
-        paths.started_publication.unlink()
+    paths.started_publication.unlink(missing_ok=True)
     published = paths.published_build()
     if published and paths.build_database(published).exists() and not is_shown(published, paths):
         show(published, paths)

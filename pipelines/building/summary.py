@@ -8,16 +8,19 @@ from typing import Any
 
 import duckdb
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from expectations.suites import OUTCOMES
-from pipelines.building.progress import PLAIN_WIDTH, Reporter
+from pipelines.building.progress import Reporter
 from pipelines.building.status import places
 from pipelines.corpora import registry
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
+from pipelines.reading.printing import make_console
 from pipelines.settings import Settings
+
+COUNTS = ("dialogue_count", "turn_count", "action_count", "slot_count", "violation_count")
+EXAMPLE = "select corpus_id, role, count(*) as turns from core.fct_turns group by all order by all"
 
 
 @dataclass(frozen=True)
@@ -78,15 +81,9 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
     )
 
 
-COUNTS = ("dialogue_count", "turn_count", "action_count", "slot_count", "violation_count")
-EXAMPLE = "select corpus_id, role, count(*) as turns from core.fct_turns group by all order by all"
-
-
 def print_summary(summary: Summary) -> None:
     """Print what a build came to: a row a corpus, what to know, where the file is and what to type next."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = PLAIN_WIDTH
+    console = make_console()
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
     table.add_column("corpus", "total", no_wrap=True)
     table.add_column("license", no_wrap=True)

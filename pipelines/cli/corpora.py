@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -22,5 +23,5 @@ def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
 
     for path in starting.start_corpus(name, like):
         click.echo(path)
-    into = f" --warehouse {warehouse}" if warehouse else ""
+    into = f" --warehouse {shlex.quote(str(warehouse))}" if warehouse else ""
     click.echo(f"next: dialogue-warehouse build{into}; docs/add_a_corpus.md, from step 2 on")

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
 if TYPE_CHECKING:
     from pipelines.intake.downloading import Result
     from pipelines.intake.wanted import Wanted
-from pipelines.building.progress import PLAIN_WIDTH, Reporter
+from pipelines.building.progress import Reporter
+from pipelines.reading.printing import make_console
 
 OUTCOMES = ("fetched", "already there", "failed")
 HEARTBEAT = 15.0
@@ -103,9 +103,7 @@ class FetchDisplay:
 
 def print_fetched(results: list[Result], to: Path) -> None:
     """Print what downloads came to: a row a corpus, what nobody could verify, and what to type next."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = PLAIN_WIDTH
+    console = make_console()
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
     table.add_column("corpus", "total", no_wrap=True)
     table.add_column("license", no_wrap=True)
