@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from expectations.suites import (
     QUERY_ROWS,
     UNEXPECTED_ROWS,
+    Expectation,
     load_corpus_suite,
 )
 from pipelines.corpora.claims import load_claims, load_defects
@@ -157,3 +159,25 @@ def test_quotes_are_the_documents_own_words(corpus_id: str) -> None:
     for claim in load_claims(corpus_id):
         if (DOCUMENTS / claim.document).exists():
             assert claim.quote in (DOCUMENTS / claim.document).read_text(encoding="utf-8"), claim.claim_id
+
+
+def reads_only(corpus_id: str, expectation: Expectation) -> bool:
+    """Whether what an expectation judges is narrowed to the rows of a corpus."""
+    condition = json.dumps(expectation.kwargs.get("row_condition", {}))
+    if expectation.type not in (QUERY_ROWS, UNEXPECTED_ROWS):
+        return '"corpus_id"' in condition and f'"{corpus_id}"' in condition
+    return f"'{corpus_id}" in expectation.kwargs["query"]
+
+
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_a_claim_is_about_its_own_corpus(corpus_id: str) -> None:
+    """Another corpus may have the same tables, and says nothing of what this one's documents claim."""
+    expectations = load_corpus_suite(corpus_id).expectations
+    assert [found.expectation_id for found in expectations if not reads_only(corpus_id, found)] == []
+
+
+def test_a_claim_about_all_corpora_is_noticed(tmp_path: Path) -> None:
+    (typed,) = load_corpus_suite("room", room(tmp_path, {"rows": None})).expectations
+    assert not reads_only("room", typed)
+    (narrowed,) = load_corpus_suite("room", room(tmp_path, {})).expectations
+    assert reads_only("room", narrowed)

@@ -29,6 +29,7 @@ retrievals as (
         target_position,
         list_extract(candidate_ids, target_position + 1) as target_id
     from core.fct_candidates
+    where corpus_id = 'abcd'
 ),
 
 popularity as (
@@ -67,6 +68,7 @@ twins as (
         utterance,
         list(candidate_id) as candidate_ids
     from core.dim_candidate_utterances
+    where corpus_id = 'abcd'
     group by utterance
     having count(*) > 1
 ),
@@ -87,7 +89,9 @@ judged as (
     left join ranked
         on retrievals.candidates_key = ranked.candidates_key
     left join core.dim_candidate_utterances as targets
-        on retrievals.target_id = targets.candidate_id
+        on
+            targets.corpus_id = 'abcd'
+            and retrievals.target_id = targets.candidate_id
     left join twins
         on targets.utterance = twins.utterance
 )
