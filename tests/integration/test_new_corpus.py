@@ -7,6 +7,7 @@ two claims and a known defect. With one piece left out, the fastest check that c
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -62,10 +63,8 @@ def digests(clone: Path) -> dict[str, str]:
     return {path.relative_to(clone).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the clone as git has it, with what is not committed yet."""
-    copy = tmp_path_factory.mktemp("clone")
+def copy_clone(copy: Path) -> Path:
+    """Copy the clone as git has it, with what is not committed yet."""
     command = ["git", "ls-files", "-co", "--exclude-standard"]
     for name in subprocess.run(command, capture_output=True, text=True, check=True, cwd=CLONE).stdout.splitlines():
         if (CLONE / name).is_file():
@@ -76,6 +75,12 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     imported = run(copy, "-c", "import pipelines, tests; print(pipelines.__file__, tests.__file__)").stdout
     assert imported.split() == [f"{copy}/pipelines/__init__.py", f"{copy}/tests/__init__.py"]
     return copy
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the clone."""
+    return copy_clone(tmp_path_factory.mktemp("clone"))
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +133,24 @@ def test_builds_and_every_check_of_the_corpus_are_green(clone: Path) -> None:
     for module in ("test_battery", "its_twin_fails", "test_violations", "test_trace", "test_restoration", "test_floor"):
         assert module in listed
     assert listed.count(NAME) > 100
+
+
+def test_copy_of_each_corpus_stands_beside_it(tmp_path: Path) -> None:
+    """Whatever a corpus has, another one may have too: no key, claim, rule or restoration mixes the two up."""
+    copy = copy_clone(tmp_path)
+    corpora = registry.corpus_ids()
+    for corpus_id in corpora:
+        started = run(copy, "-m", "pipelines.cli", "new-corpus", f"like{corpus_id}", "--like", corpus_id)
+        assert started.returncode == 0, started.stderr
+    built = run(copy, "-m", "pipelines.cli", "build", "--verify", "--warehouse", "warehouse")
+    assert built.returncode == 0, built.stderr
+    counts = "select corpus_id, count(*) as files from core.dim_source_files group by corpus_id order by corpus_id"
+    told = run(copy, "-m", "pipelines.cli", "sql", "--json", "--warehouse", "warehouse", counts).stdout
+    files = {row["corpus_id"]: row["files"] for row in json.loads(told)}
+    assert files.keys() == {*corpora, *(f"like{corpus_id}" for corpus_id in corpora)}
+    assert all(files[f"like{corpus_id}"] == files[corpus_id] > 0 for corpus_id in corpora)
+    unexpected = run(copy, "-m", "pipelines.cli", "claims", "--unexpected", "--json", "--warehouse", "warehouse")
+    assert json.loads(unexpected.stdout) == []
 
 
 def test_lint_is_green(clone: Path) -> None:
