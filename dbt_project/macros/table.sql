@@ -11,7 +11,7 @@
     {%- if contract.enforced -%}
         {{ refuse_other_types(compiled_code) }}
     {%- endif -%}
-    {%- call statement('main') -%}
+    {%- call statement('main', auto_begin=False) -%}
         {%- if contract.enforced -%}
             create or replace table {{ target_relation }} {{ get_table_columns_and_constraints() }};
             insert into {{ target_relation }} {{ get_select_subquery(compiled_code) }};
@@ -22,7 +22,6 @@
     {%- endcall -%}
 
     {{ run_hooks(post_hooks, inside_transaction=True) }}
-    {{ adapter.commit() }}
     {{ run_hooks(post_hooks, inside_transaction=False) }}
     {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}
@@ -53,3 +52,11 @@ comment on column {{ relation }}.{{ column.name }} is '{{ column.description | r
     {%- endfor -%}
     {%- endif -%}
 {%- endmacro %}
+
+{#- A test on DuckDB without a transaction of its own, for it only reads. What is NOT here: rows that fail being stored. -#}
+{% materialization test, adapter='duckdb' %}
+    {%- call statement('main', fetch_result=True, auto_begin=False) -%}
+        {{ get_test_sql(sql, config.get('fail_calc'), config.get('warn_if'), config.get('error_if'), config.get('limit')) }}
+    {%- endcall -%}
+    {{ return({'relations': []}) }}
+{% endmaterialization %}

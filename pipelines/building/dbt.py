@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipelines.building import dbt_places
+from pipelines.building import dbt_places, inlining
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
@@ -104,7 +104,7 @@ def build(
             report(event.data.node_info.node_name)
 
     scratch = plain_path(paths.scratch)
-    with dbt_places.sources_below(manifest, scratch):
+    with dbt_places.sources_below(manifest, scratch), inlining.without_parsing():
         profiles = dbt_places.write_profile(scratch, settings or Settings())
         arguments = _arguments("build", profiles, scratch / paths.dbt_target.name)
         arguments += ["--no-write-json", "--indirect-selection", "buildable", *ONLY_DATA]

@@ -1,4 +1,4 @@
-"""What the command does to its own process, and to no other: it answers signals, and says how the process ends.
+"""What the command does to its own process, and to no other: signals, how it ends, how often it looks for garbage.
 
 Nothing of this is done to a process in which `pipelines.cli.main.main` is called by somebody else.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import multiprocessing
 import os
 import select
@@ -17,6 +18,10 @@ from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What ends a command from outside; the exit status is 128 and the number of the signal."""
+SELDOM = (100_000, 50, 100)
+"""How many objects more than before make Python look for cycles among the youngest; how many such looks make it look
+among those that outlived one, and so on. Dagster and dbt make hundreds of thousands of objects that stay: with Python's
+own (700, 10, 10) the sample takes a tenth longer (22.6 s for 20.8, medians of five pairs) in 1 % less memory."""
 GRACE = 5.0
 """Seconds that an interrupted command has to end its children and to let go of what it holds."""
 
@@ -30,13 +35,14 @@ class OwnProcess:
         self._status = 1
 
     def begin(self) -> None:
-        """Listen to signals, and be the last thing that happens when the process ends.
+        """Listen to signals, be the last thing that happens when the process ends, and look for garbage less often.
 
         A signal raises KeyboardInterrupt in the main thread, so that everything is let go of in order. dbt and Dagster
         handle, replace and swallow that each in their way: the number of the signal comes through a pipe besides, and
         a process that has not ended some seconds after it, or at the second signal, is ended without being asked.
         """
         atexit.register(self._end)
+        gc.set_threshold(*SELDOM)
         for number in SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # such as SIGHUP under nohup
                 signal.signal(number, self._interrupt)

@@ -413,7 +413,7 @@ LONGEST = {
     ("dbt_project", ".yml"): 300,
     ("pipelines", ".sql"): 240,
     ("tests", ".sql"): 240,
-    ("warehouse", ".sql"): 240,
+    ("warehouse/queries", ".sql"): 240,
     ("pipelines", ".toml"): 400,
     ("expectations", ".toml"): 400,
     ("tests", ".toml"): 400,
