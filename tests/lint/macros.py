@@ -66,8 +66,12 @@ class Macros:
         What stands in for dbt's own macros and materializations is called by dbt while it builds a table: its statements
         are put together for a database, so nothing shows them here.
         """
-        replacing = [unique_id for unique_id, macro in self.by_id.items() if macro.name in self.replacing]
-        reached = set(self.reached([*unique_ids, *replacing]))
+        called_by_dbt = [
+            unique_id
+            for unique_id, macro in self.by_id.items()
+            if macro.name in self.replacing or macro.name.startswith("materialization_")
+        ]
+        reached = set(self.reached([*unique_ids, *called_by_dbt]))
         return [macro for macro in self.by_id.values() if macro not in reached]
 
     def writer(self, call: str, written: str) -> tuple[str, int] | None:

@@ -22,6 +22,9 @@
     {%- endcall -%}
 
     {{ run_hooks(post_hooks, inside_transaction=True) }}
+    {%- if (pre_hooks + post_hooks) | selectattr('transaction') | list -%} {#- only they have begun one -#}
+        {{ adapter.commit() }}
+    {%- endif -%}
     {{ run_hooks(post_hooks, inside_transaction=False) }}
     {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}
