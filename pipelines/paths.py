@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 CLONE = Path(__file__).resolve().parent.parent
-"""The clone this package runs from (editable install)."""
+"""The clone this package runs from; where it is installed from a wheel, the folder that it and dbt's project lie in."""
+IS_CLONE = (CLONE / "pyproject.toml").is_file()
 DBT_PROJECT = CLONE / "dbt_project"
-DBT_LAST_PARSE = DBT_PROJECT / "target" / "partial_parse.msgpack"
+DBT_LAST_PARSE = (DBT_PROJECT / "target" if IS_CLONE else Path.home() / ".cache" / "dialogue-warehouse") / (
+    "partial_parse.msgpack"
+)
 """What dbt keeps of its last parse, for whichever warehouse."""
+DEFAULT_WAREHOUSE = (CLONE if IS_CLONE else Path.cwd()) / "warehouse"
+"""The warehouse that a command means which names none: the clone's own, else one in the working folder."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class WarehousePaths:
 
     @property
     def published(self) -> Path:
-        """The published database, a hard link to the build that `pointer` names."""
+        """The published database: the build that `pointer` names, in a file of its own that nobody may write."""
         return self.root / "dialogues.duckdb"
 
     @property
@@ -119,15 +123,3 @@ class WarehousePaths:
     def dbt_target(self) -> Path:
         """The target folder of dbt: manifest and partial parse."""
         return self.scratch / "dbt_target"
-
-    def published_build(self) -> str | None:
-        """The id of the published build, None when nothing is published."""
-        try:
-            return json.loads(self.pointer.read_text(encoding="utf-8"))["build_id"]
-        except FileNotFoundError:
-            return None
-
-    def published_database(self) -> Path | None:
-        """The published build's own file, which readers open: a replaced `published` path may be stale in a process."""
-        build_id = self.published_build()
-        return self.build_database(build_id) if build_id else None

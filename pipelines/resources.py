@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from expectations.client import AuditProcess
-from pipelines.building import lock, publishing
+from pipelines.building import lock, mending
 from pipelines.building.progress import Reporter
 from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
@@ -29,7 +29,7 @@ def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
     """Where things lie; the warehouse's lock is held while the run lasts."""
     paths = WarehousePaths(context.resources.settings.warehouse)
     with lock.exclusive(paths):
-        for mended in publishing.mend(paths):
+        for mended in mending.mend(paths):
             context.resources.reporter.notice(mended)
         yield paths
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import InputError
-from pipelines.paths import CLONE
+from pipelines.paths import DEFAULT_WAREHOUSE
 
 TELEMETRY_OFF = {
     "DO_NOT_TRACK": "1",
@@ -41,7 +41,7 @@ class Settings:
 
     source: Path | None = None
     """Folder with the releases, `<source>/<corpus_id>/<path>`; None stands for the embedded sample."""
-    warehouse: Path = CLONE / "warehouse"
+    warehouse: Path = DEFAULT_WAREHOUSE
     """Folder of the warehouse."""
     form: str = RELEASE_FORM
     """Form of the releases: the publisher's own files, or a republication of them."""

@@ -43,7 +43,8 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         paths = context.resources.paths
         build = state.current(paths)
         with reporter.stage("audit", "warehouse") as stage:
-            history.prepare_audit(build, paths)
+            for notice in history.prepare_audit(build, paths):
+                reporter.notice(notice)
             summary = context.resources.audit.run(
                 {
                     "database": str(paths.scratch_database),

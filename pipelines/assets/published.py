@@ -6,6 +6,7 @@ Publishing itself is `pipelines.building.publishing`, the report `pipelines.repo
 import dagster as dg
 
 from pipelines.building import publishing, state
+from pipelines.errors import InputError
 
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
 
@@ -26,8 +27,10 @@ def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         paths = context.resources.paths
         build = state.current(paths)
         with context.resources.reporter.stage("publish", "warehouse") as stage:
-            database = publishing.publish(build, paths, settings.builds_kept)
+            database = publishing.publish(build, paths)
             stage.detail = f"build {build.build_id}"
+        for notice in publishing.tidy(paths, settings.builds_kept):
+            context.resources.reporter.notice(notice)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(build.fingerprint),
             metadata={"path": str(database), "bytes": database.stat().st_size, "build_id": build.build_id},
@@ -50,8 +53,14 @@ def report_asset() -> dg.AssetsDefinition:
     def report(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         from pipelines.report import site
 
-        with context.resources.reporter.stage("report", "site") as stage:
-            index = site.write_report(context.resources.paths, context.resources.settings)
+        reporter = context.resources.reporter
+        with reporter.stage("report", "site") as stage:
+            try:
+                index = site.write_report(context.resources.paths, context.resources.settings)
+            except InputError as error:  # what is published stays published
+                reporter.notice(f"no report: {error}")
+                stage.detail = "not written"
+                return dg.MaterializeResult(metadata={"not_written": str(error)})
             stage.detail = str(index)
         size = sum(page.stat().st_size for page in index.parent.iterdir())
         return dg.MaterializeResult(metadata={"path": dg.MetadataValue.path(index), "bytes": size})

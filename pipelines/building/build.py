@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from expectations.client import AuditError, AuditProcess
-from pipelines.building import fingerprint, lock, publishing
+from pipelines.building import fingerprint, lock, mending
 from pipelines.building.inputs import check_input
 from pipelines.building.progress import Reporter
 from pipelines.building.state import BuildError
@@ -39,7 +39,7 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
     paths = WarehousePaths(settings.warehouse)
     check_input(settings, paths)
     with lock.exclusive(paths):
-        for mended in publishing.mend(paths):
+        for mended in mending.mend(paths):
             reporter.notice(mended)
         if not settings.force and fingerprint.unchanged(settings):
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
@@ -70,5 +70,5 @@ def _run_graph(
         stage.detail = "Dagster and dbt"
     resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with open_instance(paths) as instance:
+    with open_instance(paths, reporter.notice) as instance:
         job.execute_in_process(run_config=quiet, instance=instance, resources=resources)

@@ -168,5 +168,5 @@ def _one_line(message: object) -> str:
 
 def _arguments(command: str, profiles: Path, target: Path) -> list[str]:
     silent = ["--quiet", "--log-level", "none", "--log-level-file", "none", "--no-send-anonymous-usage-stats"]
-    places = {"--project-dir": DBT_PROJECT, "--profiles-dir": profiles, "--target-path": target}
+    places = {"--project-dir": DBT_PROJECT, "--profiles-dir": profiles, "--target-path": target, "--log-path": target}
     return [*silent, command, *(text for option, place in places.items() for text in (option, str(place)))]

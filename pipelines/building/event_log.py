@@ -13,6 +13,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Self
 
 import sqlalchemy as sa
@@ -52,6 +53,17 @@ class OpenEventLog(SqliteEventLogStorage):
                 self._initialized_dbs.add(shard)
             with engine.begin() as connection:
                 yield connection
+
+    def delete_events(self, run_id: str) -> None:
+        """Forget a run, and remove its file, which Dagster's own leaves empty."""
+        super().delete_events(run_id)
+        with self._db_lock:
+            engine = self._engines.pop(run_id, None)
+            if engine is not None:
+                engine.dispose()
+            self._initialized_dbs.discard(run_id)
+        for suffix in ("", "-wal", "-shm"):
+            Path(self.path_for_shard(run_id) + suffix).unlink(missing_ok=True)
 
     def dispose(self) -> None:
         """Close every file."""

@@ -8,7 +8,6 @@ import importlib.metadata
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipelines.building import publishing
 from pipelines.building.state import Build, new_build
 from pipelines.corpora import registry
 from pipelines.errors import InputError
@@ -46,8 +45,8 @@ def fingerprint_landed(build: Build) -> str:
 def unchanged(settings: Settings) -> str | None:
     """The published build, when building again would come to the same; None otherwise. Reads every file once."""
     paths = WarehousePaths(settings.warehouse)
-    build_id = paths.published_build()
-    if build_id is None or not publishing.is_shown(build_id, paths):
+    build_id = builds.pointed_build(paths)
+    if build_id is None or builds.damage(paths, build_id):
         return None
     try:
         manifest = builds.read_manifest(paths, build_id)

@@ -10,7 +10,10 @@ import pyarrow as pa
 from pipelines.building.fingerprint import code_version
 from pipelines.building.state import Build
 from pipelines.intake import writing
+from pipelines.intake.sql_text import literal
 from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
+from pipelines.reading.query_errors import one_line
 
 BUILDS_SCHEMA = pa.schema(
     [
@@ -31,9 +34,16 @@ BUILDS_SCHEMA = pa.schema(
 """The row of `quality.builds`."""
 
 
-def prepare_audit(build: Build, paths: WarehousePaths) -> None:
-    """Write the row of this build and carry over the history of the published one, as Parquet for dbt to load."""
-    for name in ("builds", "expectation_results"):
+CARRIED_OVER = ("builds", "expectation_results")
+"""The tables of `quality` that tell of every build."""
+
+
+def prepare_audit(build: Build, paths: WarehousePaths) -> list[str]:
+    """Write the row of this build and carry over the history of the published one, as Parquet for dbt to load.
+
+    What of the history cannot be read, a line each; normally nothing.
+    """
+    for name in CARRIED_OVER:
         folder = paths.scratch_audit / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "history.parquet").unlink(missing_ok=True)
@@ -52,9 +62,22 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> None:
         "corpora": ",".join(build.corpora),
     }
     writing.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_SCHEMA, [row | counts])
-    published = paths.published_database()
-    if published and published.exists():
-        with duckdb.connect(str(published), read_only=True) as con:
-            for name in ("builds", "expectation_results"):
+    return _carry_over(paths)
+
+
+def _carry_over(paths: WarehousePaths) -> list[str]:
+    """Copy the history of the published build; a line when there is one that cannot be read."""
+    build_id = builds.pointed_build(paths)
+    if build_id is None:
+        return []
+    database = paths.build_database(build_id)
+    try:
+        with duckdb.connect(str(database), read_only=True) as con:
+            for name in CARRIED_OVER:
                 target = paths.scratch_audit / name / "history.parquet"
-                con.execute(f"copy quality.{name} to '{str(target).replace(chr(39), chr(39) * 2)}' (format parquet)")
+                con.execute(f"copy quality.{name} to {literal(str(target))} (format parquet)")
+    except duckdb.Error as error:
+        for name in CARRIED_OVER:
+            (paths.scratch_audit / name / "history.parquet").unlink(missing_ok=True)
+        return [f"{database}: the history of earlier builds cannot be read, it begins anew: {one_line(error)}"]
+    return []

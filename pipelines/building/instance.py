@@ -7,21 +7,33 @@ instance is opened. For the concept see https://docs.dagster.io/deployment/oss/o
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+import sqlite3
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
 
 from pipelines.building.event_log import OpenEventLog
 from pipelines.building.plain_path import plain_path
+from pipelines.intake import own_files
 from pipelines.paths import WarehousePaths
 
 DAGSTER_YAML = "telemetry:\n  enabled: false\n"
+RUNS_KEPT = 20
+"""Runs whose events are kept, the newest: a run is one to three megabytes."""
 
 
 @contextlib.contextmanager
-def open_instance(paths: WarehousePaths) -> Generator[dg.DagsterInstance]:
-    """The instance of this warehouse, for a build; the environment's DAGSTER_HOME is neither read nor set."""
+def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Generator[dg.DagsterInstance]:
+    """The instance of this warehouse, for a build; the environment's DAGSTER_HOME is neither read nor set.
+
+    A history that cannot be read begins anew, which is reported; runs beyond `RUNS_KEPT` are forgotten.
+    """
+    for damaged in _damaged_databases(paths):
+        report(f"{damaged}: the history of runs cannot be read, it begins anew")
+        own_files.remove(paths.dagster_home)
+        break
     paths.dagster_home.mkdir(parents=True, exist_ok=True)
     (paths.dagster_home / "dagster.yaml").write_text(DAGSTER_YAML, encoding="utf-8")
     home = plain_path(paths.dagster_home)
@@ -32,4 +44,20 @@ def open_instance(paths: WarehousePaths) -> Generator[dg.DagsterInstance]:
     }
     reference = InstanceRef.from_dir(str(home), overrides={"event_log_storage": event_log})
     with dg.DagsterInstance.from_ref(reference) as instance:
+        for record in instance.get_run_records()[RUNS_KEPT:]:
+            instance.delete_run(record.dagster_run.run_id)
         yield instance
+
+
+def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
+    """Dagster's databases that SQLite cannot read."""
+    if paths.dagster_home.exists() and not paths.dagster_home.is_dir():
+        yield paths.dagster_home
+    for database in sorted(paths.dagster_home.rglob("*.db")):
+        try:
+            with contextlib.closing(sqlite3.connect(database)) as con:
+                is_sound = con.execute("pragma quick_check(1)").fetchall() == [("ok",)]
+        except sqlite3.DatabaseError:
+            is_sound = False
+        if not is_sound:
+            yield database

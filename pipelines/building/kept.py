@@ -3,31 +3,62 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 
 from pipelines.errors import InputError
+from pipelines.intake import own_files
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 
+BUILD_ID = re.compile(r"\d{8}T\d{12}Z")
+"""How a build is named: by the moment it began, in UTC."""
+
 
 def kept_builds(paths: WarehousePaths) -> list[str]:
-    """The ids of the builds on disk, oldest first."""
-    return sorted(path.stem for path in paths.builds.glob("*.duckdb"))
+    """The ids of the builds on disk, in the order they were published; databases that nobody here made do not count."""
+    names = [path.stem for path in paths.builds.glob("*.duckdb")]
+    ours = [name for name in names if BUILD_ID.fullmatch(name) or paths.build_manifest(name).exists()]
+    return sorted(ours, key=lambda build_id: (publication_number(paths, build_id), build_id))
+
+
+def publication_number(paths: WarehousePaths, build_id: str) -> int:
+    """Which publication a build was; 0 where that is not known."""
+    try:
+        return builds.read_manifest(paths, build_id).number
+    except InputError:
+        return 0
+
+
+def remove(paths: WarehousePaths, build_id: str) -> None:
+    """Remove a build and what stands beside it."""
+    for file in (paths.build_database, paths.build_manifest, paths.build_restorations):
+        own_files.remove(file(build_id))
 
 
 def prune(paths: WarehousePaths, builds_kept: int) -> None:
     """Delete the oldest builds beyond `builds_kept`, never the published one, and raw files that no build names."""
-    published = paths.published_build()
+    published = builds.pointed_build(paths)
     for build_id in kept_builds(paths)[:-builds_kept]:
         if build_id != published:
-            paths.build_database(build_id).unlink()
-            paths.build_manifest(build_id).unlink(missing_ok=True)
-            paths.build_restorations(build_id).unlink(missing_ok=True)
+            remove(paths, build_id)
     named: set[Path] = set()
     for build_id in kept_builds(paths):
         with contextlib.suppress(InputError):  # what no manifest names, no reader can find
             named |= {file for files in builds.raw_files(paths, build_id).values() for file in files}
     for parquet in paths.raw.rglob("*.parquet"):
         if parquet not in named:
-            parquet.unlink()
-            parquet.with_suffix(".json").unlink(missing_ok=True)
+            own_files.remove(parquet)
+            own_files.remove(parquet.with_suffix(".json"))
+
+
+def sweep(paths: WarehousePaths) -> None:
+    """Remove what commands that were killed left behind. Call it with the warehouse's lock held."""
+    for leftover in (*paths.root.glob(".*.tmp"), *paths.root.glob(".*.old"), *paths.builds.glob(".*.tmp")):
+        writer = leftover.suffixes[-2][1:] if len(leftover.suffixes) > 1 else ""
+        if not (writer.isdigit() and Path(f"/proc/{writer}").exists()):  # another command may be writing its report
+            own_files.remove(leftover)
+    for beside in paths.builds.glob("*.json"):
+        build_id = beside.name.partition(".")[0]
+        if BUILD_ID.fullmatch(build_id) and not paths.build_database(build_id).exists():
+            own_files.remove(beside)

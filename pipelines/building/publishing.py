@@ -1,15 +1,13 @@
 """Publishing: the scratch database becomes a build, and the build becomes what readers open.
 
 A build works in the scratch folder. Only when everything has passed is its database renamed into `builds/` and the
-published pointer and link replaced: a build that fails or is killed changes nothing that a reader sees. Killed between
-two of these steps, whatever runs next finishes or undoes them.
+published pointer and file replaced: a build that fails or is killed changes nothing that a reader sees. The published
+file is a copy of the build that nobody may write, so that what happens to one of them can be mended from the other
+(`mending`, which also finishes or undoes a publication that was killed between two steps).
 """
 
 from __future__ import annotations
 
-import contextlib
-import filecmp
-import json
 import os
 import shutil
 from dataclasses import replace
@@ -17,84 +15,69 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
 
-from pipelines.building.kept import prune
+from pipelines.building import kept
 from pipelines.building.state import Build, BuildError, clear_scratch
+from pipelines.errors import InputError
 from pipelines.intake import writing
 from pipelines.paths import WarehousePaths
-from pipelines.reading.builds import BuildManifest, encode_manifest
+from pipelines.reading.builds import BuildManifest, Pointer, describe_database, encode_manifest
 
 PUBLISHED_SCHEMAS = {"core", "analytics", "quality"}
+READ_ONLY = 0o444
+"""The mode of a published file: whoever connects to it without saying read-only is refused, not locked in."""
 
 
-def publish(build: Build, paths: WarehousePaths, builds_kept: int) -> Path:
+def publish(build: Build, paths: WarehousePaths) -> Path:
     """Make the scratch database a build that every reader sees. Raises BuildError when it is not fit to be seen.
 
-    It is noted first that this has begun, so that `mend` can finish or undo it when this process is killed in between.
+    It is noted first that this has begun, so that it can be finished or undone when this process is killed in between.
     """
     refuse_unfit(paths.scratch_database)
     paths.builds.mkdir(exist_ok=True)
     with paths.scratch_database.open("rb") as database:
         os.fsync(database.fileno())
-    _write_json(paths.started_publication, {"build_id": build.build_id})
-    writing.write_atomically(paths.build_manifest(build.build_id), encode_manifest(_manifest(build)))
+    paths.scratch_database.chmod(READ_ONLY)
+    _write(paths.started_publication, Pointer(build.build_id))
+    writing.write_atomically(paths.build_manifest(build.build_id), encode_manifest(_manifest(build, paths)))
     paths.scratch_database.rename(paths.build_database(build.build_id))
     show(build.build_id, paths)
     paths.started_publication.unlink()
-    prune(paths, builds_kept)
-    clear_scratch(paths)
     return paths.published
 
 
-def show(build_id: str, paths: WarehousePaths) -> None:
-    """Make a kept build the published one: the pointer first, then the link, each replaced in one step."""
-    _write_json(paths.pointer, {"build_id": build_id})
-    with writing.replacing(paths.published) as temporary:
-        temporary.unlink(missing_ok=True)
-        try:
-            os.link(paths.build_database(build_id), temporary)
-        except OSError:  # a file system without hard links
-            shutil.copyfile(paths.build_database(build_id), temporary)
-
-
-def is_shown(build_id: str, paths: WarehousePaths) -> bool:
-    """Whether the published file is this build: the same file, or one of the same bytes where there are no links."""
-    database = paths.build_database(build_id)
+def tidy(paths: WarehousePaths, builds_kept: int) -> list[str]:
+    """Remove what is not needed any more. What could not be, a line each: nothing fails what is published."""
     try:
-        return paths.published.samefile(database) or filecmp.cmp(paths.published, database, shallow=False)
-    except FileNotFoundError:
-        return False
+        kept.prune(paths, builds_kept)
+        clear_scratch(paths)
+    except OSError as error:
+        return [f"{error.filename or paths.root}: what is not needed any more cannot be removed: {error.strerror}"]
+    except InputError as error:
+        return [str(error)]
+    return []
 
 
-def mend(paths: WarehousePaths) -> list[str]:
-    """Finish or undo a publication that was broken off, and let the link be the build that the pointer names.
-
-    Call it with the warehouse's lock held. What was mended, a line each; normally nothing is.
-    """
-    told = []
-    with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):  # none, or none that says a build
-        build_id = json.loads(paths.started_publication.read_text(encoding="utf-8"))["build_id"]
-        if paths.build_database(build_id).exists():
-            show(build_id, paths)
-            told.append(f"build {build_id} had passed, but its publication was broken off: it is finished now")
-        else:
-            paths.build_manifest(build_id).unlink(missing_ok=True)
-            told.append(f"build {build_id} had passed, but its publication was broken off: it is undone")
-    paths.started_publication.unlink(missing_ok=True)
-    published = paths.published_build()
-    if published and paths.build_database(published).exists() and not is_shown(published, paths):
-        show(published, paths)
-        told.append(f"{paths.published} was not build {published}, which is published: it is again")
-    for leftover in (*paths.root.glob(".*.tmp"), *paths.builds.glob(".*.tmp")):  # of atomic writes
-        if leftover.is_file():  # not the folder of a report that is being written
-            leftover.unlink()
-    return told
+def show(build_id: str, paths: WarehousePaths) -> None:
+    """Make a kept build the published one: the pointer first, then the file, each replaced in one step."""
+    _write(paths.pointer, Pointer(build_id))
+    copy(paths.build_database(build_id), paths.published)
 
 
-def _manifest(build: Build) -> BuildManifest:
+def copy(database: Path, to: Path) -> None:
+    """Copy a database, with its time and for reading only, so that a reader sees all of it or what was there before."""
+    with writing.replacing(to) as temporary:
+        temporary.unlink(missing_ok=True)
+        shutil.copy2(database, temporary)
+        temporary.chmod(READ_ONLY)
+
+
+def _manifest(build: Build, paths: WarehousePaths) -> BuildManifest:
     """What is written beside a build."""
     return BuildManifest(
         build_id=build.build_id,
+        number=1 + max((kept.publication_number(paths, kept_id) for kept_id in kept.kept_builds(paths)), default=0),
         started_at=build.started_at.isoformat(),
         source=build.source,
         form=build.form,
@@ -103,12 +86,13 @@ def _manifest(build: Build) -> BuildManifest:
         fingerprint=build.fingerprint,
         notices=build.notices,
         raw=build.raw,
+        database=describe_database(paths.scratch_database),
         files=tuple(replace(file, extras=[], quarantine=[]) for file in build.landed),
     )
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    writing.write_atomically(path, json.dumps(content, indent=1).encode())
+def _write(path: Path, content: Any) -> None:
+    writing.write_atomically(path, msgspec.json.format(msgspec.json.encode(content), indent=1))
 
 
 def refuse_unfit(database: Path) -> None:

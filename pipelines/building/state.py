@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from pipelines.building import kept
 from pipelines.building.progress import Reporter
 from pipelines.corpora import registry
-from pipelines.errors import CheckError
-from pipelines.intake import simulating, writing
+from pipelines.errors import CheckError, InputError
+from pipelines.intake import own_files, simulating, writing
 from pipelines.intake.landed import Landed
 from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
 from pipelines.reading.builds import EMBEDDED_SAMPLE
 from pipelines.settings import RELEASE_FORM, Settings
+
+ID_FORMAT = "%Y%m%dT%H%M%S%fZ"
+"""How a build is named: by the moment it began, in UTC."""
 
 
 class BuildError(CheckError):
@@ -55,7 +59,7 @@ def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
     A new build without a source generates the embedded sample afresh, so that it always fits the code.
     """
     paths = WarehousePaths(settings.warehouse)
-    with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
         build = current(paths)
         if build.run_id == run_id:
             return build
@@ -64,14 +68,18 @@ def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
         with reporter.stage("simulate", "sample") as stage:
             written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
             stage.detail = f"{len(written):,} files of all releases, generated"
-    return new_build(settings, run_id).save(paths)
+    build, taken = new_build(settings, run_id), builds.earlier_builds(paths) | set(kept.kept_builds(paths))
+    while build.build_id in taken:  # the clock was set back
+        moment = datetime.strptime(build.build_id, ID_FORMAT) + timedelta.resolution
+        build = replace(build, build_id=moment.strftime(ID_FORMAT))
+    return build.save(paths)
 
 
 def new_build(settings: Settings, run_id: str) -> Build:
     """A build of these settings that has done nothing yet."""
     started = datetime.now(UTC)
     return Build(
-        build_id=started.strftime("%Y%m%dT%H%M%S%fZ"),
+        build_id=started.strftime(ID_FORMAT),
         run_id=run_id,
         started_at=started,
         source=str(settings.source or EMBEDDED_SAMPLE),
@@ -106,12 +114,15 @@ def add_landed(
 
 
 def clear_scratch(paths: WarehousePaths) -> None:
-    """Throw away what a build worked in; dbt's target stays, it makes the next parse fast."""
+    """Throw away what a build worked in; dbt's target stays, it makes the next parse fast.
+
+    Raises InputError where the folder is a link: what it leads to is not ours.
+    """
+    if paths.scratch.is_symlink():
+        raise InputError(f"{paths.scratch}: is a link; a build works in a folder of its own")
+    if not paths.scratch.is_dir():
+        own_files.remove(paths.scratch)
     paths.scratch.mkdir(parents=True, exist_ok=True)
     for path in paths.scratch.iterdir():
-        if path == paths.dbt_target:
-            continue
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        if path != paths.dbt_target or path.is_symlink():
+            own_files.remove(path)

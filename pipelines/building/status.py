@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.building.kept import kept_builds
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError
@@ -70,6 +71,8 @@ class Status:
     source: str | None
     """None stands for the embedded sample, of which nothing can be missing."""
     corpora: tuple[CorpusStatus, ...]
+    damaged: tuple[str, ...]
+    """The published file and the published build's own, where they are not what was published."""
     is_fetchable: bool
     """Whether `fetch` can download what is missing: the publishers' own files, not their republication."""
 
@@ -80,8 +83,7 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
     Raises InputError when a build is published that is not there.
     """
     published = builds.published_build(paths)[0] if paths.pointer.exists() else None
-    databases = sorted(paths.builds.glob("*.duckdb"), key=lambda database: database.stem, reverse=True)
-    kept = tuple(_build_status(paths, database, published) for database in databases)
+    kept = tuple(_build_status(paths, build_id, published) for build_id in reversed(kept_builds(paths)))
     source = settings.source
     corpora = registry.load_corpora(settings.only) if source else ()
     return Status(
@@ -92,12 +94,12 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
         raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
         corpora=tuple(_corpus_status(corpus, source, settings.form) for corpus in corpora if source),
+        damaged=tuple(str(file) for file in builds.damage(paths, published)) if published else (),
         is_fetchable=settings.form == RELEASE_FORM,
     )
 
 
-def _build_status(paths: WarehousePaths, database: Path, published: str | None) -> BuildStatus:
-    build_id = database.stem
+def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -> BuildStatus:
     try:
         manifest = builds.read_manifest(paths, build_id)
     except InputError:
@@ -108,7 +110,7 @@ def _build_status(paths: WarehousePaths, database: Path, published: str | None) 
         is_published=build_id == published,
         built_at=manifest.started_at if manifest else None,
         source=manifest.source if manifest else None,
-        database_bytes=database.stat().st_size,
+        database_bytes=paths.build_database(build_id).stat().st_size,
         raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
     )
 
@@ -143,6 +145,8 @@ def print_status(found: Status, console: Console | None = None) -> None:
         console.print("published  nothing yet: run `dialogue-warehouse build`", markup=False, soft_wrap=True)
     if found.builds:
         console.print(_builds_grid(found.builds))
+    for file in found.damaged:
+        console.print(f"damaged    {file} is not what was published: the next build puts it right", soft_wrap=True)
     console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
     for line in _sample_lines() if found.source is None else _source_lines(found):
         console.print(Text(line), soft_wrap=True)

@@ -44,9 +44,7 @@ class Summary:
 
 def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> Summary:
     """Read the summary from what was published."""
-    build_id = paths.published_build()
-    assert build_id is not None
-    database = paths.build_database(build_id)
+    build_id, database = builds.published_build(paths)
     with duckdb.connect(str(database), read_only=True) as con:
         overview = con.sql("select * from analytics.corpus_overview order by corpus_id").to_arrow_table().to_pylist()
         tallies = con.execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from pipelines.cli.options import (
     warehouse_option,
     warehouse_paths,
 )
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
 
 
@@ -36,7 +39,10 @@ def build(quiet: bool, **options: Any) -> None:
     from pipelines.building.progress import Reporter
     from pipelines.building.summary import print_summary
 
-    summary = build_warehouse(Settings.from_environment(**options), Reporter(quiet), _load_graph)
+    settings = Settings.from_environment(**options)
+    summary = build_warehouse(settings, Reporter(quiet), _load_graph)
+    if summary.is_unchanged:
+        summary = replace(summary, notices=summary.notices + _renew_report(settings, summary.build_id))
     if not quiet:
         print_summary(summary)
 
@@ -65,6 +71,19 @@ def report(to: Path | None, **options: Any) -> None:
 
     settings = Settings.from_environment(**options)
     click.echo(f"open {site.write_report(warehouse_paths(settings), settings, to)}")
+
+
+def _renew_report(settings: Settings, build_id: str) -> list[str]:
+    """Write the report of a build whose own was broken off; what is to be told of it, which fails nothing."""
+    from pipelines.report import site
+
+    paths = WarehousePaths(settings.warehouse)
+    try:
+        if not site.is_about(build_id, paths.reports):
+            return [f"the report was of another build: {site.write_report(paths, settings)} is written anew"]
+    except InputError as error:
+        return [f"no report: {error}"]
+    return []
 
 
 def _load_graph(settings: Settings) -> Any:

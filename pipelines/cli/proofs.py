@@ -27,7 +27,9 @@ def verify(as_json: bool, **options: Any) -> None:
     from pipelines.proving import verify_display, verifying
 
     settings = Settings.from_environment(**options)
-    results = verifying.verify_published(warehouse_paths(settings), settings)
+    paths = warehouse_paths(settings)
+    verifying.refuse_damage(paths)
+    results = verifying.verify_published(paths, settings)
     verify_display.print_results(results, as_json)
     verifying.refuse_differences(results)
 

@@ -6,9 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import msgspec
-
-from pipelines.errors import InputError
+from pipelines.intake import own_files
 
 MARKER = "SIMULATED.json"
 """Stands beside a generated release and says its scale and seed; written when the release is complete."""
@@ -36,12 +34,7 @@ def holds_generated(folder: Path) -> bool:
 
 def read_marker(folder: Path) -> Marker | None:
     """What the marker of a corpus folder says, None for a real release. Raises InputError when it cannot be read."""
-    try:
-        return msgspec.json.decode((folder / MARKER).read_bytes(), type=Marker)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.MsgspecError) as error:
-        raise InputError(f"{folder / MARKER}: does not say scale and seed: {error}") from error
+    return own_files.read(folder / MARKER, Marker, "the scale and seed of a generated release")
 
 
 def begin_marker(folder: Path, scale: float, seed: int) -> None:

@@ -8,6 +8,7 @@ compared one after the other, record by record.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator
@@ -70,8 +71,17 @@ def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified
     corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built]
     results = list(verify_database(database, source, corpora, settings))
     content = json.dumps([asdict(result) for result in results], indent=1).encode()
-    writing.write_atomically(paths.build_restorations(build_id), content)
+    with contextlib.suppress(PermissionError):  # a warehouse of another user can be verified too
+        writing.write_atomically(paths.build_restorations(build_id), content)
     return results
+
+
+def refuse_damage(paths: WarehousePaths) -> None:
+    """Raise CheckError when the published file, or the build's own, is not what was published."""
+    build_id, _ = builds.published_build(paths)
+    damaged = builds.damage(paths, build_id)
+    if damaged:
+        raise CheckError(f"{damaged[0]}: is not what was published as build {build_id}; the next build puts it right")
 
 
 def refuse_differences(results: list[Verified]) -> None:

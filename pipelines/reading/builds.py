@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import filecmp
+import hashlib
 from pathlib import Path
 
+import duckdb
 import msgspec
 from msgspec import Struct
 
 from pipelines.errors import InputError
+from pipelines.intake import own_files
 from pipelines.intake.landed import Landed
 from pipelines.paths import WarehousePaths
 from pipelines.settings import RELEASE_FORM
@@ -16,10 +21,27 @@ EMBEDDED_SAMPLE = "embedded sample"
 """What a manifest calls the source of a build that was made from the embedded sample."""
 
 
+class Database(Struct, frozen=True, kw_only=True):
+    """What a published file is known by."""
+
+    bytes: int
+    modified_ns: int
+    """When it was written last, in nanoseconds since 1970; a file of the same size and time is not read."""
+    sha256: str
+
+
+class Pointer(Struct, frozen=True):
+    """What the pointer says."""
+
+    build_id: str
+
+
 class BuildManifest(Struct, frozen=True, kw_only=True):
     """What stands beside a build: what it was made from, and how. What another version wrote more is passed over."""
 
     build_id: str
+    number: int = 0
+    """Which publication of this warehouse it was, from 1: the order of builds, whatever the clock said."""
     started_at: str
     source: str
     """The folder of the releases, or EMBEDDED_SAMPLE."""
@@ -35,6 +57,8 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """The Parquet files of each raw table, relative to the warehouse folder."""
     files: tuple[Landed, ...] = ()
     """What landing each file came to; extra keys and refused records are left out."""
+    database: Database | None = None
+    """The database as it was published; None where another version published it."""
 
 
 def encode_manifest(manifest: BuildManifest) -> bytes:
@@ -45,12 +69,10 @@ def encode_manifest(manifest: BuildManifest) -> bytes:
 def read_manifest(paths: WarehousePaths, build_id: str) -> BuildManifest:
     """The manifest of a build. Raises InputError, in one line with the file, when it is not there or cannot be read."""
     file = paths.build_manifest(build_id)
-    try:
-        return msgspec.json.decode(file.read_bytes(), type=BuildManifest)
-    except OSError as error:
-        raise InputError(f"{file}: the manifest of build {build_id} cannot be read: {error.strerror}") from error
-    except msgspec.MsgspecError as error:
-        raise InputError(f"{file}: is no manifest of a build: {error}") from error
+    manifest = own_files.read(file, BuildManifest, f"the manifest of build {build_id}")
+    if manifest is None:
+        raise InputError(f"{file}: the manifest of build {build_id} is missing")
+    return manifest
 
 
 def source_of(paths: WarehousePaths, build_id: str) -> Path:
@@ -65,15 +87,62 @@ def raw_files(paths: WarehousePaths, build_id: str) -> dict[str, list[Path]]:
     return {table: [paths.root / file for file in files] for table, files in named.items()}
 
 
+def pointed_build(paths: WarehousePaths) -> str | None:
+    """The id of the published build, None when nothing is published. Raises InputError when the pointer is damaged."""
+    pointer = own_files.read(paths.pointer, Pointer, "the name of the published build")
+    return pointer.build_id if pointer else None
+
+
 def published_build(paths: WarehousePaths) -> tuple[str, Path]:
     """The id and the database of the published build. Raises InputError when there is none, or it is not there."""
-    try:
-        build_id = paths.published_build()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{paths.pointer} does not name the published build: {error}") from error
+    build_id = pointed_build(paths)
     if build_id is None:
         raise InputError(f"no warehouse at {paths.root}: run `dialogue-warehouse build`")
     database = paths.build_database(build_id)
     if not database.is_file():
         raise InputError(f"{paths.pointer} names build {build_id}, but {database} is missing: build again")
     return build_id, database
+
+
+def describe_database(file: Path) -> Database:
+    """What a database is known by. Reads it whole."""
+    state = file.stat()
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256")
+    return Database(bytes=state.st_size, modified_ns=state.st_mtime_ns, sha256=digest.hexdigest())
+
+
+def is_as_published(file: Path, published: Database) -> bool:
+    """Whether a file still is what was published. It is read where its size is right and its time is not."""
+    try:
+        state = file.stat()
+        if not file.is_file() or state.st_size != published.bytes:
+            return False
+        return state.st_mtime_ns == published.modified_ns or describe_database(file).sha256 == published.sha256
+    except OSError:
+        return False
+
+
+def damage(paths: WarehousePaths, build_id: str) -> list[Path]:
+    """The published file and the kept build, where they are not what was published.
+
+    Where that is not known, because the manifest is lost, the published file has to be the kept build.
+    """
+    files = [paths.published, paths.build_database(build_id)]
+    try:
+        known = read_manifest(paths, build_id).database
+    except InputError:
+        known = None
+    if known:
+        return [file for file in files if not is_as_published(file, known)]
+    missing = [file for file in files if not file.is_file()]
+    return missing or ([] if filecmp.cmp(*files, shallow=False) else [paths.published])
+
+
+def earlier_builds(paths: WarehousePaths) -> set[str]:
+    """The ids that builds of this warehouse have had, as far as the published build knows them."""
+    with contextlib.suppress(InputError, duckdb.Error):
+        _, database = published_build(paths)
+        with duckdb.connect(str(database), read_only=True) as con:
+            return {build_id for (build_id,) in con.execute("select build_id from quality.builds").fetchall()}
+    return set()

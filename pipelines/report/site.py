@@ -70,6 +70,14 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
     return to / "index.html"
 
 
+def is_about(build_id: str, folder: Path) -> bool:
+    """Whether the report in this folder is of this build."""
+    try:
+        return f"<code>{build_id}</code>" in (folder / "index.html").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
 def render(found: contents.Contents) -> dict[str, str]:
     """The pages by file name. Every value is escaped; a link is one only to http and https."""
     environment = jinja2.Environment(

@@ -63,7 +63,7 @@ def tables_of(folder: Path) -> dict[str, dict[str, tuple[object, int]]]:
 def test_log_kept_open_holds_what_dagsters_own_does(tmp_path: Path) -> None:
     """Fails when Dagster's storage writes other tables or rows than the one that overrides it."""
     paths = WarehousePaths(tmp_path / "ours")
-    with open_instance(paths) as instance:
+    with open_instance(paths, print) as instance:
         assert isinstance(instance.event_log_storage, OpenEventLog)
         ours = run_in(instance)
         while_open = recorded(instance, ours)
@@ -86,11 +86,11 @@ def test_log_kept_open_holds_what_dagsters_own_does(tmp_path: Path) -> None:
 
 def test_plain_storage_goes_on_where_ours_has_ended_and_ours_after_it(tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path)
-    with open_instance(paths) as instance:
+    with open_instance(paths, print) as instance:
         first = run_in(instance)
     with dg.DagsterInstance.from_config(str(paths.dagster_home)) as plain:
         second = run_in(plain)
-    with open_instance(paths) as instance:
+    with open_instance(paths, print) as instance:
         assert {run.run_id for run in instance.get_runs()} == {first, second}
         assert [len(instance.all_logs(run)) for run in (first, second)] == [len(instance.all_logs(first))] * 2
 
@@ -98,7 +98,7 @@ def test_plain_storage_goes_on_where_ours_has_ended_and_ours_after_it(tmp_path: 
 @pytest.mark.parametrize("name", ["with space", "a%20b", "a: b", "it's", "a#b?c", "ümlaut", "{{ name }}"])
 def test_instance_stands_in_any_folder_and_in_no_other(tmp_path: Path, name: str) -> None:
     paths = WarehousePaths(tmp_path / "place" / name)
-    with open_instance(paths) as instance:
+    with open_instance(paths, print) as instance:
         run = run_in(instance)
     assert [path.name for path in (tmp_path / "place").iterdir()] == [name]
     assert (paths.dagster_home / "history" / "runs" / f"{run}.db").exists()
@@ -106,10 +106,44 @@ def test_instance_stands_in_any_folder_and_in_no_other(tmp_path: Path, name: str
 
 
 def test_instance_is_found_again_where_its_folder_was_moved(tmp_path: Path) -> None:
-    with open_instance(WarehousePaths(tmp_path / "before")) as instance:
+    with open_instance(WarehousePaths(tmp_path / "before"), print) as instance:
         run = run_in(instance)
         events = len(instance.all_logs(run))
     shutil.move(tmp_path / "before", tmp_path / "after")
     with dg.DagsterInstance.from_config(str(WarehousePaths(tmp_path / "after").dagster_home)) as instance:
         assert len(instance.all_logs(run)) == events
     assert not (tmp_path / "before").exists()
+
+
+def test_oldest_runs_are_forgotten_and_their_files_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """F33: a warehouse does not grow for ever."""
+    paths = WarehousePaths(tmp_path / "ours")
+    runs = []
+    for _ in range(3):
+        with open_instance(paths, print) as instance:
+            runs.append(run_in(instance))
+    monkeypatch.setattr("pipelines.building.instance.RUNS_KEPT", 1)
+    with open_instance(paths, print) as instance:
+        assert [record.dagster_run.run_id for record in instance.get_run_records()] == [runs[-1]]
+        assert recorded(instance, runs[-1])
+    assert {path.stem for path in paths.dagster_home.rglob("*.db")} & set(runs) == {runs[-1]}
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"SQLite format 3\x00" + b"x" * 5000])
+def test_damaged_history_begins_anew_and_is_told(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture) -> None:
+    """F24."""
+    paths = WarehousePaths(tmp_path / "ours")
+    with open_instance(paths, print) as instance:
+        run_in(instance)
+    (index,) = paths.dagster_home.rglob("index.db")
+    for log in index.parent.glob("index.db-*"):
+        log.unlink()
+    index.write_bytes(content)
+    with open_instance(paths, print) as instance:
+        assert run_in(instance)
+    assert capsys.readouterr().out == (
+        f"{index}: the history of runs cannot be read, it begins anew\n" if content else ""
+    )

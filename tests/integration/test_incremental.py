@@ -13,6 +13,7 @@ from pipelines.building import fingerprint, kept, state
 from pipelines.corpora import registry
 from pipelines.intake import simulating
 from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
 from pipelines.settings import Settings
 from tests.conftest import build_warehouse, run_command
 
@@ -83,7 +84,7 @@ def test_sample_is_not_built_again(sample_folder: Path) -> None:
 def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatch: pytest.MonkeyPatch) -> None:
     source, paths = again
     settings = Settings(source=source, warehouse=paths.root)
-    manifest = paths.build_manifest(paths.published_build())
+    manifest = paths.build_manifest(builds.pointed_build(paths))
     moved = json.loads(manifest.read_text())
 
     def remember(settings: Settings) -> None:
@@ -95,7 +96,7 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
         manifest.write_text(json.dumps(moved | {"fingerprint": fingerprint.fingerprint(build, files)}))
 
     remember(settings)
-    assert fingerprint.unchanged(settings) == paths.published_build()
+    assert fingerprint.unchanged(settings) == builds.pointed_build(paths)
     assert fingerprint.unchanged(Settings(source=source, warehouse=paths.root, only=("sgd",))) is None
     assert fingerprint.unchanged(Settings(source=source, warehouse=paths.root, strict=True)) is None
     assert fingerprint.unchanged(Settings(source=source, warehouse=paths.root, verify=True)) is None
@@ -109,7 +110,7 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
     monkeypatch.setattr(fingerprint, "code_files", lambda: [code])
     code.write_text("select 1")
     remember(settings)
-    assert fingerprint.unchanged(settings) == paths.published_build()
+    assert fingerprint.unchanged(settings) == builds.pointed_build(paths)
     code.write_text("select 2")
     assert fingerprint.unchanged(settings) is None
     code.write_text("select 1")
@@ -117,7 +118,7 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
     (source / "bbai" / "SIMULATED.json").rename(source / "bbai" / "was.json")
     assert fingerprint.unchanged(settings) is None
     (source / "bbai" / "was.json").rename(source / "bbai" / "SIMULATED.json")
-    assert fingerprint.unchanged(settings) == paths.published_build()
+    assert fingerprint.unchanged(settings) == builds.pointed_build(paths)
     paths.published.unlink()
     assert fingerprint.unchanged(settings) is None
 

@@ -17,6 +17,7 @@ import pytest
 
 from pipelines.building import kept, publishing, state
 from pipelines.paths import CLONE, WarehousePaths
+from pipelines.reading import builds
 from pipelines.reading.builds import BuildManifest, encode_manifest
 from tests.conftest import run_command
 
@@ -26,7 +27,7 @@ def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
     """A copy of a warehouse with one published build, links and all."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
-    publishing.show(paths.published_build(), paths)
+    publishing.show(builds.pointed_build(paths), paths)
     return paths
 
 
@@ -68,11 +69,13 @@ def test_published_file_has_the_storage_of_duckdb_1_5_and_can_be_moved(awkward_f
     assert len(tables) > 35
 
 
-def test_published_link_is_the_build_that_the_pointer_names(awkward_folder: Path) -> None:
+def test_published_file_is_the_build_that_the_pointer_names(awkward_folder: Path) -> None:
     paths = WarehousePaths(awkward_folder)
-    build = paths.published_database()
+    build = builds.published_build(paths)[1]
     assert build is not None
-    assert build.stat().st_ino == paths.published.stat().st_ino
+    assert build.read_bytes() == paths.published.read_bytes()
+    assert build.stat().st_ino != paths.published.stat().st_ino
+    assert {file.stat().st_mode & 0o777 for file in (build, paths.published)} == {0o444}
     manifest = json.loads(paths.build_manifest(build.stem).read_text())
     assert manifest["build_id"] == build.stem
     assert all((awkward_folder / file).exists() for files in manifest["raw"].values() for file in files)
@@ -143,7 +146,7 @@ def test_killed_build_leaves_what_was_published_and_the_next_one_works(
     assert running.wait() == -signal.SIGKILL
     assert what_a_reader_sees(published) == before
 
-    with duckdb.connect(str(published.published_database()), read_only=True) as reader:
+    with duckdb.connect(str(builds.published_build(published)[1]), read_only=True) as reader:
         again = run_command("build", "--source", awkward_releases, "--warehouse", published.root, "--quiet", "--force")
         assert again.returncode == 0, again.stderr
         assert reader.execute("select count(*) from quality.builds").fetchall() == [(1,)]

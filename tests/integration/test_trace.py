@@ -18,6 +18,7 @@ from pipelines.intake.json_pointer import resolve
 from pipelines.paths import WarehousePaths
 from pipelines.proving import tracing
 from pipelines.proving.keyed_rows import KEYED_TABLES, TraceError
+from pipelines.reading import builds
 from pipelines.settings import Settings
 from tests import fixtures
 from tests.conftest import run_command
@@ -43,7 +44,7 @@ class Built:
     @property
     def database(self) -> Path:
         """The published build's own file."""
-        database = WarehousePaths(self.folder).published_database()
+        database = builds.published_build(WarehousePaths(self.folder))[1]
         assert database is not None
         return database
 

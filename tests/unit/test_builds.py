@@ -59,13 +59,13 @@ def test_damaged_manifest_is_one_line_with_its_file(paths: WarehousePaths, text:
     file.write_text(text)
     with pytest.raises(InputError) as error:
         read(paths, BUILD)
-    assert str(error.value).startswith(f"{file}: is no manifest of a build: ")
+    assert str(error.value).startswith(f"{file}: is not the manifest of build {BUILD}: ")
     assert "\n" not in str(error.value)
 
 
 def test_missing_manifest_is_one_line_with_its_file(paths: WarehousePaths) -> None:
     paths.build_manifest(BUILD).unlink()
-    with pytest.raises(InputError, match=r"^[^\n]*the manifest of build [^\n]*No such file or directory$"):
+    with pytest.raises(InputError, match=r"^[^\n]*the manifest of build [^\n]* is missing$"):
         read_manifest(paths, BUILD)
 
 

@@ -58,7 +58,7 @@ def test_a_damaged_database_is_one_line(paths, damage):
 @pytest.mark.parametrize("pointer", ["", "[]", "{}", "{"])
 def test_a_damaged_pointer_is_one_line(paths, pointer):
     paths.pointer.write_text(pointer)
-    with pytest.raises(InputError, match="does not name the published build"):
+    with pytest.raises(InputError, match="is not the name of the published build"):
         connection.open_published(paths)
 
 

@@ -31,5 +31,5 @@ def test_damaged_marker_is_one_line_with_its_file(tmp_path: Path, text: str) -> 
     (tmp_path / MARKER).write_text(text)
     with pytest.raises(InputError) as error:
         generated.read_marker(tmp_path)
-    assert str(error.value).startswith(f"{tmp_path / MARKER}: does not say scale and seed: ")
+    assert str(error.value).startswith(f"{tmp_path / MARKER}: is not the scale and seed of a generated release: ")
     assert "\n" not in str(error.value)

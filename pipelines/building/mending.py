@@ -1,0 +1,92 @@
+"""What every build does first, with the warehouse's lock held: it puts right what happened to the folder meanwhile.
+
+A process may have been killed between any two steps, and anything may have been done to our files. What cannot be read
+is made again, what is not what was published is taken from where it still is, and each is told in a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.building import kept, publishing
+from pipelines.errors import InputError
+from pipelines.intake import own_files
+from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
+
+
+def mend(paths: WarehousePaths) -> list[str]:
+    """Put right what readers see, and remove what nobody needs. What was mended, a line each; normally nothing is."""
+    told = [*_finish_publication(paths), *_right_pointer(paths), *_right_files(paths)]
+    kept.sweep(paths)
+    return told
+
+
+def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
+    """Finish or undo a publication that was broken off."""
+    try:
+        started = own_files.read(paths.started_publication, builds.Pointer, "the name of a build")
+    except InputError:  # it may have been at any step: pointer and files say themselves whether they are right
+        started = None
+    if started and paths.build_database(started.build_id).exists():
+        publishing.show(started.build_id, paths)
+        yield f"build {started.build_id} had passed, but its publication was broken off: it is finished now"
+    elif started:
+        own_files.remove(paths.build_manifest(started.build_id))
+        yield f"build {started.build_id} had passed, but its publication was broken off: it is undone"
+    own_files.remove(paths.started_publication)
+
+
+def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
+    """Let the pointer name a build again: the one that is shown, else the last one that is whole."""
+    try:
+        builds.pointed_build(paths)
+        return
+    except InputError as error:
+        told = str(error)
+    own_files.remove(paths.pointer)
+    whole = [build_id for build_id in reversed(kept.kept_builds(paths)) if _is_whole(paths, build_id)]
+    shown = [build_id for build_id in whole if not builds.damage(paths, build_id)]
+    for build_id in [*shown, *whole][:1]:
+        publishing.show(build_id, paths)
+        told += f"; it names build {build_id} again"
+    yield told
+
+
+def _right_files(paths: WarehousePaths) -> Iterator[str]:
+    """Let the published file and the kept build be what was published, each from the other or from an older build."""
+    build_id = builds.pointed_build(paths)
+    if build_id is None:
+        return
+    database = paths.build_database(build_id)
+    damaged = builds.damage(paths, build_id)
+    if damaged == [paths.published]:
+        own_files.remove(paths.published)
+        publishing.show(build_id, paths)
+        yield f"{paths.published} was not build {build_id}, which is published: it is again"
+    elif damaged == [database]:
+        own_files.remove(database)
+        publishing.copy(paths.published, database)
+        yield f"{database} was not what was published: it is again"
+    elif damaged:
+        yield from _fall_back(paths, build_id)
+
+
+def _fall_back(paths: WarehousePaths, build_id: str) -> Iterator[str]:
+    """Show the last build that is whole in the place of one of which nothing is left."""
+    database = paths.build_database(build_id)
+    told = f"build {build_id} is lost: neither {paths.published} nor {database} is what was published"
+    kept.remove(paths, build_id)
+    whole = [other for other in reversed(kept.kept_builds(paths)) if _is_whole(paths, other)]
+    own_files.remove(paths.published)
+    if whole:
+        publishing.show(whole[0], paths)
+        yield f"{told}; build {whole[0]} is shown in its place"
+    else:
+        own_files.remove(paths.pointer)
+        yield f"{told}, and no other is kept"
+
+
+def _is_whole(paths: WarehousePaths, build_id: str) -> bool:
+    """Whether a kept build is what was published."""
+    return paths.build_database(build_id) not in builds.damage(paths, build_id)

@@ -1,0 +1,307 @@
+"""Whatever happened to our own files, the next build tells it in a line and puts it right."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.building import kept, lock, mending, publishing, state
+from pipelines.building.progress import Reporter
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.proving import verifying
+from pipelines.reading import builds
+from pipelines.settings import Settings
+from tests.conftest import run_command
+
+FIRST, SECOND = "20260101T000000000000Z", "20250101T000000000000Z"
+"""Two builds; the clock was set back between them."""
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:100]),
+    "overwritten": lambda file: file.write_bytes(b"x" * file.stat().st_size),
+    "a list": lambda file: file.write_text("[]"),
+    "a folder": lambda file: (file.unlink(), file.mkdir(), (file / "in it").touch()),
+}
+
+
+def make_build(paths: WarehousePaths, build_id: str) -> None:
+    """Publish a small build."""
+    state.clear_scratch(paths)
+    with duckdb.connect(str(paths.scratch_database)) as con:
+        con.execute(f"create schema core; create table core.fct_turns as select '{build_id}' as name")
+    build = state.Build(build_id, "run", datetime.now(UTC), "source", ("toy",))
+    publishing.publish(build, paths)
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> WarehousePaths:
+    """A warehouse with two builds, the second published."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    paths.root.mkdir()
+    for build_id in (FIRST, SECOND):
+        make_build(paths, build_id)
+    return paths
+
+
+def shown(paths: WarehousePaths) -> str:
+    """What a reader of the published file reads."""
+    with duckdb.connect(str(paths.published), read_only=True) as con:
+        return con.execute("select name from core.fct_turns").fetchall()[0][0]
+
+
+def damage(file: Path, how: str) -> None:
+    """Let something happen to a file that nobody may write, as its owner can."""
+    file.chmod(0o644)
+    DAMAGES[how](file)
+
+
+def test_nothing_is_mended_where_nothing_happened(paths: WarehousePaths) -> None:
+    assert mending.mend(paths) == []
+    assert shown(paths) == SECOND
+
+
+def test_builds_are_in_the_order_they_were_published(paths: WarehousePaths) -> None:
+    """F16: the clock said otherwise."""
+    assert kept.kept_builds(paths) == [FIRST, SECOND]
+    kept.prune(paths, 1)
+    assert kept.kept_builds(paths) == [SECOND]
+
+
+def test_database_that_nobody_here_made_is_no_build_and_is_left_alone(paths: WarehousePaths) -> None:
+    """F33."""
+    foreign = paths.builds / "mine.duckdb"
+    foreign.touch()
+    kept.prune(paths, 1)
+    assert kept.kept_builds(paths) == [SECOND]
+    assert foreign.exists()
+
+
+def test_published_files_are_for_reading_only(paths: WarehousePaths) -> None:
+    """U7: whoever forgets to say read-only is refused; and the published file is not the build's own."""
+    for file in (paths.published, paths.build_database(SECOND)):
+        assert file.stat().st_mode & 0o222 == 0
+    assert not paths.published.samefile(paths.build_database(SECOND))
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_published_file_is_taken_from_the_kept_build(paths: WarehousePaths, how: str) -> None:
+    """F2, U7."""
+    damage(paths.published, how)
+    assert builds.damage(paths, SECOND) == [paths.published]
+    assert mending.mend(paths) == [f"{paths.published} was not build {SECOND}, which is published: it is again"]
+    assert (shown(paths), builds.damage(paths, SECOND), mending.mend(paths)) == (SECOND, [], [])
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_kept_build_is_taken_from_the_published_file(paths: WarehousePaths, how: str) -> None:
+    """F2."""
+    database = paths.build_database(SECOND)
+    damage(database, how)
+    assert builds.damage(paths, SECOND) == [database]
+    assert mending.mend(paths) == [f"{database} was not what was published: it is again"]
+    assert (shown(paths), builds.damage(paths, SECOND), mending.mend(paths)) == (SECOND, [], [])
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_build_before_is_shown_where_both_are_lost(paths: WarehousePaths, how: str) -> None:
+    """F2."""
+    for file in (paths.published, paths.build_database(SECOND)):
+        damage(file, how)
+    (told,) = mending.mend(paths)
+    assert told.startswith(f"build {SECOND} is lost: ")
+    assert told.endswith(f"; build {FIRST} is shown in its place")
+    assert (shown(paths), kept.kept_builds(paths), mending.mend(paths)) == (FIRST, [FIRST], [])
+
+
+def test_nothing_is_published_where_nothing_is_whole(paths: WarehousePaths) -> None:
+    """F2."""
+    kept.prune(paths, 1)
+    for file in (paths.published, paths.build_database(SECOND)):
+        damage(file, "cut")
+    (told,) = mending.mend(paths)
+    assert told.endswith(", and no other is kept")
+    assert (paths.published.exists(), builds.pointed_build(paths), mending.mend(paths)) == (False, None, [])
+
+
+def test_file_with_another_time_is_read_before_it_is_doubted(paths: WarehousePaths) -> None:
+    """A copy of a warehouse has times of its own."""
+    copied = WarehousePaths(paths.root.with_name("copied"))
+    shutil.copytree(paths.root, copied.root, copy_function=shutil.copyfile)
+    assert builds.damage(copied, SECOND) == []
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", "[]", "null", '{"build_id": 1}', "\ud800", "[" * 100_000])
+def test_damaged_pointer_is_told_and_made_again(paths: WarehousePaths, content: str) -> None:
+    """F3."""
+    paths.pointer.write_bytes(content.encode(errors="surrogatepass"))
+    with pytest.raises(InputError, match=r"^[^\n]*published\.json: [^\n]*$"):
+        builds.published_build(paths)
+    (told,) = mending.mend(paths)
+    assert told.startswith(f"{paths.pointer}: is not the name of the published build: ")
+    assert told.endswith(f"; it names build {SECOND} again")
+    assert (shown(paths), mending.mend(paths)) == (SECOND, [])
+
+
+def test_pointer_that_is_a_folder_is_told_and_made_again(paths: WarehousePaths) -> None:
+    """F3; with the published file gone too, the last build that is whole is shown."""
+    damage(paths.pointer, "a folder")
+    paths.published.unlink()
+    damage(paths.build_database(SECOND), "cut")
+    (told,) = mending.mend(paths)
+    assert told.endswith(f"; it names build {FIRST} again")
+    assert shown(paths) == FIRST
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"build_id": []}', "folder"])
+def test_damaged_note_of_a_publication_stops_nothing(paths: WarehousePaths, content: str) -> None:
+    """F3."""
+    if content == "folder":
+        paths.started_publication.mkdir()
+    else:
+        paths.started_publication.write_text(content)
+    assert mending.mend(paths) == []
+    assert not paths.started_publication.exists()
+
+
+def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
+    """F24."""
+    damage(paths.build_manifest(SECOND), "cut")
+    damage(paths.build_manifest(FIRST), "a folder")
+    assert mending.mend(paths) == []
+    assert shown(paths) == SECOND
+    kept.prune(paths, 2)
+    assert set(kept.kept_builds(paths)) == {FIRST, SECOND}
+
+
+def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePaths) -> None:
+    """F33, F10."""
+    gone = 2**22 + 1  # above the largest number of a process
+    left = [paths.root / f".reports.{gone}.tmp", paths.root / f".reports.{gone}.old"]
+    for folder in left:
+        folder.mkdir()
+        (folder / "index.html").touch()
+    left += [paths.root / f".dialogues.duckdb.{gone}.tmp", paths.builds / f".x.json.{gone}.tmp"]
+    left += [paths.builds / "20200101T000000000000Z.json", paths.builds / "20200101T000000000000Z.restorations.json"]
+    stays = [paths.root / ".reports.1.tmp", paths.root / ".mine", paths.builds / "mine.json"]
+    for file in (*left[2:], *stays):
+        file.write_text("{}")
+    assert mending.mend(paths) == []
+    assert [file for file in left if file.exists()] == []
+    assert [file for file in stays if not file.exists()] == []
+
+
+def test_scratch_folder_that_is_a_link_is_not_emptied(paths: WarehousePaths, tmp_path: Path) -> None:
+    """F25."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").touch()
+    shutil.rmtree(paths.scratch)
+    paths.scratch.symlink_to(precious)
+    with pytest.raises(InputError, match="is a link"):
+        state.clear_scratch(paths)
+    assert (precious / "file").exists()
+    assert publishing.tidy(paths, 3) == [f"{paths.scratch}: is a link; a build works in a folder of its own"]
+
+
+def test_link_in_the_scratch_folder_is_removed_and_not_followed(paths: WarehousePaths, tmp_path: Path) -> None:
+    """F25."""
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious/file").touch()
+    shutil.rmtree(paths.dbt_target, ignore_errors=True)
+    paths.dbt_target.symlink_to(tmp_path / "precious")
+    state.clear_scratch(paths)
+    assert not paths.dbt_target.is_symlink()
+    assert (tmp_path / "precious/file").exists()
+
+
+def test_lock_that_is_a_link_is_not_written(paths: WarehousePaths, tmp_path: Path) -> None:
+    """F25."""
+    (tmp_path / "precious").write_text("kept")
+    paths.lock.unlink(missing_ok=True)
+    paths.lock.symlink_to(tmp_path / "precious")
+    with pytest.raises(InputError, match="is a link"), lock.exclusive(paths):
+        pass
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/proc/nothing", "/dev/null/below"])
+def test_place_where_no_warehouse_can_be_is_told_in_a_line(place: str) -> None:
+    """F9."""
+    for command in ("build", "tables", "verify", "report"):
+        refused = run_command(command, "--warehouse", place)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), (command, refused.stderr)
+        assert refused.stderr.startswith("error: "), command
+
+
+def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F16: a clock that stands still, or was set back to the microsecond."""
+
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(2026, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(state, "datetime", Stopped)
+    begun = state.begin(Settings(warehouse=paths.root, source=paths.root), "another run", Reporter(quiet=True))
+    assert begun.build_id == "20260101T000000000001Z"
+
+
+def test_changed_file_is_noticed_by_whoever_proves_it(paths: WarehousePaths) -> None:
+    """U7: `verify` refuses, `status` says it."""
+    verifying.refuse_damage(paths)
+    assert "damaged" not in run_command("status", "--warehouse", paths.root).stdout
+    damage(paths.published, "overwritten")
+    told = f"{paths.published}: is not what was published as build {SECOND}; the next build puts it right"
+    refused = run_command("verify", "--warehouse", paths.root)
+    assert (refused.returncode, refused.stderr) == (1, f"error: {told}\n")
+    assert (
+        f"damaged    {paths.published} is not what was published"
+        in run_command("status", "--warehouse", paths.root).stdout
+    )
+
+
+def test_build_in_a_damaged_warehouse_ends_well(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
+    """F2, F3, F24: all that we keep ourselves at once, and `--force` works."""
+    shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    build_id, database = builds.published_build(paths)
+    for file in (database, paths.published, paths.build_manifest(build_id), paths.pointer):
+        damage(file, "overwritten")
+    state.clear_scratch(paths)
+    paths.scratch_state.mkdir()
+    for history in paths.dagster_home.rglob("*.db"):
+        history.write_bytes(b"x" * 5000)
+    built = run_command("build", "--force", "--source", awkward_releases, "--warehouse", paths.root)
+    assert built.returncode == 0, built.stderr
+    assert "cannot be read" in built.stdout or "is not the name of" in built.stdout
+    assert builds.damage(paths, builds.published_build(paths)[0]) == []
+    assert json.loads(paths.pointer.read_text())["build_id"] != build_id
+
+
+def test_unchanged_build_renews_a_report_of_another_build(
+    awkward_folder: Path, awkward_releases: Path, tmp_path: Path
+) -> None:
+    """F23, F29: killed between publication and report; and a folder with something foreign in it is told and left."""
+    shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    build_id, _ = builds.published_build(paths)
+    index = paths.reports / "index.html"
+    index.write_text(index.read_text().replace(build_id, FIRST))
+    command = ("build", "--source", awkward_releases, "--warehouse", paths.root)
+    renewed = run_command(*command)
+    assert "nothing changed" in renewed.stdout, renewed.stderr
+    assert "notice: the report was of another build: " in renewed.stdout
+    assert build_id in index.read_text()
+    assert "the report was of another build" not in run_command(*command).stdout
+    shutil.rmtree(paths.reports)
+    paths.reports.mkdir()
+    (paths.reports / "mine").touch()
+    left = run_command(*command)
+    assert left.returncode == 0, left.stderr
+    assert f"notice: no report: {paths.reports} holds something else than a report: not overwritten" in left.stdout
