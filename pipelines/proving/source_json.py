@@ -8,12 +8,12 @@ from typing import Any
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container
 from pipelines.intake.json_pointer import resolve
-from pipelines.intake.records import unpack
+from pipelines.intake.unpacking import unpack
 
 
 def read_document(corpus_id: str, path: str, data: bytes) -> Any:
     """The file as one JSON value; of a file of lines, the values of its lines. Raises LandingError for broken gzip."""
-    text = unpack(f"{corpus_id}/{path}", data)
+    text = unpack(f"{corpus_id}/{path}", data).content
     entity = registry.load_corpus(corpus_id).entity_of(path)
     if entity is not None and entity.container is Container.LINES:
         return [line.removesuffix(",") for line in text.decode().split("\n")[:-1]]
