@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from pipelines.corpora.forms import Table
 
 
-MOST_REFUSED = 50_000
-"""Records of a file that may land in quarantine; each costs time and memory that a record which passes does not."""
+MOST_REFUSED = 100_000
+"""Records of a file that may land in quarantine: more than any file of a release has, so that one of which every record
+has a new type is seen whole. Each costs time and memory that a record which passes does not."""
 MOST_EXTRAS = 1_000_000
 """Unknown keys of a file that may be kept beside it: a new key in every turn of a release is one of them."""
 
@@ -82,9 +83,9 @@ class RecordCheck:
         except UnreadableError as error:
             return self._set_aside(record, str(error))
         except (msgspec.DecodeError, RecursionError) as error:
-            return self._without_extras(record, str(error))
+            return self._without_extras(record, error)
 
-    def _without_extras(self, record: Record, reason: str) -> bytes | None:
+    def _without_extras(self, record: Record, error: Exception) -> bytes | None:
         """The record's text without its unknown keys, which are kept beside; None where they are not what is wrong."""
         try:
             value = decode_exactly(record.text)
@@ -92,12 +93,13 @@ class RecordCheck:
             cleaned = json.dumps(value, separators=(",", ":")).encode()
             if extras:
                 self.decoder.decode(cleaned)
-        except msgspec.DecodeError:
-            extras = []
-        except UnreadableError as error:
-            return self._set_aside(record, str(error))
+        except UnreadableError as unreadable:
+            return self._set_aside(record, str(unreadable))
+        except msgspec.DecodeError as other:
+            extras, error = [], other
         if not extras:
-            return self._set_aside(record, reason)
+            is_typed = isinstance(error, msgspec.ValidationError)
+            return self._set_aside(record, str(error) if is_typed else "a text has half a surrogate pair")
         self.extras += [{"json_pointer": pointer, "value": json.dumps(extra)} for pointer, extra in extras]
         if len(self.extras) > MOST_EXTRAS:
             pointer = self.extras[0]["json_pointer"]

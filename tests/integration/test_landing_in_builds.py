@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import resource
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from tests.conftest import CLONE
 
