@@ -55,6 +55,9 @@ LANDING_CODE = (
 )
 """The modules beside this one that decide what stands in a landed Parquet file."""
 
+UNREADABLE = (duckdb.Error, UnicodeDecodeError)
+"""What DuckDB raises for a text that it does not read; its message may show a piece that is cut within a character."""
+
 
 @dataclass(frozen=True)
 class LandingTask:
@@ -214,7 +217,7 @@ def _copy_as_it_stands(entity: Entity, landed: Landed, file: Path, parquet: Path
     """Let DuckDB read the source file itself, which is fastest; False when that is not what was hashed and checked."""
     try:
         _copy(entity, rawtypes.select_array(entity, file), landed, parquet)
-    except duckdb.Error:
+    except UNREADABLE:
         return False
     return state_of(file) == landed.state
 
@@ -224,13 +227,13 @@ def _copy_records(check: RecordCheck, text: bytes, split: Path, parquet: Path) -
     entity, landed = check.entity, check.landed
     try:
         _copy(entity, rawtypes.select_split(entity, split), landed, parquet)
-    except duckdb.Error:
+    except UNREADABLE:
         # What msgspec accepts and DuckDB does not: a key that stands twice in an object of a record.
         check.refuses_repeats = True
         check.run(text, split)
         try:
             _copy(entity, rawtypes.select_split(entity, split), landed, parquet)
-        except duckdb.Error as error:
+        except UNREADABLE as error:
             raise LandingError(f"{landed.source_file_id}: {first_line(error)}") from error
 
 
