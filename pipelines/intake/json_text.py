@@ -18,6 +18,7 @@ TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+UNFINISHED_TEXT = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+\\?+\Z')
 BLANK = re.compile(rb"[ \t\n\r]*+")
 CLOSING = {"[": "]", "{": "}"}
 VALUE, FIRST_ELEMENT, FIRST_KEY, KEY, COLON, AFTER = range(6)
@@ -117,7 +118,9 @@ def _token(text: bytes, position: int) -> tuple[str, int, int]:
     found = TOKEN.match(text, position)
     if found is None:
         start = _after_blanks(text, position)
-        raise NotJsonError(f"not JSON{', cut off at its end, byte' if start == len(text) else ' at byte'} {start}")
+        if start == len(text) or UNFINISHED_TEXT.match(text, start):
+            raise NotJsonError(f"not JSON, cut off at its end, byte {len(text)}")
+        raise NotJsonError(f"not JSON at byte {start}")
     kind = str(found.lastgroup)
     start, end = found.span(kind)
     return (text[start:end].decode() if kind == "mark" else kind), start, end

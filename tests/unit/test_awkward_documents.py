@@ -171,7 +171,8 @@ def test_parts_and_documents_with_deep_records_are_landed(tmp_path: Path) -> Non
         (f"[{DEEP}] 7", "not JSON at byte 10003"),
         (f"[{DEEP}, nul]", "not JSON at byte 10003"),
         (r'["\ud83d" "b"]', "not JSON at byte 10"),
-        (f'[{DEEP}, "', "not JSON at byte 10003"),
+        (f'[{DEEP}, "', "not JSON, cut off at its end, byte 10004"),
+        ('[{"dialogue_id": "1\\', "not JSON, cut off at its end, byte 20"),
     ],
 )
 def test_file_that_is_no_json_is_refused_with_its_place_however_deep(tmp_path: Path, text: str, place: str) -> None:
