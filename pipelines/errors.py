@@ -17,3 +17,8 @@ class CheckError(RuntimeError):
 def first_line(error: Exception) -> str:
     """What a library's error says, in one line."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something, as English has it: 1 record, 2 records, 1,000 records."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -7,6 +7,7 @@ import dagster as dg
 
 from pipelines.building import publishing, state
 from pipelines.errors import InputError
+from pipelines.intake.landed import changes_since
 
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
 
@@ -26,6 +27,8 @@ def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         settings = context.resources.settings
         paths = context.resources.paths
         build = state.current(paths)
+        for change in changes_since(build.landed, settings.source or paths.sample):
+            context.resources.reporter.notice(change)
         with context.resources.reporter.stage("publish", "warehouse") as stage:
             database = publishing.publish(build, paths)
             stage.detail = f"build {build.build_id}"

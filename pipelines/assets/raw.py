@@ -11,6 +11,7 @@ import dagster as dg
 
 from pipelines.building import fingerprint, state
 from pipelines.corpora.room import Corpus
+from pipelines.errors import counted
 from pipelines.intake import generated, raw_layer, releases
 from pipelines.intake.landed import Landed, data_version
 from pipelines.settings import RELEASE_FORM, Settings
@@ -121,16 +122,20 @@ def _notices(settings: Settings, release: releases.Release, landed: list[Landed]
             f"{corpus_id}: {len(release.missing)} of {len(release.missing) + len(release.files)} files are not there, "
             f"such as {release.folder / first.path}"
         )
-    for file in landed:
-        if file.extras:
-            first = file.extras[0]["json_pointer"]
-            notices.append(
-                f"{file.source_file_id}: {len(file.extras)} keys the schema does not know, kept in "
-                f"core.source_extras, the first at {first}"
-            )
-        if file.quarantine:
-            notices.append(
-                f"{file.source_file_id}: {len(file.quarantine)} records refused, kept in core.source_quarantine, "
-                f"the first: {file.quarantine[0]['error']}"
-            )
-    return notices
+    return notices + [notice for file in landed for notice in _set_aside(file)]
+
+
+def _set_aside(file: Landed) -> Iterator[str]:
+    """What of a file is told: what was passed over, what the schema does not know, what it refuses."""
+    if file.passed_over:
+        yield f"{file.source_file_id}: passed over {' and '.join(file.passed_over)}"
+    if file.extras:
+        yield (
+            f"{file.source_file_id}: {counted(len(file.extras), 'key')} that the schema does not know, kept in "
+            f"core.source_extras, the first at {file.extras[0]['json_pointer']}"
+        )
+    if file.quarantine:
+        yield (
+            f"{file.source_file_id}: {counted(len(file.quarantine), 'record')} refused, kept in "
+            f"core.source_quarantine, the first: {file.quarantine[0]['error']}"
+        )

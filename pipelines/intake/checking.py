@@ -18,11 +18,19 @@ from pipelines.corpora.room import Container, Entity
 from pipelines.intake import records
 from pipelines.intake.json_pointer import pointer_token
 from pipelines.intake.landed import Landed
-from pipelines.intake.records import Record
-from pipelines.intake.strict_json import RepeatedKeyError, decode_strictly
+from pipelines.intake.rawtypes import type_of
+from pipelines.intake.records import LandingError, Record
+from pipelines.intake.strict_json import UnreadableError, decode_exactly, shown
 
 if TYPE_CHECKING:
     from pipelines.corpora.forms import Table
+
+
+MOST_REFUSED = 100_000
+"""Records of a file that may land in quarantine: more than any file of a release has, so that one of which every record
+has a new type is seen whole. Each costs time and memory that a record which passes does not."""
+MOST_EXTRAS = 1_000_000
+"""Unknown keys of a file that may be kept beside it: a new key in every turn of a release is one of them."""
 
 
 class RecordCheck:
@@ -70,29 +78,41 @@ class RecordCheck:
         try:
             self.decoder.decode(record.text)
             if self.refuses_repeats:
-                decode_strictly(record.text)
+                decode_exactly(record.text)
             return record.text
-        except msgspec.DecodeError as error:
-            value = json.loads(record.text)
-            extras = list(take_extras(inspect.type_info(self.entity.record), value, record.pointer))
+        except UnreadableError as error:
+            return self._set_aside(record, str(error))
+        except (msgspec.DecodeError, RecursionError) as error:
+            return self._without_extras(record, error)
+
+    def _without_extras(self, record: Record, error: Exception) -> bytes | None:
+        """The record's text without its unknown keys, which are kept beside; None where they are not what is wrong."""
+        try:
+            value = decode_exactly(record.text)
+            extras = list(take_extras(type_of(self.entity.record), value, record.pointer))
+            cleaned = json.dumps(value, separators=(",", ":")).encode()
             if extras:
-                cleaned = json.dumps(value, separators=(",", ":")).encode()
-                try:
-                    self.decoder.decode(cleaned)
-                except msgspec.DecodeError:
-                    pass
-                else:
-                    self.extras += [{"json_pointer": pointer, "value": json.dumps(extra)} for pointer, extra in extras]
-                    return cleaned
-            self._set_aside(record, str(error))
-        except RepeatedKeyError as error:
-            self._set_aside(record, str(error))
-        return None
+                self.decoder.decode(cleaned)
+        except UnreadableError as unreadable:
+            return self._set_aside(record, str(unreadable))
+        except msgspec.DecodeError as other:
+            extras, error = [], other
+        if not extras:
+            is_typed = isinstance(error, msgspec.ValidationError)
+            return self._set_aside(record, str(error) if is_typed else "a text has half a surrogate pair")
+        self.extras += [{"json_pointer": pointer, "value": json.dumps(extra)} for pointer, extra in extras]
+        if len(self.extras) > MOST_EXTRAS:
+            pointer = self.extras[0]["json_pointer"]
+            raise LandingError(
+                f"{self.landed.source_file_id}: the schema does not know more than {MOST_EXTRAS:,} of its keys, "
+                f"the first at {pointer}"
+            )
+        return cleaned
 
     def _set_aside(self, record: Record, reason: str) -> None:
-        """Put a record into quarantine, with the path of what is wrong."""
-        reason, _, inner = reason.partition(" - at `$")
-        key = "" if record.key is None else f".{record.key}"
+        """Put a record into quarantine, with the path of what is wrong. Raises LandingError when there are too many."""
+        reason, _, inner = shown(reason).partition(" - at `$")
+        key = "" if record.key is None else f".{shown(record.key)}"
         place = key if self.entity.container is Container.ENTRIES else f"{key}[{record.index}]"
         self.quarantine.append(
             {
@@ -102,6 +122,11 @@ class RecordCheck:
                 "value": record.text.decode() if record.row is None else json.dumps(record.row),
             }
         )
+        if len(self.quarantine) > MOST_REFUSED:
+            raise LandingError(
+                f"{self.landed.source_file_id}: more than {MOST_REFUSED:,} of its records are refused, "
+                f"the first: {self.quarantine[0]['error']}"
+            )
 
 
 def take_extras(kind: inspect.Type, value: Any, pointer: str) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,8 @@
-"""JSON pointers (RFC 6901): tokens written, taken apart and followed."""
+"""JSON pointers (RFC 6901): tokens written, taken apart and followed.
+
+A key can have half a surrogate pair, for which UTF-8 has no bytes. It is written `~u` and four hexadecimal digits,
+which no other key is written as, because `~` itself is `~0`.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,26 @@ ARRAY_INDEX = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 """A token that names an element of an array; `str.isdigit` would accept other digits too, which `int` refuses."""
 
 
+HALF_PAIR = re.compile("[\ud800-\udfff]")
+WRITTEN_HALF_PAIR = re.compile(r"~u(d[89a-f][0-9a-f]{2})")
+
+
 def pointer_token(key: str) -> str:
     """A member's key as one token of a pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
+    token = key.replace("~", "~0").replace("/", "~1")
+    return token if token.isascii() else HALF_PAIR.sub(lambda half: f"~u{ord(half[0]):x}", token)
 
 
 def split_pointer(pointer: str) -> list[str]:
     """The keys and indexes that a pointer leads through."""
-    return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+    return [_key(token) for token in pointer.split("/")[1:]]
+
+
+def _key(token: str) -> str:
+    key = token.replace("~1", "/")
+    if "~u" in key:
+        key = WRITTEN_HALF_PAIR.sub(lambda half: chr(int(half[1], 16)), key)
+    return key.replace("~0", "~")
 
 
 def beginning(pointer: str, depth: int) -> str:

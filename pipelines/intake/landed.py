@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from pipelines.intake.checksums import sha256_of
 from pipelines.intake.records import LandingError
+from pipelines.intake.source_bytes import FileState, state_of
 from pipelines.settings import RELEASE_FORM
 
 
@@ -29,6 +32,13 @@ class Landed:
     quarantine: list[dict[str, Any]] = field(default_factory=list)
     form: str = RELEASE_FORM
     losses: list[str] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
+    """What of the file's bytes is neither text nor an error."""
+    parquet_bytes: int = 0
+    parquet_sha256: str = ""
+    """What the Parquet was when it was written: it is used again only as long as it is that."""
+    state: FileState | None = field(default=None, compare=False)
+    """The state of the source file when it was read."""
 
     @property
     def source_file_id(self) -> str:
@@ -50,3 +60,24 @@ def refuse_what_is_unknown(landed: Landed) -> None:
         raise LandingError(f"{landed.source_file_id}: the schema does not know the key at {extra['json_pointer']}")
     for record in landed.quarantine:
         raise LandingError(f"{landed.source_file_id}: {record['error']}")
+
+
+def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:
+    """What of these files is no longer at the source as it was read, a line each; reads those of another state."""
+    for file in files:
+        path = source / (file.source_file_id if file.form == RELEASE_FORM else file.path)
+        now = state_of(path)
+        if now == file.state:
+            continue
+        if now is None:
+            yield f"{file.source_file_id}: no longer there; what is built is the file as it was read"
+        elif not _holds(path, file):
+            yield f"{file.source_file_id}: changed since it was read; what is built is the file as it was: build again"
+
+
+def _holds(path: Path, file: Landed) -> bool:
+    """Whether the file still has the bytes that were read, whatever its times say."""
+    try:
+        return path.stat().st_size == file.bytes and sha256_of(path.read_bytes()) == file.sha256
+    except OSError:
+        return False

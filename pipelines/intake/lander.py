@@ -13,6 +13,7 @@ from typing import Self
 from pipelines.intake.landed import Landed
 from pipelines.intake.landing import LandingTask, land_file
 from pipelines.intake.releases import Release
+from pipelines.intake.source_bytes import state_of
 from pipelines.processes import end_with_parent
 from pipelines.settings import Settings
 
@@ -102,6 +103,7 @@ class Lander:
 
 
 def _weight(task: LandingTask) -> int:
-    """How much there is to do for a file, in bytes of text."""
-    size = (task.source / task.path).stat().st_size
+    """How much there is to do for a file, in bytes of text; one that is gone by now is refused when it is read."""
+    state = state_of(task.source / task.path)
+    size = state.size if state else 0
     return size * PACKED if task.path.endswith(".gz") else size

@@ -26,21 +26,37 @@ import msgspec
 from pipelines.corpora import room
 from pipelines.corpora.room import Container, Corpus, Entity
 from pipelines.errors import first_line
-from pipelines.intake import rawtypes, records
+from pipelines.intake import rawtypes
 from pipelines.intake.checking import RecordCheck
 from pipelines.intake.checksums import git_blob_hash, sha256_of
 from pipelines.intake.generated import is_generated
 from pipelines.intake.landed import Landed, refuse_what_is_unknown
 from pipelines.intake.records import LandingError
+from pipelines.intake.source_bytes import read_settled, state_of
 from pipelines.intake.sql_text import GLOB_CHARACTERS, NO_PROGRESS_BAR, literal
+from pipelines.intake.unpacking import Text, unpack
 from pipelines.intake.writing import replacing, write_atomically
 from pipelines.settings import RELEASE_FORM
 
 if TYPE_CHECKING:
     from pipelines.corpora.forms import Form, Table
 
-LANDING_CODE = ("checking", "json_pointer", "landed", "rawtypes", "records", "sql_text", "strict_json")
+LANDING_CODE = (
+    "checking",
+    "json_pointer",
+    "json_text",
+    "landed",
+    "rawtypes",
+    "records",
+    "source_bytes",
+    "sql_text",
+    "strict_json",
+    "unpacking",
+)
 """The modules beside this one that decide what stands in a landed Parquet file."""
+
+UNREADABLE = (duckdb.Error, UnicodeDecodeError)
+"""What DuckDB raises for a text that it does not read; its message may show a piece that is cut within a character."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +90,14 @@ def land_file(task: LandingTask) -> Landed:
     Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
     """
     corpus, entity, form = task.corpus, task.entity, task.form
-    data = _read(corpus, task.source, task.path)
+    data, file_state = read_settled(task.source_file_id, task.source / task.path)
     sha256 = sha256_of(data)
     verification = _verification(corpus, task.source, task.path, data, sha256)
     stem = f"{task.path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
     table, part = form.place(task.path) if form else (None, entity.source_part(task.path))
     parquet = task.target / corpus.corpus_id / entity.name / f"{stem}.parquet"
     manifest = parquet.with_suffix(".json")
-    landed = None if task.force else _landed_before(manifest, parquet)
+    landed = None if task.force else _landed_before(manifest, parquet, task, sha256)
     if landed is None:
         landed = Landed(
             corpus_id=corpus.corpus_id,
@@ -96,46 +112,44 @@ def land_file(task: LandingTask) -> Landed:
             parquet=parquet.relative_to(task.target).as_posix(),
             form=form.name if form else RELEASE_FORM,
             losses=list(table.losses) if table else [],
+            state=file_state,
         )
         parquet.parent.mkdir(parents=True, exist_ok=True)
         landed = _land(entity, landed, task.source / task.path, data, parquet, table)
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
     if task.strict:
         refuse_what_is_unknown(landed)
-    return replace(landed, verification=verification)
+    return replace(landed, verification=verification, state=file_state)
 
 
 def identify(corpus: Corpus, source: Path, path: str) -> tuple[str, str]:
     """The SHA-256 of a file's bytes and its verification: what landing it would note. Raises LandingError."""
-    data = _read(corpus, source, path)
+    data, _ = read_settled(f"{corpus.corpus_id}/{path}", source / path)
     sha256 = sha256_of(data)
     return sha256, _verification(corpus, source, path, data, sha256)
 
 
-def _read(corpus: Corpus, source: Path, path: str) -> bytes:
-    try:
-        return (source / path).read_bytes()
-    except OSError as error:
-        raise LandingError(f"{corpus.corpus_id}/{path}: {error.strerror}") from error
-
-
-def _landed_before(manifest: Path, parquet: Path) -> Landed | None:
-    """The manifest row of an earlier landing of the same bytes and schema, where its Parquet still stands."""
-    with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
+def _landed_before(manifest: Path, parquet: Path, task: LandingTask, sha256: str) -> Landed | None:
+    """The manifest row of an earlier landing of the same bytes and schema, where its Parquet is still what it was."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
         landed = msgspec.json.decode(manifest.read_bytes(), type=Landed)
-        return landed if parquet.exists() else None
+        is_of_this = (landed.source_file_id, landed.sha256) == (task.source_file_id, sha256)
+        if is_of_this and parquet.stat().st_size == landed.parquet_bytes:
+            return landed if sha256_of(parquet.read_bytes()) == landed.parquet_sha256 else None
     return None
 
 
 def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
-    """Write the zero-row typed Parquet that stands for an absent entity; its path relative to `target`."""
+    """Write the zero-row typed Parquet that stands for an absent entity; its path relative to `target`.
+
+    It is written each time, which costs less than to know that an older one is still what it was.
+    """
     parquet = target / corpus.corpus_id / entity.name / f"empty-{schema_hash(corpus)}.parquet"
-    if not parquet.exists():
-        parquet.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=parquet.parent) as folder:
-            nothing = Path(folder) / "nothing.ndjson"
-            nothing.write_bytes(b"")
-            _copy(entity, rawtypes.select_split(entity, nothing), None, parquet)
+    parquet.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parquet.parent) as folder:
+        nothing = Path(folder) / "nothing.ndjson"
+        nothing.write_bytes(b"")
+        _copy(entity, rawtypes.select_split(entity, nothing), None, parquet)
     return parquet.relative_to(target).as_posix()
 
 
@@ -173,32 +187,54 @@ def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: 
 
 def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
     """Check every record, let DuckDB write the Parquet, and complete the manifest row."""
-    text = data if table else records.unpack(landed.source_file_id, data)
+    text = Text(data) if table else unpack(landed.source_file_id, data)
     split = parquet.with_name(f"records.{os.getpid()}.ndjson")
+    is_array = entity.container is Container.ARRAY and table is None
+    is_direct = is_array and text.content is data and not GLOB_CHARACTERS & set(str(file))
+    check = RecordCheck(entity, landed, table)
     try:
-        is_array = entity.container is Container.ARRAY and table is None
-        is_direct = is_array and text is data and not GLOB_CHARACTERS & set(str(file))
-        check = RecordCheck(entity, landed, table)
-        check.run(text, None if is_direct else split)
-        if is_direct and check.has_refused:
-            is_direct = False
-            check.run(text, split)
-        try:
-            select = rawtypes.select_array(entity, file) if is_direct else rawtypes.select_split(entity, split)
-            _copy(entity, select, landed, parquet)
-        except duckdb.Error:
-            # What msgspec accepts and DuckDB does not: a key that stands twice in an object of a record.
-            check.refuses_repeats = True
-            check.run(text, split)
-            try:
-                _copy(entity, rawtypes.select_split(entity, split), landed, parquet)
-            except duckdb.Error as error:
-                raise LandingError(f"{landed.source_file_id}: {first_line(error)}") from error
+        check.run(text.content, None if is_direct else split)
+        if not (is_direct and not check.has_refused and _copy_as_it_stands(entity, landed, file, parquet)):
+            if is_direct:
+                check.run(text.content, split)
+            _copy_records(check, text.content, split, parquet)
     finally:
         split.unlink(missing_ok=True)
+    written = parquet.read_bytes()
     return replace(
-        landed, parts=check.parts, record_count=check.count, extras=check.extras, quarantine=check.quarantine
+        landed,
+        parts=check.parts,
+        record_count=check.count,
+        extras=check.extras,
+        quarantine=check.quarantine,
+        passed_over=list(text.passed_over),
+        parquet_bytes=len(written),
+        parquet_sha256=sha256_of(written),
     )
+
+
+def _copy_as_it_stands(entity: Entity, landed: Landed, file: Path, parquet: Path) -> bool:
+    """Let DuckDB read the source file itself, which is fastest; False when that is not what was hashed and checked."""
+    try:
+        _copy(entity, rawtypes.select_array(entity, file), landed, parquet)
+    except UNREADABLE:
+        return False
+    return state_of(file) == landed.state
+
+
+def _copy_records(check: RecordCheck, text: bytes, split: Path, parquet: Path) -> None:
+    """Let DuckDB read the records that passed, from the lines that the check wrote."""
+    entity, landed = check.entity, check.landed
+    try:
+        _copy(entity, rawtypes.select_split(entity, split), landed, parquet)
+    except UNREADABLE:
+        # What msgspec accepts and DuckDB does not: a key that stands twice in an object of a record.
+        check.refuses_repeats = True
+        check.run(text, split)
+        try:
+            _copy(entity, rawtypes.select_split(entity, split), landed, parquet)
+        except UNREADABLE as error:
+            raise LandingError(f"{landed.source_file_id}: {first_line(error)}") from error
 
 
 def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> None:

@@ -7,8 +7,10 @@ and a value that is either a text or an object. Checking is `pipelines.intake.ch
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from msgspec import inspect
 
@@ -26,9 +28,15 @@ SCALAR_TYPES: dict[type[inspect.Type], str] = {
 }
 
 
+@functools.cache
+def type_of(record: Any) -> inspect.Type:
+    """What msgspec knows of a record's type; asking takes a millisecond, so it is asked once."""
+    return inspect.type_info(record)
+
+
 def select_array(entity: Entity, file: Path) -> str:
     """Read a JSON array of records as it stands."""
-    kind = inspect.type_info(entity.record)
+    kind = type_of(entity.record)
     if isinstance(kind, inspect.StructType) and not kind.array_like:
         columns = ", ".join(f"{identifier(name)}: {literal(duckdb_type(of))}" for name, of in _fields(kind))
         reader = f"read_json({literal(file)}, format='array', columns={{{columns}}})"
@@ -44,7 +52,7 @@ def select_array(entity: Entity, file: Path) -> str:
 
 def select_split(entity: Entity, split: Path) -> str:
     """Read the lines that `RecordCheck.run` wrote."""
-    kind = inspect.type_info(entity.record)
+    kind = type_of(entity.record)
     size = max(OBJECT_SIZE, split.stat().st_size if entity.container is Container.DOCUMENT else _longest_line(split))
     columns = f"i: 'INTEGER', k: 'VARCHAR', p: 'VARCHAR', r: {literal(duckdb_type(kind))}"
     reader = (

@@ -6,28 +6,22 @@ shape, is refused in one line.
 
 from __future__ import annotations
 
-import codecs
-import gzip
-import io
 import json
 import re
-import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
 from pipelines.corpora.room import Container, Entity
-from pipelines.errors import InputError, first_line
+from pipelines.errors import InputError
+from pipelines.intake import json_text
 from pipelines.intake.json_pointer import pointer_token
-from pipelines.intake.strict_json import decode_strictly
+from pipelines.intake.json_text import Member, NotJsonError
+from pipelines.intake.strict_json import RepeatedKeyError, shown
 
 MEMBER_KEY = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
 OBJECT_END = re.compile(rb"\s*\}\s*\Z")
-PIECE = 2**20
-"""Bytes that are decoded at a time when the encoding is checked."""
-UNPACKED_LIMIT = 16 * 2**30
-"""Bytes that a gzipped file may unpack to; no release comes near, a malicious archive would."""
 
 
 class LandingError(InputError):
@@ -43,33 +37,7 @@ class Record(NamedTuple):
     text: bytes
     row: dict[str, Any] | None = None
     refused: str | None = None
-    """Of another form: the row that `text` was made from, and why none could be."""
-
-
-def unpack(where: str, data: bytes) -> bytes:
-    """The text of the file, unzipped; UTF-8 or refused."""
-    if where.endswith(".gz"):
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as archive:
-                data = archive.read(UNPACKED_LIMIT + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise LandingError(f"{where}: broken gzip, {first_line(error)}") from error
-        if len(data) > UNPACKED_LIMIT:
-            raise LandingError(f"{where}: unpacks to more than {UNPACKED_LIMIT} bytes")
-    _refuse_other_encodings(where, data)
-    return data
-
-
-def _refuse_other_encodings(where: str, data: bytes) -> None:
-    """Raise LandingError for bytes that are no UTF-8. A piece at a time: the text of a whole release is never held."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    view = memoryview(data)
-    for start in range(0, len(data), PIECE):
-        pending = len(decoder.getstate()[0])
-        try:
-            decoder.decode(view[start : start + PIECE], final=start + PIECE >= len(data))
-        except UnicodeDecodeError as error:
-            raise LandingError(f"{where}: not UTF-8 at byte {start - pending + error.start}") from error
+    """Why the record is refused before it is read, and of another form the row that `text` was made from."""
 
 
 def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
@@ -77,11 +45,11 @@ def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | 
     if entity.container is Container.LINES:
         return None, _split_lines(where, text)
     try:
-        whole = _decode_members(entity, where, text)
+        whole = _decode_members(entity, text)
     except msgspec.ValidationError as error:
         raise LandingError(f"{where}: {error}") from error
-    except msgspec.DecodeError as error:
-        whole = _decode_leniently(entity, where, text, error)
+    except (msgspec.DecodeError, RecursionError, RepeatedKeyError):
+        return _take_apart(entity, where, text)
     match entity.container:
         case Container.ARRAY:
             return None, (Record(i, None, f"/{i}", bytes(raw)) for i, raw in enumerate(whole))
@@ -94,15 +62,15 @@ def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | 
             return None, iter([Record(0, None, "", bytes(whole))])
 
 
-def _decode_members(entity: Entity, where: str, text: bytes) -> Any:
-    """The records as raw JSON, in the container's own shape; the rest of msgspec's errors come through."""
+def _decode_members(entity: Entity, text: bytes) -> Any:
+    """The records as raw JSON, in the container's own shape; msgspec's errors come through."""
     match entity.container:
         case Container.ARRAY:
             return msgspec.json.decode(text, type=list[msgspec.Raw])
         case Container.ENTRIES:
-            return _members(where, text)
+            return _members(text)
         case Container.SPLITS:
-            parts = _members(where, text)
+            parts = _members(text)
             return {key: msgspec.json.decode(part, type=list[msgspec.Raw]) for key, part in parts.items()}
         case _:
             return msgspec.json.decode(text, type=msgspec.Raw)
@@ -125,41 +93,69 @@ def _split_lines(where: str, text: bytes) -> Iterator[Record]:
         yield Record(index, None, f"/{index}", json.dumps({"value": value} if is_regular else line).encode())
 
 
-def _decode_leniently(entity: Entity, where: str, text: bytes, error: msgspec.DecodeError) -> Any:
-    """Split a file whose text msgspec cannot scan but which is JSON all the same (a lone surrogate escape)."""
-    try:
-        whole = decode_strictly(text)
-    except (ValueError, RecursionError):
-        message = first_line(error)
-        place = f" at its end, byte {len(text)}" if "truncated" in message else ""
-        raise LandingError(f"{where}: not JSON, {message}{place}") from error
-
-    def raw(value: Any) -> bytes:
-        return json.dumps(value, separators=(",", ":")).encode()
-
-    match entity.container, whole:
-        case Container.ARRAY, list():
-            return [raw(value) for value in whole]
-        case Container.ENTRIES, dict():
-            return {key: raw(value) for key, value in whole.items()}
-        case Container.SPLITS, dict() if all(isinstance(part, list) for part in whole.values()):
-            return {key: [raw(value) for value in part] for key, part in whole.items()}
-        case Container.DOCUMENT, _:
-            return raw(whole)
-    raise LandingError(f"{where}: not the shape of {entity.container.value}") from error
-
-
-def _members(where: str, text: bytes) -> dict[str, msgspec.Raw]:
-    """The members of an object. Refuses one whose own keys repeat: msgspec keeps the last and drops the others."""
+def _members(text: bytes) -> dict[str, msgspec.Raw]:
+    """The members of an object. Raises RepeatedKeyError: msgspec keeps the last of equal keys and drops the others."""
     members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     position = text.index(b"{") + 1 if not members else 0
     for key, raw in members.items():
         match = MEMBER_KEY.match(text, position)
         if match is None or json.loads(match[1]) != key:
-            raise LandingError(f"{where}: the key '{key}' stands twice")
+            raise RepeatedKeyError(key)
         position = match.end() + memoryview(raw).nbytes
     if not OBJECT_END.match(text, position):
-        repeated = MEMBER_KEY.match(text, position)
-        key = json.loads(repeated[1]) if repeated else next(reversed(members), "")
-        raise LandingError(f"{where}: the key '{key}' stands twice")
+        raise RepeatedKeyError
     return members
+
+
+def _take_apart(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
+    """Split a file that msgspec does not, but which may be JSON all the same: of equal keys, say, it keeps one."""
+    try:
+        if entity.container is Container.DOCUMENT:
+            end = json_text.end_of_value(text, 0)
+        else:
+            found, end = json_text.members(text, "[" if entity.container is Container.ARRAY else "{")
+        json_text.refuse_more(text, end)
+        match entity.container:
+            case Container.ARRAY:
+                values = (text[member.start : member.end] for member in found)
+                return None, (Record(i, None, f"/{i}", value) for i, value in enumerate(values))
+            case Container.ENTRIES:
+                return None, _entries(text, found)
+            case Container.SPLITS:
+                parts = {str(part.key): json_text.members(text, "[", part.start)[0] for part in found}
+                _refuse_parts(where, [str(part.key) for part in found])
+                return list(parts), _parts(text, parts)
+            case _:
+                return None, iter([Record(0, None, "", text.strip())])
+    except NotJsonError as error:
+        raise LandingError(f"{where}: {error}") from error
+
+
+def _entries(text: bytes, found: list[Member]) -> Iterator[Record]:
+    """The members of an object; one whose key was there before, or is no text, is a record that is refused."""
+    seen: set[str] = set()
+    for index, member in enumerate(found):
+        key = str(member.key)
+        refused = None
+        if key in seen:
+            refused = f"the key '{shown(key)}' stands twice in the file"
+        elif shown(key) != key:
+            refused = "the key has half a surrogate pair"
+        seen.add(key)
+        yield Record(index, key, f"/{pointer_token(key)}", text[member.start : member.end], refused=refused)
+
+
+def _refuse_parts(where: str, parts: list[str]) -> None:
+    """Raise LandingError for a part that is there twice, or whose name no table holds."""
+    for position, part in enumerate(parts):
+        if shown(part) != part:
+            raise LandingError(f"{where}: the key '{shown(part)}' has half a surrogate pair")
+        if part in parts[:position]:
+            raise LandingError(f"{where}: the key '{part}' stands twice")
+
+
+def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
+    """The records of an object of arrays; `index` counts within each array."""
+    for part, found in parts.items():
+        for index, member in enumerate(found):
+            yield Record(index, part, f"/{pointer_token(part)}/{index}", text[member.start : member.end])

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
+MOST_DIGITS = 1000
+"""Digits of a whole number, far beyond any id; the time that reading one takes grows with their square."""
+DEEPEST = 100
+"""Levels of a value: schemas have some ten, and what reads a value again may itself stand deep in other calls."""
 
-class RepeatedKeyError(ValueError):
+
+class UnreadableError(ValueError):
+    """What JSON's grammar allows and no reader here keeps as it is; the message says what, in one line."""
+
+
+class RepeatedKeyError(UnreadableError):
     """A JSON object has the same key twice."""
 
 
@@ -15,16 +25,70 @@ def decode_strictly(text: str | bytes) -> Any:
     return json.loads(text, object_pairs_hook=_members, parse_constant=_refuse_constant)
 
 
+def decode_exactly(text: bytes) -> Any:
+    """The value of a JSON text, of which nothing is lost when it is written as JSON again.
+
+    Raises UnreadableError also for a number that would come back as another, and for nesting beyond DEEPEST.
+    """
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_members,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=_short,
+        )
+    except RecursionError as error:
+        raise UnreadableError(f"nested more than {DEEPEST} levels deep") from error
+    if text.count(b"[") + text.count(b"{") > DEEPEST:  # else it cannot be so deep
+        _refuse_depth(value)
+    return value
+
+
+def shown(text: str) -> str:
+    """The text with each half of a surrogate pair, which UTF-8 has no bytes for, as the escape that JSON has for it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise RepeatedKeyError(f"the key '{key}' stands twice in an object")
+                raise RepeatedKeyError(f"the key '{shown(key)}' stands twice in an object")
             seen.add(key)
     return members
 
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise UnreadableError(f"the number {text[:40]} is beyond what is computed with")
+    return number
+
+
+def _short(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise UnreadableError(f"a number of {len(text):,} digits")
+    return int(text)
+
+
+def _refuse_depth(value: Any) -> None:
+    """Raise UnreadableError for a value that is nested too deep; level by level, not by recursion."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [item for value in level for item in _items(value)]
+        if not level:
+            return
+    raise UnreadableError(f"nested more than {DEEPEST} levels deep")
+
+
+def _items(value: Any) -> list[Any]:
+    """The arrays and objects in a value."""
+    found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [item for item in found if isinstance(item, dict | list)]

@@ -3,28 +3,55 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container
-from pipelines.intake.json_pointer import resolve
-from pipelines.intake.records import unpack
+from pipelines.intake.json_pointer import beginning, resolve
+from pipelines.intake.records import split_records
+from pipelines.intake.strict_json import shown
+from pipelines.intake.unpacking import unpack
+
+DEEPEST_RECORD = 2
+"""Most tokens in the pointer of a record: its part and its index."""
 
 
-def read_document(corpus_id: str, path: str, data: bytes) -> Any:
-    """The file as one JSON value; of a file of lines, the values of its lines. Raises LandingError for broken gzip."""
-    text = unpack(f"{corpus_id}/{path}", data)
+def read_json_at(corpus_id: str, path: str, data: bytes, pointers: Iterable[str | None]) -> Iterator[str | None]:
+    """The JSON at each pointer of a file, None where nothing stands; only the records that it stands in are read.
+
+    Of records with equal keys the first is meant, which is the one that was landed. Raises LandingError for a file that
+    is no JSON.
+    """
+    texts = _texts(corpus_id, path, data)
+    for pointer in pointers:
+        yield None if pointer is None else _json_at(texts, pointer)
+
+
+def _texts(corpus_id: str, path: str, data: bytes) -> dict[str, bytes]:
+    """The JSON text of each record by its pointer; of a file of lines, the values of its lines."""
+    where = f"{corpus_id}/{path}"
+    text = unpack(where, data).content
     entity = registry.load_corpus(corpus_id).entity_of(path)
-    if entity is not None and entity.container is Container.LINES:
-        return [line.removesuffix(",") for line in text.decode().split("\n")[:-1]]
-    return json.loads(text)
+    if entity is None:
+        return {"": text}
+    if entity.container is Container.LINES:
+        lines = text.decode().split("\n")[:-1]
+        return {f"/{index}": json.dumps(line.removesuffix(",")).encode() for index, line in enumerate(lines)}
+    texts: dict[str, bytes] = {}
+    for record in split_records(entity, where, text)[1]:
+        texts.setdefault(record.pointer, record.text)
+    return texts
 
 
-def json_at(document: Any, pointer: str | None) -> str | None:
-    """The JSON at a pointer, None where nothing stands."""
-    if pointer is None:
-        return None
-    try:
-        return json.dumps(resolve(document, pointer), ensure_ascii=False)
-    except LookupError:
-        return None
+def _json_at(texts: dict[str, bytes], pointer: str) -> str | None:
+    """What stands at a pointer into a record."""
+    for depth in range(DEEPEST_RECORD + 1):
+        record = beginning(pointer, depth)
+        if record in texts:
+            try:
+                found = resolve(json.loads(texts[record]), pointer[len(record) :])
+            except LookupError:
+                return None
+            text = json.dumps(found, ensure_ascii=False)
+            return text if shown(text) == text else json.dumps(found)
+    return None

@@ -16,7 +16,7 @@ from pipelines.errors import CheckError, InputError
 from pipelines.intake.checksums import sha256_of
 from pipelines.paths import WarehousePaths
 from pipelines.proving.keyed_rows import TraceError, find_row, read_rows
-from pipelines.proving.source_json import json_at, read_document
+from pipelines.proving.source_json import read_json_at
 from pipelines.reading import builds, connection
 from pipelines.reading.connection import Connection
 from pipelines.settings import RELEASE_FORM, Settings
@@ -132,9 +132,8 @@ class _Found:
         if sha256_of(data) != source_file["sha256"]:
             self.changed = f"{file} has changed since it was read: its sha256 is not {source_file['sha256']}"
             return
-        document = read_document(source_file["corpus_id"], source_file["path"], data)
-        self.value, self.other_value = (
-            json_at(document, pointer) for pointer in (place.json_pointer, place.other_json_pointer)
-        )
+        pointers = (place.json_pointer, place.other_json_pointer)
+        found = read_json_at(source_file["corpus_id"], source_file["path"], data, pointers)
+        self.value, self.other_value = found
         if self.value is None and self.other_value is None:
             self.changed = f"{place.source_file_id}: nothing stands at {place.json_pointer}"

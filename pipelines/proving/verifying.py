@@ -26,6 +26,7 @@ from pipelines.intake import form_files, records, writing
 from pipelines.intake.checksums import sha256_of
 from pipelines.intake.json_pointer import pointer_token
 from pipelines.intake.records import Record
+from pipelines.intake.unpacking import unpack
 from pipelines.paths import WarehousePaths
 from pipelines.proving.restored_files import RestoredFile
 from pipelines.proving.restoring import Restorer, open_core
@@ -122,7 +123,7 @@ def verify_file(restored: RestoredFile, source: Path) -> Verified:
         texts = ((index, text or json.dumps(row).encode()) for index, (text, row, _) in rows)
         parts, published = None, (Record(index, None, f"/{index}", text) for index, text in texts)
     else:
-        parts, published = records.split_records(restored.entity, name, records.unpack(name, data))
+        parts, published = records.split_records(restored.entity, name, unpack(name, data).content)
     if list(restored.file.parts or ()) != list(parts or ()):
         return Verified(name, 0, False, f"the parts are {parts}, restored {restored.file.parts}")
     try:
@@ -153,15 +154,18 @@ def _differences(
 def _pairs(
     entity: Entity, published: Iterator[Record], restored: Iterator[Record]
 ) -> Iterator[tuple[Record | None, Record | None]]:
-    """Published and restored records of the same place: by key in an object, by position in arrays."""
+    """Published and restored records of the same place: by key in an object, in turn where keys are equal."""
     if entity.container is not Container.ENTRIES:
         yield from itertools.zip_longest(published, restored)
         return
-    found = {record.key: record for record in restored}
+    found: dict[str | None, list[Record]] = {}
+    for record in restored:
+        found.setdefault(record.key, []).append(record)
     for record in published:
-        yield record, found.pop(record.key, None)
-    for record in found.values():
-        yield None, record
+        same_key = found.get(record.key)
+        yield record, same_key.pop(0) if same_key else None
+    for records_left in found.values():
+        yield from ((None, record) for record in records_left)
 
 
 def _are_equal(decoder: msgspec.json.Decoder, expected: bytes, found: bytes) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,19 @@ from msgspec import inspect
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Corpus, Entity
 from tests import fixtures
+from tests.conftest import CLONE
 from tests.fixtures.shapes import Strategies
+
+
+def commit() -> str:
+    """The commit of the clone, in hexadecimal; 0 where there is none."""
+    command = ["git", "rev-parse", "HEAD"]
+    found = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=False).stdout.strip()
+    return found or "0"
+
+
+SEED = int(os.environ.get("DIALOGUE_SEED") or int(commit(), 16) % 2**32)
+"""Each commit tries releases of its own, and the same ones whenever it is tested."""
 
 TEXTS = st.one_of(
     st.sampled_from(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -26,26 +25,17 @@ from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Entity
 from pipelines.intake import raw_layer, releases
 from pipelines.intake.lander import Lander
-from pipelines.paths import CLONE, WarehousePaths
+from pipelines.paths import WarehousePaths
 from pipelines.proving import verifying
 from pipelines.settings import Settings
 from tests import fixtures
-from tests.integration.random_releases import documents, file_contents, whole_releases, write
+from tests.integration.random_releases import SEED, documents, file_contents, whole_releases, write
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 EXAMPLES = int(os.environ.get("DIALOGUE_EXAMPLES", "6"))
 
 
-def commit() -> str:
-    """The commit of the clone, in hexadecimal; 0 where there is none."""
-    command = ["git", "rev-parse", "HEAD"]
-    found = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=False).stdout.strip()
-    return found or "0"
-
-
-SEED = int(os.environ.get("DIALOGUE_SEED") or int(commit(), 16) % 2**32)
-"""Each commit tries releases of its own, and the same ones whenever it is tested."""
 SECONDS_OF_SHRINKING = 60
 QUICK = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
