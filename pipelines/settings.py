@@ -53,6 +53,8 @@ class Settings:
     """Rebuild every file from core and compare it with its source before publishing."""
     force: bool = False
     """Build although nothing changed, and land every file again."""
+    replace: bool = False
+    """Publish also what has fewer corpora than what is published, or generated files for its real ones."""
     memory_limit: str = "4GB"
     """Memory that DuckDB may use in the building process, as DuckDB writes it."""
     threads: int = 2
@@ -117,7 +119,7 @@ def _parse(name: str, text: str) -> Any:
             return Path(text)
         case "only":
             return corpora_named([text], "DIALOGUE_ONLY")
-        case "strict" | "verify" | "force":
+        case "strict" | "verify" | "force" | "replace":
             return text.lower() in ("1", "true", "yes", "on")
         case "threads" | "processes" | "builds_kept" | "jobs" | "attempts":
             if not text.isdigit() or int(text) < 1:

@@ -68,6 +68,7 @@ FLOORS = (
     ("pipelines.reading",),
     ("pipelines.intake",),
     ("pipelines.corpora",),
+    ("pipelines.commands",),
     ("pipelines.settings",),
     ("pipelines.paths", "pipelines.errors", "pipelines.processes"),
 )
