@@ -15,6 +15,8 @@ from pipelines.intake import generated, raw_layer, releases
 from pipelines.intake.landed import Landed, data_version
 from pipelines.settings import RELEASE_FORM, Settings
 
+MISMATCH = "mismatch"
+"""The verification of a file whose checksum is listed and another."""
 RESOURCES = {"settings", "paths", "reporter"}
 LANDING = RESOURCES | {"lander"}
 
@@ -120,6 +122,12 @@ def _notices(settings: Settings, release: releases.Release, landed: list[Landed]
         notices.append(
             f"{corpus_id}: {len(release.missing)} of {len(release.missing) + len(release.files)} files are not there, "
             f"such as {release.folder / first.path}"
+        )
+    changed = [file.source_file_id for file in landed if file.verification == MISMATCH]
+    if changed:
+        notices.append(
+            f"{corpus_id}: {len(changed)} of {len(landed)} files are not those whose checksum is listed, "
+            f"such as {changed[0]}"
         )
     for file in landed:
         if file.extras:

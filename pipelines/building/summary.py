@@ -13,6 +13,7 @@ from rich.table import Table
 from expectations.suites import OUTCOMES
 from pipelines.building.progress import Reporter
 from pipelines.building.status import places
+from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
@@ -105,11 +106,15 @@ def print_summary(summary: Summary) -> None:
     megabytes = summary.bytes / 2**20
     said = "nothing changed, still published:" if summary.is_unchanged else "published"
     console.print(f"{said} {summary.database} ({megabytes:,.1f} MiB, build {summary.build_id})", soft_wrap=True)
-    console.print("next: dialogue-warehouse tables", markup=False)
-    console.print(f'      dialogue-warehouse sql "{EXAMPLE}"', markup=False, soft_wrap=True)
+    root = summary.database.parent
+    console.print(f"next: {command('tables', warehouse=root)}", markup=False, soft_wrap=True)
+    console.print(f"      {command('sql', EXAMPLE, warehouse=root)}", markup=False, soft_wrap=True)
     if summary.places:
+        fetch = command("fetch", warehouse=root)
         console.print(
-            "this was a generated sample; `dialogue-warehouse fetch` downloads the real releases, or by hand:"
+            f"this was a generated sample; `{fetch}` downloads the real releases, or by hand:",
+            markup=False,
+            soft_wrap=True,
         )
         for place in summary.places:
             console.print(f"      {place}", markup=False, soft_wrap=True)

@@ -96,5 +96,5 @@ def violations(rule: str | None, is_summary: bool, form: str | None, **options: 
     settings = Settings.from_environment(**options)
     text = findings.violations_query(settings.only, rule, is_summary)
     with connection.open_published(warehouse_paths(settings)) as con:
-        findings.refuse_unknown_rule(con, rule)
+        findings.refuse_unknown_rule(con, rule, settings.warehouse)
         printing.print_result(run_query(con, text), form)

@@ -15,6 +15,7 @@ from pipelines.cli.options import (
     warehouse_option,
     warehouse_paths,
 )
+from pipelines.commands import command
 from pipelines.settings import Settings
 
 
@@ -41,7 +42,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
         click.echo("interrupted; the same command goes on where it stopped", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     if not quiet:
-        downloads.print_fetched(results, to)
+        downloads.print_fetched(results, to, settings.warehouse)
     fetching.refuse_failures(results, settings.mirror)
 
 
@@ -62,4 +63,4 @@ def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
     with Reporter(quiet=False).stage("simulate", f"scale {scale:g}") as stage:
         written = simulating.simulate(to, scale, seed, corpora, settings.processes)
         stage.detail = f"{len(written):,} files"
-    click.echo(f"next: dialogue-warehouse build --source {to}")
+    click.echo(f"next: {command('build', '--source', to, warehouse=settings.warehouse)}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from pipelines.commands import command
 from pipelines.errors import InputError
 from pipelines.intake.landed import Landed
 from pipelines.paths import WarehousePaths
@@ -72,7 +73,7 @@ def published_build(paths: WarehousePaths) -> tuple[str, Path]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{paths.pointer} does not name the published build: {error}") from error
     if build_id is None:
-        raise InputError(f"no warehouse at {paths.root}: run `dialogue-warehouse build`")
+        raise InputError(f"no warehouse at {paths.root}: run `{command('build', warehouse=paths.root)}`")
     database = paths.build_database(build_id)
     if not database.is_file():
         raise InputError(f"{paths.pointer} names build {build_id}, but {database} is missing: build again")
