@@ -85,8 +85,8 @@ def _told(con: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> str:
     if key is not None:
         with contextlib.suppress(duckdb.Error):
             query = f"select source_file_id, record_index, json_pointer from core.source_of({literal(key)})"
-            if found := con.execute(query).fetchone():
-                return f"{_place(*found)} ({key})"
+            if found := con.execute(query).fetchall():
+                return f"{_place(*found[0])} ({key})"
     values = ", ".join(f"{name} {value}" for name, value in row.items() if value is not None)
     return " ".join(values.split())
 

@@ -16,12 +16,12 @@ from pipelines.cli.options import (
     warehouse_paths,
 )
 from pipelines.commands import command
-from pipelines.settings import Settings
+from pipelines.settings import MOST, Settings
 
 
 @cli.command()
 @click.option("--to", "to", type=Folder, help="Folder to download into.  [default: landing/ of the warehouse]")
-@click.option("--jobs", type=click.IntRange(1), help=f"Files at a time.  [default: {Settings.jobs}]")
+@click.option("--jobs", type=click.IntRange(1, MOST), help=f"Files at a time.  [default: {Settings.jobs}]")
 @click.option("--quiet", is_flag=True, help="No progress; errors only.")
 @corpora_option
 @warehouse_option
