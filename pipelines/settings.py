@@ -39,7 +39,7 @@ MOST = 1_000
 """The most of anything else that is counted."""
 MOST_SECONDS = 7 * 24 * 3600
 LEAST_MEMORY = 300 * 10**6
-"""Bytes: with 250 MB the audit of the sample runs out of memory."""
+"""Bytes: the sample is built with 250 MB, and with 150 MB its models run out of memory."""
 
 
 class SettingsError(InputError):

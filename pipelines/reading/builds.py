@@ -76,5 +76,7 @@ def published_build(paths: WarehousePaths) -> tuple[str, Path]:
         raise InputError(f"no warehouse at {paths.root}: run `{command('build', warehouse=paths.root)}`")
     database = paths.build_database(build_id)
     if not database.is_file():
+        if paths.published_build() != build_id:  # another was published meanwhile, and this one pruned
+            return published_build(paths)
         raise InputError(f"{paths.pointer} names build {build_id}, but {database} is missing: build again")
     return build_id, database

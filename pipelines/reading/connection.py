@@ -8,11 +8,14 @@ by pyarrow, from outside. https://duckdb.org/docs/stable/operations_manual/secur
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
 import pyarrow
 import pyarrow.dataset
 import pyarrow.parquet
 
+from pipelines.errors import InputError
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
@@ -20,6 +23,8 @@ from pipelines.reading.query_errors import QueryError, one_line
 from pipelines.settings import Settings
 
 Connection = duckdb.DuckDBPyConnection
+SCHEMAS = ("core", "analytics", "quality")
+"""The schemas in which a name without one is looked for; no name is in two of them."""
 LOCKS = (
     "set temp_directory = ''",
     "set allow_persistent_secrets = false",
@@ -36,7 +41,10 @@ LOCKS = (
 
 
 def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings | None = None) -> Connection:
-    """Open the published build read-only and sandboxed; `core.fct_turns` resolves, and with `raw` also `raw.<table>`.
+    """Open the published build read-only and sandboxed, to be queried with or without schema: `fct_turns`, too.
+
+    With `raw` also `raw.<table>` resolves. A build that is pruned while it is opened is one that another has replaced:
+    then that one is opened.
 
     The connection reads the published build and, with `raw`, exactly the Parquet files that its manifest names. It
     opens no other file, writes none, loads no extension and changes no setting. A cursor of it does not see `raw`.
@@ -44,7 +52,16 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
     Raises InputError when nothing is published or what is published cannot be read.
     """
     settings = settings or Settings()
-    build_id, database = builds.published_build(paths)
+    while True:
+        build_id, database = builds.published_build(paths)
+        try:
+            return _open(build_id, database, paths, raw, settings)
+        except InputError:
+            if paths.published_build() == build_id:
+                raise
+
+
+def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, settings: Settings) -> Connection:
     con = duckdb.connect(":memory:")
     try:
         for name, value in (("memory_limit", settings.memory_limit), ("threads", settings.threads)):
@@ -56,6 +73,10 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
             con.execute(NO_PROGRESS_BAR)
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
             con.execute("use dialogues")
+            found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
+            places = [f"dialogues.{name}" for name in SCHEMAS if (name,) in found]
+            if places:
+                con.execute(f"set search_path = {literal(','.join(places))}")
         except duckdb.Error as error:
             raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
         if raw:
