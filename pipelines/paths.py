@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,12 @@ CLONE = Path(__file__).resolve().parent.parent
 DBT_PROJECT = CLONE / "dbt_project"
 DBT_LAST_PARSE = DBT_PROJECT / "target" / "partial_parse.msgpack"
 """What dbt keeps of its last parse, for whichever warehouse."""
+
+
+def shell_history() -> Path:
+    """What was typed into the shell of `sql`, where the user's programs keep such things."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "dialogue-warehouse" / "sql_history"
 
 
 @dataclass(frozen=True)

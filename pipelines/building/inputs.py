@@ -26,6 +26,11 @@ def check_input(settings: Settings, paths: WarehousePaths) -> None:
     if not settings.source.is_dir():
         raise InputError(f"{settings.source}: no such folder ({download})")
     if not any(releases.find_release(corpus, settings.source).files for corpus in corpora):
+        parent = settings.source.parent
+        if any(releases.find_release(corpus, parent).files for corpus in corpora):
+            raise InputError(
+                f"{settings.source}: is the folder of one corpus, or none; the releases stand below --source {parent}"
+            )
         places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
         raise InputError(
             f"{settings.source}: no data file of {places.replace('/', '')}; expected below {places} "

@@ -8,6 +8,8 @@ by pyarrow, from outside. https://duckdb.org/docs/stable/operations_manual/secur
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Generator
 from pathlib import Path
 
 import duckdb
@@ -18,7 +20,7 @@ import pyarrow.parquet
 from pipelines.errors import InputError
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
 from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
+from pipelines.reading import builds, raw_comments
 from pipelines.reading.query_errors import QueryError, one_line
 from pipelines.settings import Settings
 
@@ -61,6 +63,14 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
                 raise
 
 
+def open_with_what_raw_there_is(paths: WarehousePaths, settings: Settings) -> Connection:
+    """Open the published build with its raw tables, or without them where they cannot be read."""
+    try:
+        return open_published(paths, raw=True, settings=settings)
+    except InputError:
+        return open_published(paths, raw=False, settings=settings)
+
+
 def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, settings: Settings) -> Connection:
     con = duckdb.connect(":memory:")
     try:
@@ -90,11 +100,24 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
     return con
 
 
+@contextlib.contextmanager
+def closed_when_idle(con: Connection) -> Generator[None]:
+    """Close the connection at the end; one whose query heeds no interrupt is left, and ends with the process."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            con.close()
+
+
 def _add_raw(con: Connection, paths: WarehousePaths, build_id: str) -> None:
     con.execute("attach ':memory:' as raw")
     for table, files in sorted(builds.raw_files(paths, build_id).items()):
         try:
             con.register(table, pyarrow.dataset.dataset([str(file) for file in files], format="parquet"))
             con.execute(f"create view raw.main.{identifier(table)} as select * from temp.main.{identifier(table)}")
+            columns = [name for name, *_ in con.execute(f"describe raw.main.{identifier(table)}").fetchall()]
+            for comment in raw_comments.comments_on(table, columns):
+                con.execute(comment)
         except (OSError, pyarrow.ArrowException, duckdb.Error) as error:
             raise QueryError(f"raw table {table} of build {build_id}: {one_line(error)}") from error
