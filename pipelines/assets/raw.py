@@ -56,6 +56,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
                 landed = context.resources.lander.land(release)
+                stage.seconds = context.resources.lander.seconds(release)
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
             notices = _notices(settings, release, landed)
