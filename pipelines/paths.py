@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,12 @@ DBT_LAST_PARSE = (DBT_PROJECT / "target" if IS_CLONE else Path.home() / ".cache"
 """What dbt keeps of its last parse, for whichever warehouse."""
 DEFAULT_WAREHOUSE = (CLONE if IS_CLONE else Path.cwd()) / "warehouse"
 """The warehouse that a command means which names none: the clone's own, else one in the working folder."""
+
+
+def shell_history() -> Path:
+    """What was typed into the shell of `sql`, where the user's programs keep such things."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "dialogue-warehouse" / "sql_history"
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,17 @@ RELEASE_FORM = "release"
 FORMS = (RELEASE_FORM, "huggingface")
 """The forms that a release may be given in."""
 
+ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+"""What a switch may be set to, in any case."""
+PER_CORE = 4
+"""Threads and processes that a core may have; more only stand in each other's way."""
+MOST_OF = dict.fromkeys(("threads", "processes"), PER_CORE * (os.cpu_count() or 1))
+MOST = 1_000
+"""The most of anything else that is counted."""
+MOST_SECONDS = 7 * 24 * 3600
+LEAST_MEMORY = 300 * 10**6
+"""Bytes: the sample is built with 250 MB, and with 150 MB its models run out of memory."""
+
 
 class SettingsError(InputError):
     """A setting has a value that cannot be used."""
@@ -53,6 +64,8 @@ class Settings:
     """Rebuild every file from core and compare it with its source before publishing."""
     force: bool = False
     """Build although nothing changed, and land every file again."""
+    replace: bool = False
+    """Publish also what has fewer corpora than what is published, or generated files for its real ones."""
     memory_limit: str = "4GB"
     """Memory that DuckDB may use in the building process, as DuckDB writes it."""
     threads: int = 2
@@ -63,6 +76,8 @@ class Settings:
     """Published builds that stay on disk."""
     audit_timeout: float = 900.0
     """Seconds after which an audit is given up."""
+    query_timeout: float = 600.0
+    """Seconds after which a query given to `sql` is given up."""
     jobs: int = 4
     """Files that are downloaded at a time."""
     mirror: str | None = field(default=None, repr=False)
@@ -117,16 +132,31 @@ def _parse(name: str, text: str) -> Any:
             return Path(text)
         case "only":
             return corpora_named([text], "DIALOGUE_ONLY")
-        case "strict" | "verify" | "force":
-            return text.lower() in ("1", "true", "yes", "on")
+        case "strict" | "verify" | "force" | "replace":
+            return _switch(name, text)
         case "threads" | "processes" | "builds_kept" | "jobs" | "attempts":
-            if not text.isdigit() or int(text) < 1:
-                raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number")
-            return int(text)
-        case "timeout" | "backoff" | "audit_timeout":
+            return _count(name, text)
+        case "timeout" | "backoff" | "audit_timeout" | "query_timeout":
             return _seconds(name, text)
+        case "memory_limit":
+            return _memory(name, text)
         case _:
             return text
+
+
+def _switch(name: str, text: str) -> bool:
+    if text.strip().lower() not in (*ON, *OFF):
+        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is none of {', '.join((*ON, *OFF))}")
+    return text.strip().lower() in ON
+
+
+def _count(name: str, text: str) -> int:
+    most = MOST_OF.get(name, MOST)
+    digits = text.strip()
+    if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:9]) <= most:
+        of = f", {PER_CORE} a core of this machine" if name in MOST_OF else ""
+        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no number from 1 to {most}{of}")
+    return int(digits)
 
 
 def _seconds(name: str, text: str) -> float:
@@ -134,9 +164,29 @@ def _seconds(name: str, text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number of seconds")
+    if not 0 < seconds <= MOST_SECONDS:
+        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number of seconds, up to {MOST_SECONDS}")
     return seconds
+
+
+def _memory(name: str, text: str) -> str:
+    """A size as DuckDB writes it, and enough of it to build with."""
+    size = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", text.strip(), flags=re.IGNORECASE | re.ASCII)
+    if not size:
+        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no size such as 4GB, 512MiB or 50%")
+    unit = size[2].lower()
+    if unit == "%":
+        least, most = 0.0, 100.0
+        count = float(size[1]) / 100 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    else:
+        least, most = 0.0, math.inf
+        count = float(size[1]) * (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
+    if not least < float(size[1]) <= most or count < LEAST_MEMORY:
+        raise SettingsError(
+            f"DIALOGUE_{name.upper()}: '{text}' is too {'much' if float(size[1]) > most else 'little'}; "
+            f"the least that a build works with is {LEAST_MEMORY // 10**6}MB, the most 100%"
+        )
+    return text.strip()
 
 
 def _is_mirror(url: str) -> bool:

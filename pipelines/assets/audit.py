@@ -5,11 +5,13 @@ For the concept see https://docs.dagster.io/guides/test/asset-checks
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
 
 from expectations.suites import OUTCOMES, load_suites
 from pipelines.building import history, state
+from pipelines.building.first_cases import first_cases
 
 RESOURCES = {"settings", "paths", "reporter", "audit"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
@@ -76,18 +78,28 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
                 severity=dg.AssetCheckSeverity.ERROR if is_blocked else dg.AssetCheckSeverity.WARN,
                 metadata={key: suite[key] for key in ("evaluated", *OUTCOMES)} | suite.get("verdicts", {}),
             )
-        refuse_failures(summary, build.strict)
+        refuse_failures(summary, build.strict, paths.scratch_database)
 
     return audit
 
 
-def refuse_failures(summary: dict[str, dict], strict: bool) -> None:
-    """Raise BuildError with a line for each critical expectation that failed; under `strict` for each warning too."""
-    lines = [
-        f"{name}: {failure['expectation']} ({failure['severity']}): {failure['description']}; {failure['observed']}"
+def refuse_failures(summary: dict[str, dict], strict: bool, database: Path) -> None:
+    """Raise BuildError with a line for each critical expectation that failed; under `strict` for each warning too.
+
+    A line names the first cases in the built `database`: file, record and key.
+    """
+    failures = [
+        (name, failure)
         for name, suite in summary.items()
         for failure in suite["failures"]
         if strict or failure["severity"] == "critical"
     ]
-    if lines:
-        raise state.BuildError("\n".join(lines))
+    if not failures:
+        return
+    declared = {(suite.name, one.expectation_id): one for suite in load_suites() for one in suite.expectations}
+    lines = []
+    for name, failure in failures:
+        what = f"{failure['expectation']} ({failure['severity']}): {failure['description']}; {failure['observed']}"
+        cases = first_cases(database, name, declared[name, failure["expectation"]])
+        lines.append(f"{name}: {what}{'; such as ' if cases else ''}{'; '.join(cases)}")
+    raise state.BuildError("\n".join(lines))

@@ -16,6 +16,8 @@ from pipelines.intake import generated, raw_layer, releases
 from pipelines.intake.landed import Landed, data_version
 from pipelines.settings import RELEASE_FORM, Settings
 
+MISMATCH = "mismatch"
+"""The verification of a file whose checksum is listed and another."""
 RESOURCES = {"settings", "paths", "reporter"}
 LANDING = RESOURCES | {"lander"}
 
@@ -55,6 +57,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
                 landed = context.resources.lander.land(release)
+                stage.seconds = context.resources.lander.seconds(release)
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
             notices = _notices(settings, release, landed)
@@ -121,6 +124,12 @@ def _notices(settings: Settings, release: releases.Release, landed: list[Landed]
         notices.append(
             f"{corpus_id}: {len(release.missing)} of {len(release.missing) + len(release.files)} files are not there, "
             f"such as {release.folder / first.path}"
+        )
+    changed = [file.source_file_id for file in landed if file.verification == MISMATCH]
+    if changed:
+        notices.append(
+            f"{corpus_id}: {len(changed)} of {len(landed)} files are not those whose checksum is listed, "
+            f"such as {changed[0]}"
         )
     return notices + [notice for file in landed for notice in _set_aside(file)]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from expectations.client import AuditError, AuditProcess
 from pipelines.building import fingerprint, lock, mending
 from pipelines.building.inputs import check_input
+from pipelines.building.narrowing import refuse_less
 from pipelines.building.progress import Reporter
 from pipelines.building.state import BuildError
 from pipelines.building.summary import Summary, summarize
@@ -43,6 +44,7 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
             reporter.notice(mended)
         if not settings.force and fingerprint.unchanged(settings):
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
+        refuse_less(settings, paths)
         with AuditProcess(settings.audit_timeout) as audit, Lander(paths.raw, settings) as lander:
             try:
                 _run_graph(settings, paths, reporter, audit, lander, load_graph)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-
+from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError
@@ -23,14 +22,19 @@ def check_input(settings: Settings, paths: WarehousePaths) -> None:
         return
     if settings.source is None:
         return
-    download = f"`dialogue-warehouse fetch --to {shlex.quote(str(settings.source))}` downloads the releases"
+    download = f"`{command('fetch', '--to', settings.source)}` downloads the releases"
     if not settings.source.is_dir():
         raise InputError(f"{settings.source}: no such folder ({download})")
     if not any(releases.find_release(corpus, settings.source).files for corpus in corpora):
+        parent = settings.source.parent
+        if any(releases.find_release(corpus, parent).files for corpus in corpora):
+            raise InputError(
+                f"{settings.source}: is the folder of one corpus, or none; the releases stand below --source {parent}"
+            )
         places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
         raise InputError(
             f"{settings.source}: no data file of {places.replace('/', '')}; expected below {places} "
-            f"({download}, `dialogue-warehouse status` lists where they come from)"
+            f"({download}, `{command('status')}` lists where they come from)"
         )
 
 

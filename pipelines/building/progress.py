@@ -1,7 +1,7 @@
 """What a command tells its user while it runs: one line a stage, what it did and how long it took.
 
-On a terminal the running stage is shown with a spinner; elsewhere finished stages are plain lines; `quiet` says
-nothing. Everything goes to standard error, so that standard output stays for results.
+On a terminal the running stage is shown with a spinner and its seconds, which move; elsewhere finished stages are plain
+lines; `quiet` says nothing. Everything goes to standard error, so that standard output stays for results.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from pipelines.visible import visible
 
 
 @dataclass
@@ -20,6 +23,8 @@ class Stage:
     """A stage that runs; `detail` is what it will have done."""
 
     detail: str = ""
+    seconds: float = 0.0
+    """How long its work took, where that began before the stage did: in processes beside the stages before it."""
     _show: list = field(default_factory=list, repr=False)
 
     def update(self, text: str) -> None:
@@ -43,14 +48,26 @@ class Reporter:
         started = time.perf_counter()
         stage = Stage()
         if self.console.is_terminal and not self.quiet:
-            with self.console.status(f"{kind} {name}") as status:
-                stage._show.append(lambda text: status.update(f"{kind} {name}  [dim]{text}[/dim]"))
+            with self._moving() as moving:
+                task = moving.add_task(f"{kind} {name}", total=None, detail="")
+                stage._show.append(lambda text: moving.update(task, detail=visible(text)))
                 yield stage
         else:
             yield stage
         seconds = time.perf_counter() - started
         self.seconds[f"{kind} {name}"] = seconds
-        self.line(f"{kind:<8} {name:<15} {stage.detail:<48} {seconds:6.1f} s")
+        self.line(f"{kind:<8} {name:<15} {visible(stage.detail):<48} {max(seconds, stage.seconds):6.1f} s")
+
+    def _moving(self) -> Progress:
+        """What moves while a stage runs: a sign, its name, how long it has run, and where it stands."""
+        return Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[detail]}", style="dim", markup=False),
+            console=self.console,
+            transient=True,
+        )
 
     def notice(self, text: str) -> None:
         """Tell the user something that does not stop the build; repeated at the end."""
@@ -60,6 +77,7 @@ class Reporter:
         """Write a line, unless quiet."""
         if self.quiet:
             return
+        text = visible(text)
         try:
             if self.console.is_terminal:
                 self.console.print(text, markup=False)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from pipelines.building import kept
+from pipelines.building.narrowing import refuse_less
 from pipelines.building.progress import Reporter
 from pipelines.corpora import registry
 from pipelines.errors import CheckError, InputError
@@ -56,13 +57,15 @@ class Build:
 def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
     """The build of this run: the one that another step has begun, or a new one in an emptied scratch folder.
 
-    A new build without a source generates the embedded sample afresh, so that it always fits the code.
+    A new build without a source generates the embedded sample afresh, so that it always fits the code. Raises
+    InputError for one that would replace more with less.
     """
     paths = WarehousePaths(settings.warehouse)
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         build = current(paths)
         if build.run_id == run_id:
             return build
+    refuse_less(settings, paths)
     clear_scratch(paths)
     if settings.source is None:
         with reporter.stage("simulate", "sample") as stage:

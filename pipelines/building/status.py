@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.building.kept import kept_builds
+from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError
@@ -34,6 +34,7 @@ class BuildStatus:
     is_published: bool
     built_at: str | None
     source: str | None
+    form: str
     database_bytes: int
     raw_bytes: int
     """Bytes of the raw Parquet that it was made from; builds of the same files share them."""
@@ -69,7 +70,8 @@ class Status:
     raw_bytes: int
     """Bytes of all landed Parquet, also of builds that are gone."""
     source: str | None
-    """None stands for the embedded sample, of which nothing can be missing."""
+    """Where the files are looked for: the source of the settings, else that of what is published. None stands for the
+    embedded sample, of which nothing can be missing."""
     corpora: tuple[CorpusStatus, ...]
     damaged: tuple[str, ...]
     """The published file and the published build's own, where they are not what was published."""
@@ -84,7 +86,7 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
     """
     published = builds.published_build(paths)[0] if paths.pointer.exists() else None
     kept = tuple(_build_status(paths, build_id, published) for build_id in reversed(kept_builds(paths)))
-    source = settings.source
+    source, form = _source(settings, next((build for build in kept if build.is_published), None))
     corpora = registry.load_corpora(settings.only) if source else ()
     return Status(
         warehouse=str(paths.root),
@@ -93,10 +95,17 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
         database_bytes=sum(build.database_bytes for build in kept),
         raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
-        corpora=tuple(_corpus_status(corpus, source, settings.form) for corpus in corpora if source),
+        corpora=tuple(_corpus_status(corpus, source, form) for corpus in corpora if source),
         damaged=tuple(str(file) for file in builds.damage(paths, published)) if published else (),
-        is_fetchable=settings.form == RELEASE_FORM,
+        is_fetchable=form == RELEASE_FORM,
     )
+
+
+def _source(settings: Settings, published: BuildStatus | None) -> tuple[Path | None, str]:
+    """Where to look for files, and in which form: what the settings say, else what is published was made from."""
+    if settings.source is not None or published is None or published.source in (None, builds.EMBEDDED_SAMPLE):
+        return settings.source, settings.form
+    return Path(published.source), published.form
 
 
 def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -> BuildStatus:
@@ -110,6 +119,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         is_published=build_id == published,
         built_at=manifest.started_at if manifest else None,
         source=manifest.source if manifest else None,
+        form=manifest.form if manifest else RELEASE_FORM,
         database_bytes=paths.build_database(build_id).stat().st_size,
         raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
     )
@@ -142,13 +152,18 @@ def print_status(found: Status, console: Console | None = None) -> None:
     console = console or make_console()
     console.print(Text(f"warehouse  {found.warehouse}"), soft_wrap=True)
     if found.published_build is None:
-        console.print("published  nothing yet: run `dialogue-warehouse build`", markup=False, soft_wrap=True)
+        build = command("build", warehouse=Path(found.warehouse))
+        console.print(f"published  nothing yet: run `{build}`", markup=False, soft_wrap=True)
+    else:
+        published = next((build for build in found.builds if build.is_published), None)
+        source = published.source if published and published.source else "an unknown source"
+        console.print(f"published  build {found.published_build}, made from {source}", markup=False, soft_wrap=True)
     if found.builds:
         console.print(_builds_grid(found.builds))
     for file in found.damaged:
         console.print(f"damaged    {file} is not what was published: the next build puts it right", soft_wrap=True)
     console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
-    for line in _sample_lines() if found.source is None else _source_lines(found):
+    for line in _sample_lines(Path(found.warehouse)) if found.source is None else _source_lines(found):
         console.print(Text(line), soft_wrap=True)
 
 
@@ -170,9 +185,9 @@ def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
     return grid
 
 
-def _sample_lines() -> Iterator[str]:
+def _sample_lines(warehouse: Path) -> Iterator[str]:
     yield "source     the embedded sample, made when it is built"
-    yield "releases   `dialogue-warehouse fetch` downloads the real data; or by hand, to build --source FOLDER:"
+    yield f"releases   `{command('fetch', warehouse=warehouse)}` downloads the real data; or by hand, to build from it:"
     yield from (f"  {place}" for place in places(registry.load_corpora()))
 
 
@@ -186,8 +201,8 @@ def _source_lines(found: Status) -> Iterator[str]:
             yield f"    and {len(corpus.missing) - DISPLAYED_MISSING} more"
     incomplete = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
     if incomplete and found.is_fetchable:
-        command = f"dialogue-warehouse fetch --to {shlex.quote(str(found.source))} --corpora {incomplete}"
-        yield f"  what is missing: `{command}` downloads it"
+        fetch = command("fetch", "--to", found.source, "--corpora", incomplete)
+        yield f"  what is missing: `{fetch}` downloads it"
 
 
 def _size(count: int) -> str:

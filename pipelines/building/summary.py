@@ -13,11 +13,13 @@ from rich.table import Table
 from expectations.suites import OUTCOMES
 from pipelines.building.progress import Reporter
 from pipelines.building.status import places
+from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.printing import make_console
 from pipelines.settings import Settings
+from pipelines.visible import visible
 
 COUNTS = ("dialogue_count", "turn_count", "action_count", "slot_count", "violation_count")
 EXAMPLE = "select corpus_id, role, count(*) as turns from core.fct_turns group by all order by all"
@@ -97,17 +99,21 @@ def print_summary(summary: Summary) -> None:
     table.add_row("(shared tables)", "", *[""] * len(COUNTS), *[f"{summary.marts[name]:,}" for name in OUTCOMES])
     console.print(table)
     for warning in summary.warnings:
-        console.print(f"warning: {warning}", markup=False, soft_wrap=True)
+        console.print(f"warning: {visible(warning)}", markup=False, soft_wrap=True)
     for notice in summary.notices:
-        console.print(f"notice: {notice}", markup=False, soft_wrap=True)
+        console.print(f"notice: {visible(notice)}", markup=False, soft_wrap=True)
     megabytes = summary.bytes / 2**20
     said = "nothing changed, still published:" if summary.is_unchanged else "published"
     console.print(f"{said} {summary.database} ({megabytes:,.1f} MiB, build {summary.build_id})", soft_wrap=True)
-    console.print("next: dialogue-warehouse tables", markup=False)
-    console.print(f'      dialogue-warehouse sql "{EXAMPLE}"', markup=False, soft_wrap=True)
+    root = summary.database.parent
+    console.print(f"next: {command('tables', warehouse=root)}", markup=False, soft_wrap=True)
+    console.print(f"      {command('sql', EXAMPLE, warehouse=root)}", markup=False, soft_wrap=True)
     if summary.places:
+        fetch = command("fetch", warehouse=root)
         console.print(
-            "this was a generated sample; `dialogue-warehouse fetch` downloads the real releases, or by hand:"
+            f"this was a generated sample; `{fetch}` downloads the real releases, or by hand:",
+            markup=False,
+            soft_wrap=True,
         )
         for place in summary.places:
             console.print(f"      {place}", markup=False, soft_wrap=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
 
 from pipelines.cli.options import cli, warehouse_option
+from pipelines.commands import command
 
 
 @cli.command("new-corpus")
@@ -23,5 +23,5 @@ def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
 
     for path in starting.start_corpus(name, like):
         click.echo(path)
-    into = f" --warehouse {shlex.quote(str(warehouse))}" if warehouse else ""
-    click.echo(f"next: dialogue-warehouse build{into}; docs/add_a_corpus.md, from step 2 on")
+    build = command("build", warehouse=warehouse and warehouse.expanduser().absolute())
+    click.echo(f"next: {build}; docs/add_a_corpus.md, from step 2 on")

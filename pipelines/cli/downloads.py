@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from pipelines.intake.downloading import Result
     from pipelines.intake.wanted import Wanted
 from pipelines.building.progress import Reporter
+from pipelines.commands import command
 from pipelines.reading.printing import make_console
 
 OUTCOMES = ("fetched", "already there", "failed")
@@ -101,7 +101,7 @@ class FetchDisplay:
             self._reporter.line(f"{'fetch':<8} {_megabytes(done)} of {_megabytes(total)}")
 
 
-def print_fetched(results: list[Result], to: Path) -> None:
+def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:
     """Print what downloads came to: a row a corpus, what nobody could verify, and what to type next."""
     console = make_console()
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
@@ -123,8 +123,8 @@ def print_fetched(results: list[Result], to: Path) -> None:
     if _count(results, OUTCOMES[-1]):
         console.print("what failed is tried again by the same command, and continued where it broke off")
     if any(result.cause is None for result in results):
-        command = f"dialogue-warehouse build --source {shlex.quote(str(to))}"
-        console.print(f"next: {command}", markup=False, soft_wrap=True)
+        build = command("build", "--source", to, warehouse=warehouse)
+        console.print(f"next: {build}", markup=False, soft_wrap=True)
 
 
 def _count(results: list[Result], outcome: str) -> int:

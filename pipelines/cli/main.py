@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import re
 import sys
@@ -20,6 +21,7 @@ from pipelines.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
 from pipelines.cli.process import OwnProcess
 from pipelines.errors import CheckError, InputError
 from pipelines.settings import silence_telemetry
+from pipelines.visible import visible_lines
 
 FULL = re.compile(r"disk is full|[Nn]o space left on device")
 """How SQLite and DuckDB say it."""
@@ -55,8 +57,9 @@ def _status_of(error: BaseException) -> int:
         case click.Abort() | KeyboardInterrupt():
             return _say("interrupted", INTERRUPTED)
         case click.ClickException():
-            error.show()
-            return BAD_INPUT
+            said = io.StringIO()
+            error.show(said)
+            return _say(said.getvalue().rstrip("\n"), BAD_INPUT)
         case SystemExit():
             return _status_of_exit(error)
         case BrokenPipeError():  # nobody reads any more, as with `| head`
@@ -102,5 +105,5 @@ def _say_defect(error: BaseException) -> int:
 
 def _say(line: str, status: int) -> int:
     with contextlib.suppress(OSError):  # standard error may be closed too
-        click.echo(line, err=True)
+        click.echo(visible_lines(line), err=True)
     return status

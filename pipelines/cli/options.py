@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,9 @@ from pipelines.settings import FORMS, RELEASE_FORM, Settings, corpora_named
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """The exit statuses besides 0."""
+
+FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
+"""The forms of a result, as `pipelines.reading.printing` has them; that takes long to import."""
 
 Folder = click.Path(file_okay=False, path_type=Path)
 
@@ -32,9 +36,29 @@ def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how rows are printed; without one, as a table."""
-    command = click.option("--csv", "form", flag_value="csv", help="CSV with a header.")(command)
-    return click.option("--json", "form", flag_value="json", help="A JSON array of objects.")(command)
+    """The options that say how rows are printed, one of them at most; the command gets `form`."""
+
+    @functools.wraps(command)
+    def chosen(format_name: str | None, as_json: bool, as_csv: bool, **options: Any) -> Any:
+        given = {"--format": format_name, "--json": "json" if as_json else None, "--csv": "csv" if as_csv else None}
+        given["--parquet"] = "parquet" if options.get("parquet") else None
+        asked = {option: form for option, form in given.items() if form}
+        if len(asked) > 1:
+            raise click.UsageError(f"{' and '.join(asked)} cannot be given together")
+        return command(form=next(iter(asked.values()), None), **options)
+
+    for option in (
+        click.option("--csv", "as_csv", is_flag=True, help="Short for --format csv."),
+        click.option("--json", "as_json", is_flag=True, help="Short for --format json."),
+        click.option(
+            "--format",
+            "format_name",
+            type=click.Choice(FORMATS),
+            help="How rows are printed; all but table and vertical give all of them.  [default: what fits]",
+        ),
+    ):
+        chosen = option(chosen)
+    return chosen
 
 
 def form_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -37,13 +37,17 @@ def verify(as_json: bool, **options: Any) -> None:
 @cli.command()
 @click.option("--corpus", required=True, help="The corpus whose files to write.")
 @click.option("--to", "to", type=Folder, required=True, help="Folder to write them into, as TO/<path as published>.")
+@click.option("--force", "overwrites", is_flag=True, help="Overwrite files that are there and differ.")
 @warehouse_option
-def restore(corpus: str, to: Path, **options: Any) -> None:
-    """Write a corpus's upstream files, rebuilt from core tables alone."""
+def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
+    """Write a corpus's upstream files, rebuilt from core tables alone.
+
+    A file that is there and differs is not overwritten: nothing is written then.
+    """
     from pipelines.proving import restoring
 
     settings = Settings.from_environment(**options)
-    written = restoring.restore_published(warehouse_paths(settings), settings, corpus, to)
+    written = restoring.restore_published(warehouse_paths(settings), settings, corpus, to, overwrites)
     click.echo(f"{len(written):,} files written below {to}")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,38 +18,89 @@ from pipelines.cli.options import (
     warehouse_option,
     warehouse_paths,
 )
-from pipelines.settings import Settings
+from pipelines.settings import MOST_SECONDS, Settings
+
+if TYPE_CHECKING:
+    from pipelines.reading.connection import Connection
+
+TIMEOUT_HELP = f"Seconds after which a query is given up.  [default: {Settings.query_timeout:g}]"
 
 
-@cli.command()
+class _SqlCommand(click.Command):
+    """A command whose argument may begin with a comment of SQL, which click would take for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options and the query."""
+        return super().parse_args(ctx, [f" {arg}" if re.match(r"--\s", arg) else arg for arg in args])
+
+
+@cli.command(cls=_SqlCommand)
 @click.argument("query", required=False)
 @click.option("--raw", is_flag=True, help="Add the landed Parquet of the published build as schema raw.")
 @result_options
 @click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
+@click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="The text that $NAME stands for.")
+@click.option("--timeout", "query_timeout", type=click.FloatRange(0, MOST_SECONDS, min_open=True), help=TIMEOUT_HELP)
 @warehouse_option
-def sql(query: str | None, raw: bool, form: str | None, parquet: Path | None, **options: Any) -> None:
+def sql(
+    query: str | None, raw: bool, form: str | None, parquet: Path | None, parameters: tuple[str, ...], **options: Any
+) -> None:
     """Run one SELECT or EXPLAIN on the published warehouse, read-only; QUERY or standard input.
 
-    Example: dialogue-warehouse sql "select corpus_id, count(*) from core.fct_turns group by all"
+    Without either, on a terminal, a shell begins. Names resolve without their schema.
+
+    Example: dialogue-warehouse sql "select corpus_id, count(*) from fct_turns group by all"
     """
     from pipelines.reading import connection, printing
     from pipelines.reading.query import run_query
 
-    if query is None and sys.stdin.isatty():
-        raise click.UsageError("give a QUERY, or one on standard input")
-    text = query if query not in (None, "-") else sys.stdin.read()
+    given = _parameters(parameters)
     settings = Settings.from_environment(**options)
-    with connection.open_published(warehouse_paths(settings), raw, settings) as con:
-        printing.print_result(run_query(con, text), form, parquet)
+    con = connection.open_published(warehouse_paths(settings), raw, settings)
+    with connection.closed_when_idle(con):
+        if query is None and sys.stdin.isatty():
+            _run_shell(con, settings, form)
+            return
+        text = query if query not in (None, "-") else sys.stdin.read()
+        result = run_query(con, text, given, settings.query_timeout)
+        printing.print_result(result, form, parquet, _page)
+
+
+def _run_shell(con: Connection, settings: Settings, form: str | None) -> None:
+    from pipelines.reading import shell
+
+    if not sys.stdout.isatty():
+        raise click.UsageError("give a QUERY, or one on standard input")
+    shell.run_shell(con, settings, warehouse_paths(settings), form, _page)
+
+
+def _parameters(texts: tuple[str, ...]) -> dict[str, str]:
+    """The values of `--param NAME=VALUE`, by name."""
+    parameters: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name.isidentifier():
+            raise click.UsageError(f"--param: '{text}' is not NAME=VALUE")
+        if name in parameters:
+            raise click.UsageError(f"--param: {name} is given twice")
+        parameters[name] = value
+    return parameters
+
+
+def _page(text: str) -> None:
+    """Show a long text in the user's pager; `less` leaves at once what fits, and shows colors."""
+    os.environ.setdefault("LESS", "FRX")
+    click.echo_via_pager(text, color=True)
 
 
 @cli.command()
 @warehouse_option
 def tables(**options: Any) -> None:
-    """List the tables of the published warehouse."""
+    """List the tables of the published warehouse, and the landed ones that `sql --raw` adds."""
     from pipelines.reading import catalog, catalog_display, connection
 
-    with connection.open_published(warehouse_paths(Settings.from_environment(**options))) as con:
+    settings = Settings.from_environment(**options)
+    with connection.open_with_what_raw_there_is(warehouse_paths(settings), settings) as con:
         catalog_display.print_tables(catalog.list_tables(con))
 
 
@@ -58,8 +111,9 @@ def describe(table: str, **options: Any) -> None:
     """Show the grain and the columns of a TABLE, such as fct_turns."""
     from pipelines.reading import catalog, catalog_display, connection
 
-    with connection.open_published(warehouse_paths(Settings.from_environment(**options))) as con:
-        catalog_display.print_description(catalog.describe_table(con, table))
+    settings = Settings.from_environment(**options)
+    with connection.open_with_what_raw_there_is(warehouse_paths(settings), settings) as con:
+        catalog_display.print_description(catalog.describe_table(con, table, settings.warehouse))
 
 
 @cli.command()
@@ -77,9 +131,9 @@ def claims(verdict: str | None, unexpected: bool, form: str | None, **options: A
     from pipelines.reading.query import run_query
 
     settings = Settings.from_environment(**options)
-    text = findings.claims_query(settings.only, verdict, unexpected, is_short=form is None)
+    text = findings.claims_query(settings.only, verdict, unexpected, is_short=form in (None, "table"))
     with connection.open_published(warehouse_paths(settings)) as con:
-        printing.print_result(run_query(con, text), form)
+        printing.print_result(run_query(con, text), form, pager=_page)
 
 
 @cli.command()
@@ -96,5 +150,5 @@ def violations(rule: str | None, is_summary: bool, form: str | None, **options: 
     settings = Settings.from_environment(**options)
     text = findings.violations_query(settings.only, rule, is_summary)
     with connection.open_published(warehouse_paths(settings)) as con:
-        findings.refuse_unknown_rule(con, rule)
-        printing.print_result(run_query(con, text), form)
+        findings.refuse_unknown_rule(con, rule, settings.warehouse)
+        printing.print_result(run_query(con, text), form, pager=_page)

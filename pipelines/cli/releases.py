@@ -15,12 +15,13 @@ from pipelines.cli.options import (
     warehouse_option,
     warehouse_paths,
 )
-from pipelines.settings import Settings
+from pipelines.commands import command
+from pipelines.settings import MOST, Settings
 
 
 @cli.command()
 @click.option("--to", "to", type=Folder, help="Folder to download into.  [default: landing/ of the warehouse]")
-@click.option("--jobs", type=click.IntRange(1), help=f"Files at a time.  [default: {Settings.jobs}]")
+@click.option("--jobs", type=click.IntRange(1, MOST), help=f"Files at a time.  [default: {Settings.jobs}]")
 @click.option("--quiet", is_flag=True, help="No progress; errors only.")
 @corpora_option
 @warehouse_option
@@ -41,7 +42,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
         click.echo("interrupted; the same command goes on where it stopped", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     if not quiet:
-        downloads.print_fetched(results, to)
+        downloads.print_fetched(results, to, settings.warehouse)
     fetching.refuse_failures(results, settings.mirror)
 
 
@@ -62,4 +63,4 @@ def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
     with Reporter(quiet=False).stage("simulate", f"scale {scale:g}") as stage:
         written = simulating.simulate(to, scale, seed, corpora, settings.processes)
         stage.detail = f"{len(written):,} files"
-    click.echo(f"next: dialogue-warehouse build --source {to}")
+    click.echo(f"next: {command('build', '--source', to, warehouse=settings.warehouse)}")

@@ -6,6 +6,7 @@ import concurrent.futures
 import multiprocessing
 import multiprocessing.process
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -41,6 +42,7 @@ class Lander:
         self._pool: concurrent.futures.ProcessPoolExecutor | None = None
         self._children: set[multiprocessing.process.BaseProcess] = set()
         self._started: dict[str, concurrent.futures.Future[Landed]] = {}
+        self._times: dict[str, list[float]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -64,7 +66,11 @@ class Lander:
             )
         others = set(multiprocessing.active_children())
         for task in sorted(tasks, key=_weight, reverse=True):
+            times = self._times[task.source_file_id] = [time.perf_counter()]
             self._started[task.source_file_id] = self._pool.submit(land_file, task)
+            self._started[task.source_file_id].add_done_callback(
+                lambda _, times=times: times.append(time.perf_counter())
+            )
         self._children |= set(multiprocessing.active_children()) - others
 
     def land(self, release: Release) -> list[Landed]:
@@ -76,6 +82,11 @@ class Lander:
         if not self._started:  # nothing is left to do: what the processes hold is memory for the models
             self._end()
         return landed
+
+    def seconds(self, release: Release) -> float:
+        """How long processes took to land a release, from the first file begun to the last one done; 0 without any."""
+        times = [time for task in self._tasks(release) for time in self._times.get(task.source_file_id, [])]
+        return max(times) - min(times) if times else 0.0
 
     def _end(self) -> None:
         if self._pool is not None:

@@ -70,11 +70,14 @@ def _nearest(con: Connection, tables: dict[str, str], key: str) -> str:
         beginning = beginning.rpartition("/")[0]
     else:
         similar = con.execute(
-            "select dialogue_key from core.dim_dialogues "
-            "order by jaro_winkler_similarity(dialogue_key, ?) desc, dialogue_key limit 1",
+            "select dialogue_key from core.dim_dialogues where corpus_id = split_part($1, '/', 1) "
+            "order by jaro_winkler_similarity(dialogue_key, $1) desc, dialogue_key limit 1",
             [key],
         ).fetchone()
-        return f"; the dialogue most like it is '{similar[0]}'" if similar else ""
+        if similar is None:
+            corpora = con.execute("select corpus_id from core.dim_corpora order by corpus_id").fetchall()
+            return f"; a key begins with one of {', '.join(f'{corpus_id}/' for (corpus_id,) in corpora)}"
+        return f"; the dialogue most like it is '{similar[0]}'"
     if beginning == key.rstrip("/"):
         return f"; core.{known[0]} has '{beginning}'"
     wanted = key[len(beginning) + 1 :].split("/")[0]

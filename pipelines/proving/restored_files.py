@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import filecmp
 import gzip
 import itertools
 import json
+import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +16,7 @@ from typing import Any, BinaryIO
 from pipelines.corpora import forms
 from pipelines.corpora.room import Container, Corpus, Entity
 from pipelines.errors import InputError
-from pipelines.intake import form_files, writing
+from pipelines.intake import form_files
 from pipelines.intake.records import Record
 from pipelines.settings import RELEASE_FORM
 
@@ -44,23 +47,52 @@ class RestoredFile:
     table: forms.Table | None = None
 
 
-def restore_to(folder: Path, files: Iterable[RestoredFile]) -> list[Path]:
-    """Write files below `folder/<path>`, each all or nothing; the paths written, in order."""
+def restore_to(folder: Path, files: Iterable[RestoredFile], force: bool = False) -> list[Path]:
+    """Write files below `folder/<path>`; their paths, in order. All are written first and put in place together.
+
+    Raises InputError, with nothing put in place, when a file that stands there has other bytes, unless `force`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for restored in files:
-        target = folder / restored.file.path
-        if not target.resolve().is_relative_to(folder.resolve()):
-            raise InputError(f"{restored.file.source_file_id}: the path leads out of {folder}")
-        with writing.replacing(target) as temporary, temporary.open("wb") as plain:
-            if target.suffix == ".gz":
-                with gzip.GzipFile(fileobj=plain, mode="wb", filename="", mtime=0) as archive:
-                    write_records(restored, archive)
-            elif restored.table:
-                form_files.write_rows(restored.table, target.name, _rows(restored.table, restored), plain)
-            else:
-                write_records(restored, plain)
-        written.append(target)
-    return written
+    with tempfile.TemporaryDirectory(prefix=".restoring-", dir=folder) as scratch:
+        for restored in files:
+            path = restored.file.path
+            if not (folder / path).resolve().is_relative_to(folder.resolve()):
+                raise InputError(f"{restored.file.source_file_id}: the path leads out of {folder}")
+            _write_file(restored, Path(scratch) / path)
+            written.append(path)
+        _refuse_overwriting(folder, Path(scratch), written, force)
+        for path in written:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (Path(scratch) / path).replace(folder / path)
+    return [folder / path for path in written]
+
+
+def _write_file(restored: RestoredFile, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as plain:
+        if target.suffix == ".gz":
+            with gzip.GzipFile(fileobj=plain, mode="wb", filename="", mtime=0) as archive:
+                write_records(restored, archive)
+        elif restored.table:
+            form_files.write_rows(restored.table, target.name, _rows(restored.table, restored), plain)
+        else:
+            write_records(restored, plain)
+
+
+def _refuse_overwriting(folder: Path, scratch: Path, paths: list[str], force: bool) -> None:
+    """Raise InputError for what stands in the way: files of other bytes, and with `force` only what is no file."""
+    there = [path for path in paths if os.path.lexists(folder / path)]
+    strange = [path for path in there if not (folder / path).is_file()]
+    if strange:
+        raise InputError(f"{folder / strange[0]}: is no file and is not overwritten")
+    different = [path for path in there if not filecmp.cmp(folder / path, scratch / path, shallow=False)]
+    if different and not force:
+        raise InputError(
+            f"{folder / different[0]}: is there and differs from what would be written"
+            f"{f', as do {len(different) - 1:,} more files' if len(different) > 1 else ''}; "
+            "nothing was written, --force overwrites"
+        )
 
 
 def _rows(table: forms.Table, restored: RestoredFile) -> Iterator[dict[str, Any]]:

@@ -60,12 +60,17 @@ def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyCo
         yield con
 
 
-def restore_published(paths: WarehousePaths, settings: Settings, corpus_id: str, folder: Path) -> list[Path]:
-    """Write a corpus's files from the published build. Raises InputError when the build has none of them."""
+def restore_published(
+    paths: WarehousePaths, settings: Settings, corpus_id: str, folder: Path, force: bool = False
+) -> list[Path]:
+    """Write a corpus's files from the published build.
+
+    Raises InputError when the build has none of them, or when a file that differs stands there and `force` is off.
+    """
     corpus = registry.load_corpus(corpus_id)
     _, database = builds.published_build(paths)
     with open_core(database, settings) as con:
-        written = restore_to(folder, Restorer(con).files(corpus))
+        written = restore_to(folder, Restorer(con).files(corpus), force)
     if not written:
         raise InputError(f"{corpus_id}: the published build has no file of it")
     return written

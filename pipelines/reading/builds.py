@@ -11,6 +11,7 @@ import duckdb
 import msgspec
 from msgspec import Struct
 
+from pipelines.commands import command
 from pipelines.errors import InputError
 from pipelines.intake import own_files
 from pipelines.intake.landed import Landed
@@ -97,9 +98,11 @@ def published_build(paths: WarehousePaths) -> tuple[str, Path]:
     """The id and the database of the published build. Raises InputError when there is none, or it is not there."""
     build_id = pointed_build(paths)
     if build_id is None:
-        raise InputError(f"no warehouse at {paths.root}: run `dialogue-warehouse build`")
+        raise InputError(f"no warehouse at {paths.root}: run `{command('build', warehouse=paths.root)}`")
     database = paths.build_database(build_id)
     if not database.is_file():
+        if pointed_build(paths) != build_id:  # another was published meanwhile, and this one pruned
+            return published_build(paths)
         raise InputError(f"{paths.pointer} names build {build_id}, but {database} is missing: build again")
     return build_id, database
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
+from pipelines.commands import command
 from pipelines.intake.sql_text import identifier
 from pipelines.reading.connection import Connection
 from pipelines.reading.query_errors import QueryError
@@ -51,7 +53,7 @@ def list_tables(con: Connection) -> list[TableSummary]:
     return [TableSummary(t.schema, t.table, rows[n], _first_sentence(t.comment)) for n, t in enumerate(tables)]
 
 
-def describe_table(con: Connection, name: str) -> TableDescription:
+def describe_table(con: Connection, name: str, warehouse: Path | None = None) -> TableDescription:
     """The columns of `fct_turns` or `core.fct_turns`. Raises QueryError, with near names, when there is none."""
     tables = _catalog(con)
     wanted = name.strip().replace('"', "").lower()
@@ -59,7 +61,7 @@ def describe_table(con: Connection, name: str) -> TableDescription:
     if len(found) > 1:
         raise QueryError(f"'{name}' is {' and '.join(f'{t.schema}.{t.table}' for t in found)}: say which")
     if not found:
-        raise QueryError(f"there is no table '{name}'{_near(wanted, tables)}")
+        raise QueryError(f"there is no table '{name}'{_near(wanted, tables, warehouse)}")
     table = found[0]
     columns = con.execute(
         """
@@ -107,13 +109,15 @@ def _catalog(con: Connection) -> list[_CatalogTable]:
     return [_CatalogTable(*row) for row in found]
 
 
-def _near(wanted: str, tables: list[_CatalogTable]) -> str:
+def _near(wanted: str, tables: list[_CatalogTable], warehouse: Path | None) -> str:
     names = {f"{table.schema}.{table.table}".lower(): f"{table.schema}.{table.table}" for table in tables}
     by_table = {table.table.lower(): f"{table.schema}.{table.table}" for table in tables}
     candidates = by_table | names
     near = difflib.get_close_matches(wanted, candidates, n=4, cutoff=0.75)
     suggested = list(dict.fromkeys(candidates[name] for name in near))[:3]
-    return f"; did you mean {' or '.join(suggested)}?" if suggested else "; `tables` lists what there is"
+    if suggested:
+        return f"; did you mean {' or '.join(suggested)}?"
+    return f"; `{command('tables', warehouse=warehouse)}` lists what there is"
 
 
 def _first_sentence(comment: str | None) -> str:

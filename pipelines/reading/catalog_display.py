@@ -10,6 +10,9 @@ from rich.text import Text
 from pipelines.reading.catalog import TableDescription, TableSummary
 from pipelines.reading.printing import make_console
 
+WIDEST_TYPE = 40
+"""Characters of a line of a column's type; that of a nested column takes several."""
+
 
 def print_tables(tables: list[TableSummary], console: Console | None = None) -> None:
     """Print the list of tables."""
@@ -31,7 +34,7 @@ def print_description(description: TableDescription, console: Console | None = N
         console.print(Text(description.comment))
     grid = Table(box=box.SIMPLE_HEAD)
     grid.add_column("column", no_wrap=True)
-    grid.add_column("type", no_wrap=True)
+    grid.add_column("type", overflow="fold", max_width=WIDEST_TYPE)
     grid.add_column("what it holds")
     for column in description.columns:
         grid.add_row(Text(column.column), Text(column.type), Text(column.comment or ""))

@@ -8,18 +8,25 @@ by pyarrow, from outside. https://duckdb.org/docs/stable/operations_manual/secur
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Generator
+from pathlib import Path
+
 import duckdb
 import pyarrow
 import pyarrow.dataset
 import pyarrow.parquet
 
+from pipelines.errors import InputError
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
 from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
+from pipelines.reading import builds, raw_comments
 from pipelines.reading.query_errors import QueryError, one_line
 from pipelines.settings import Settings
 
 Connection = duckdb.DuckDBPyConnection
+SCHEMAS = ("core", "analytics", "quality")
+"""The schemas in which a name without one is looked for; no name is in two of them."""
 LOCKS = (
     "set temp_directory = ''",
     "set allow_persistent_secrets = false",
@@ -36,7 +43,10 @@ LOCKS = (
 
 
 def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings | None = None) -> Connection:
-    """Open the published build read-only and sandboxed; `core.fct_turns` resolves, and with `raw` also `raw.<table>`.
+    """Open the published build read-only and sandboxed, to be queried with or without schema: `fct_turns`, too.
+
+    With `raw` also `raw.<table>` resolves. A build that is pruned while it is opened is one that another has replaced:
+    then that one is opened.
 
     The connection reads the published build and, with `raw`, exactly the Parquet files that its manifest names. It
     opens no other file, writes none, loads no extension and changes no setting. A cursor of it does not see `raw`.
@@ -44,7 +54,24 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
     Raises InputError when nothing is published or what is published cannot be read.
     """
     settings = settings or Settings()
-    build_id, database = builds.published_build(paths)
+    while True:
+        build_id, database = builds.published_build(paths)
+        try:
+            return _open(build_id, database, paths, raw, settings)
+        except InputError:
+            if builds.pointed_build(paths) == build_id:
+                raise
+
+
+def open_with_what_raw_there_is(paths: WarehousePaths, settings: Settings) -> Connection:
+    """Open the published build with its raw tables, or without them where they cannot be read."""
+    try:
+        return open_published(paths, raw=True, settings=settings)
+    except InputError:
+        return open_published(paths, raw=False, settings=settings)
+
+
+def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, settings: Settings) -> Connection:
     con = duckdb.connect(":memory:")
     try:
         for name, value in (("memory_limit", settings.memory_limit), ("threads", settings.threads)):
@@ -56,6 +83,10 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
             con.execute(NO_PROGRESS_BAR)
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
             con.execute("use dialogues")
+            found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
+            places = [f"dialogues.{name}" for name in SCHEMAS if (name,) in found]
+            if places:
+                con.execute(f"set search_path = {literal(','.join(places))}")
         except duckdb.Error as error:
             raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
         if raw:
@@ -69,11 +100,24 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
     return con
 
 
+@contextlib.contextmanager
+def closed_when_idle(con: Connection) -> Generator[None]:
+    """Close the connection at the end; one whose query heeds no interrupt is left, and ends with the process."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            con.close()
+
+
 def _add_raw(con: Connection, paths: WarehousePaths, build_id: str) -> None:
     con.execute("attach ':memory:' as raw")
     for table, files in sorted(builds.raw_files(paths, build_id).items()):
         try:
             con.register(table, pyarrow.dataset.dataset([str(file) for file in files], format="parquet"))
             con.execute(f"create view raw.main.{identifier(table)} as select * from temp.main.{identifier(table)}")
+            columns = [name for name, *_ in con.execute(f"describe raw.main.{identifier(table)}").fetchall()]
+            for comment in raw_comments.comments_on(table, columns):
+                con.execute(comment)
         except (OSError, pyarrow.ArrowException, duckdb.Error) as error:
             raise QueryError(f"raw table {table} of build {build_id}: {one_line(error)}") from error

@@ -12,7 +12,9 @@ from typing import Any
 
 import yaml
 
+from pipelines.corpora import registry
 from pipelines.paths import CLONE, DBT_PROJECT
+from pipelines.reading import raw_comments
 
 DICTIONARY = CLONE / "warehouse" / "dictionary.md"
 SCHEMAS = ("core", "analytics", "quality")
@@ -20,7 +22,11 @@ HEADER = """# Data dictionary
 
 Every published table and column. Generated from the descriptions in `dbt_project/` by
 `python -m pipelines.reading.dictionary`; the same texts are comments inside the database
-(`dialogue-warehouse describe TABLE`).
+(`dialogue-warehouse describe TABLE`). The tables of `raw` are there with `sql --raw` alone, described by the rooms'
+schemas.
+
+Keys are text and sort as text, `…/10` before `…/2`: what comes in order is ordered by the numbers beside them, such as
+`order by dialogue_key, turn_index`.
 """
 
 
@@ -40,6 +46,20 @@ def _lines() -> Iterator[str]:
                 what = re.sub(r'\{\{ doc\("(\w+)"\) \}\}', lambda match: definitions[match[1]], column["description"])
                 yield f"| {column['name']} | {column['data_type']} | {what.replace('|', chr(92) + '|')} |"
             yield ""
+    yield "## raw\n"
+    yield f"Beside the fields of its records each has {_names_of_landing()}.\n"
+    for corpus in registry.load_corpora():
+        for table in raw_comments.raw_tables(corpus):
+            yield f"### raw.{table.name}\n\n{table.description}\n"
+            yield "| column | type | what it is |\n|---|---|---|"
+            for column in table.columns:
+                yield f"| {column.name} | {column.type} | {column.description.replace('|', chr(92) + '|')} |"
+            yield ""
+
+
+def _names_of_landing() -> str:
+    """What landing adds to each record; the key only where records have one."""
+    return ", ".join(f"`{name}` ({what})" for name, what in raw_comments.OF_LANDING.items())
 
 
 def _models(folder: Path) -> list[dict[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
+from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.errors import InputError
 from pipelines.intake.sql_text import literal
@@ -53,10 +55,11 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool)
     """
 
 
-def refuse_unknown_rule(con: Connection, rule: str | None) -> None:
+def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | None = None) -> None:
     """Raise InputError for a rule that the published build does not have: no case of it would prove nothing."""
     if rule and not con.execute("select 1 from quality.violation_rules where rule_id = ?", [rule]).fetchone():
-        raise InputError(f"there is no rule '{rule}'; `violations --rules` lists what there is")
+        listing = command("violations", "--rules", warehouse=warehouse)
+        raise InputError(f"there is no rule '{rule}'; `{listing}` lists what there is")
 
 
 def _of_corpora(column: str, corpora: Iterable[str]) -> list[str]:

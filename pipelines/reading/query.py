@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
+import pyarrow
 
 from pipelines.reading.connection import Connection
+from pipelines.reading.patience import Patience
 from pipelines.reading.query_errors import QueryError, one_line
 
 BATCH_ROWS = 10_000
@@ -24,37 +27,66 @@ class QueryResult:
     """Lines of the query's text before the statement begins."""
     columns: tuple[str, ...]
     is_explain: bool
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """The values of the query's `$name`s, each a text."""
+    timeout: float | None = None
+    """Seconds after which a run of it is given up."""
 
     def rows(self) -> Generator[tuple[Any, ...], None, None]:
         """Run the query. Raises QueryError when it fails, also on the way."""
+        patience = Patience(self.con, self.timeout)
         try:
-            self.con.execute(self.statement)
-            while batch := self.con.fetchmany(BATCH_ROWS):
+            patience.wait_for(lambda: self.con.execute(self.statement, self.parameters or None))
+            while batch := patience.wait_for(lambda: self.con.fetchmany(BATCH_ROWS)):
                 yield from batch
         except duckdb.Error as error:
             raise QueryError(one_line(error, self.skipped_lines)) from error
         finally:
-            self.con.abort()  # what was not read would keep the connection busy
+            with contextlib.suppress(duckdb.Error):  # a query that heeds nothing is busy still
+                self.con.abort()  # what was not read would keep the connection busy
+
+    def batches(self) -> Generator[pyarrow.RecordBatch, None, None]:
+        """Run the query and give its rows as Arrow, a batch at least, to have the schema. Raises QueryError."""
+        patience = Patience(self.con, self.timeout)
+        try:
+            reader = patience.wait_for(lambda: self.relation().to_arrow_reader(BATCH_ROWS * 10))
+            with reader:
+                yield pyarrow.RecordBatch.from_pylist([], schema=reader.schema)
+                while (batch := patience.wait_for(lambda: next(reader, None))) is not None:
+                    yield batch
+        except (duckdb.Error, pyarrow.ArrowException) as error:
+            raise QueryError(one_line(error, self.skipped_lines)) from error
+
+    def relation(self) -> duckdb.DuckDBPyRelation:
+        """The query as DuckDB's own object."""
+        return self.con.sql(self.statement, params=self.parameters) if self.parameters else self.con.sql(self.statement)
 
     def count(self) -> int | None:
         """How many rows the query has, counted in a run of its own; None where that cannot be told."""
         try:
-            return self.con.sql(self.statement).aggregate("count(*)").fetchall()[0][0]
-        except duckdb.Error:
+            count = self.relation().aggregate("count(*)")
+            return Patience(self.con, self.timeout).wait_for(count.fetchall)[0][0]
+        except (duckdb.Error, QueryError):
             return None
 
 
-def run_query(con: Connection, text: str) -> QueryResult:
-    """Accept exactly one SELECT or EXPLAIN. Raises QueryError for anything else, and for what DuckDB cannot bind."""
+def run_query(
+    con: Connection, text: str, parameters: Mapping[str, str] | None = None, timeout: float | None = None
+) -> QueryResult:
+    """Accept exactly one SELECT or EXPLAIN. Raises QueryError for anything else, and for what DuckDB cannot bind.
+
+    `parameters` are the values of `$name` in it; a run is given up after `timeout` seconds.
+    """
     statement, skipped_lines = _trimmed(text)
     is_explain = _is_explain(con, statement, text)
+    result = QueryResult(con, statement, skipped_lines, (), is_explain, dict(parameters or {}), timeout)
     if is_explain:
-        return QueryResult(con, statement, skipped_lines, ("explain_key", "explain_value"), is_explain)
+        return replace(result, columns=("explain_key", "explain_value"))
     try:
-        columns = tuple(con.sql(statement).columns)
+        return replace(result, columns=tuple(result.relation().columns))
     except duckdb.Error as error:
-        raise QueryError(one_line(_with_place(con, statement, error), skipped_lines)) from error
-    return QueryResult(con, statement, skipped_lines, columns, is_explain)
+        placed = error if parameters else _with_place(con, statement, error)
+        raise QueryError(one_line(placed, skipped_lines)) from error
 
 
 def _with_place(con: Connection, statement: str, error: duckdb.Error) -> duckdb.Error:

@@ -155,13 +155,14 @@ def summarize_stages(runs: list[Run]) -> list[dict[str, Any]]:
 def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
     """The spread of full builds: what they cost, stage by stage, and what no stage accounts for.
 
-    `landings` are runs of landing alone, one for each build; a build's own lines tell how long it waited for that.
+    `landings` are runs of landing alone, one for each build; a build's own lines tell how long landing took beside other
+    stages, which is no part of their sum.
     Raises BenchmarkError when the stage of the models cannot be found among the lines.
     """
     if not all(run.of(report.MODELS) for run in builds):
         raise BenchmarkError(f"the build has no stage '{report.MODELS}' among {[s.kind for s in builds[0].stages]}")
     landed = [run.result["seconds"] for run in landings]
-    outside = [run.seconds - sum(stage.seconds for stage in run.stages) for run in builds]
+    outside = [run.seconds - sum(stage.seconds for stage in run.stages if stage.kind != "land") for run in builds]
     framework = [
         beside + sum(stage.seconds for stage in run.stages if (stage.kind, stage.name) == report.FRAMEWORK)
         for run, beside in zip(builds, outside, strict=True)

@@ -181,7 +181,7 @@ def test_real_files_have_the_listed_checksums(web, tmp_path, real_corpora):
     assert {path.relative_to(landing).as_posix() for path in fetched} == expected
     assert all(path.read_bytes() == (real_corpora / path.relative_to(landing)).read_bytes() for path in fetched)
     assert completed.returncode == 1
-    assert f"next: dialogue-warehouse build --source {landing}" in completed.stdout
+    assert f"dialogue-warehouse build --source {landing} --warehouse {tmp_path}" in completed.stdout
     assert f"{web.url.removeprefix('http://')} answered 404 Not Found" in completed.stderr
     again = run_command(*arguments, DIALOGUE_MIRROR=real_corpora.as_uri())
     assert f"{sum(name.startswith('bbai/') for name in expected)} already there, 1 failed" in again.stderr

@@ -126,7 +126,9 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
 def test_force_lands_and_builds_all_the_same(again) -> None:
     source, paths = again
     before, builds = landed_at(paths), kept.kept_builds(paths)
-    completed = run_command("build", "--source", source, "--warehouse", paths.root, "--force", "--corpora", "bbai")
+    completed = run_command(
+        "build", "--source", source, "--warehouse", paths.root, "--force", "--corpora", "bbai", "--replace"
+    )
     assert completed.returncode == 0, completed.stderr
     assert len(kept.kept_builds(paths)) == len(builds) + 1
     after = landed_at(paths)

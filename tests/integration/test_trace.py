@@ -264,8 +264,8 @@ def test_command_prints_place_and_json(sample: Built) -> None:
             "no row has the key 'sgd/train/1_00000~4'; the dialogue most like it is 'sgd/train/1_00000",
         ),
         ("sgd/train/1_00000/", "no row has the key 'sgd/train/1_00000/'; core.dim_dialogues has 'sgd/train/1_00000'"),
-        ("' or 1=1 --", "no row has the key '' or 1=1 --'; the dialogue most like it is "),
-        ("", "no row has the key ''; the dialogue most like it is "),
+        ("' or 1=1 --", "no row has the key '' or 1=1 --'; a key begins with one of "),
+        ("", "no row has the key ''; a key begins with one of "),
     ],
 )
 def test_unknown_key_is_told_how_far_it_leads(awkward: Built, key: str, message: str) -> None:

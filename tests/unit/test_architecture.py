@@ -68,8 +68,9 @@ FLOORS = (
     ("pipelines.reading",),
     ("pipelines.intake",),
     ("pipelines.corpora",),
+    ("pipelines.commands",),
     ("pipelines.settings",),
-    ("pipelines.paths", "pipelines.errors", "pipelines.processes"),
+    ("pipelines.paths", "pipelines.errors", "pipelines.processes", "pipelines.visible"),
 )
 """The rooms from the top of the house down: an import leads to the same room or to a lower floor."""
 PYTHON = sorted(path for folder in ("pipelines", "expectations") for path in (CLONE / folder).rglob("*.py"))

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from rich.console import Console
 
-from pipelines.reading import printing, query
+from pipelines.reading import files, printing, query
 from pipelines.reading.query_errors import QueryError
 from tests.unit.published import BUILD, TURNS, run, snapshot
 
@@ -36,7 +36,7 @@ EVERY_TYPE = """
 
 def test_json_has_objects_arrays_and_iso_times(con):
     stream = io.StringIO()
-    assert printing.write_json(query.run_query(con, EVERY_TYPE), stream) == 1
+    assert files.write_json(query.run_query(con, EVERY_TYPE), stream) == 1
     (row,) = json.loads(stream.getvalue())
     assert row == {
         "m": {"b": 1, "a": None},
@@ -57,13 +57,13 @@ def test_json_has_objects_arrays_and_iso_times(con):
 
 def test_json_of_no_rows_is_an_empty_array(con):
     stream = io.StringIO()
-    assert printing.write_json(query.run_query(con, "from core.fct_frames"), stream) == 0
+    assert files.write_json(query.run_query(con, "from core.fct_frames"), stream) == 0
     assert json.loads(stream.getvalue()) == []
 
 
 def test_json_keeps_every_row_and_columns_of_the_same_name(con):
     stream = io.StringIO()
-    printing.write_json(query.run_query(con, "select range as a, 1 as a from range(25_000)"), stream)
+    files.write_json(query.run_query(con, "select range as a, 1 as a from range(25_000)"), stream)
     rows = json.loads(stream.getvalue())
     assert [row["a"] for row in rows] == list(range(25_000))
     assert rows[0] == {"a": 0, "a_2": 1}
@@ -72,7 +72,7 @@ def test_json_keeps_every_row_and_columns_of_the_same_name(con):
 def test_csv_can_be_read_back_and_tells_null_from_empty(con):
     stream = io.StringIO(newline="")
     result = query.run_query(con, "from core.fct_turns order by turn_index")
-    assert printing.write_csv(result, stream) == len(TURNS)
+    assert files.write_csv(result, stream) == len(TURNS)
     text = stream.getvalue()
     assert text.startswith('turn_index,utterance,note\r\n0,Hi,\r\n1,"",a\r\n2,"He said ""x, y""\nand left",b\r\n')
     read = list(csv.reader(io.StringIO(text, newline="")))
@@ -81,22 +81,20 @@ def test_csv_can_be_read_back_and_tells_null_from_empty(con):
 
 def test_csv_writes_lists_and_maps_as_json(con):
     stream = io.StringIO(newline="")
-    printing.write_csv(
-        query.run_query(con, "select ['a', 'b'] as l, map {'k': 'v'} as m, 1.50 as c, true as b"), stream
-    )
+    files.write_csv(query.run_query(con, "select ['a', 'b'] as l, map {'k': 'v'} as m, 1.50 as c, true as b"), stream)
     assert stream.getvalue() == 'l,m,c,b\r\n"[""a"", ""b""]","{""k"": ""v""}",1.50,true\r\n'
 
 
 def test_csv_leaves_no_line_empty(con):
     stream = io.StringIO(newline="")
-    printing.write_csv(query.run_query(con, "select null as n"), stream)
+    files.write_csv(query.run_query(con, "select null as n"), stream)
     assert stream.getvalue() == 'n\r\n""\r\n'
 
 
 def test_parquet_is_written_by_python_and_complete(con, paths, tmp_path):
     file = tmp_path / "out.parquet"
     result = query.run_query(con, "select range as a, range::varchar as a, map {'k': 'v'} as m from range(250_000)")
-    assert printing.write_parquet(result, file) == 250_000
+    assert files.write_parquet(result, file) == 250_000
     written = duckdb.sql(f"select count(*), sum(a), min(a_2), any_value(m) from '{file}'").fetchall()
     assert written == [(250_000, sum(range(250_000)), "0", {"k": "v"})]
     assert {path.name for path in tmp_path.iterdir()} == {file.name, paths.root.name}
@@ -105,11 +103,11 @@ def test_parquet_is_written_by_python_and_complete(con, paths, tmp_path):
 def test_parquet_replaces_parquet_and_nothing_else(con, paths, tmp_path):
     file = tmp_path / "out.parquet"
     for rows in (1, 2):
-        printing.write_parquet(query.run_query(con, f"from range({rows})"), file)
+        files.write_parquet(query.run_query(con, f"from range({rows})"), file)
     assert pyarrow.parquet.read_table(file).num_rows == 2
     before = snapshot(paths.root)
     with pytest.raises(QueryError, match="not overwritten"):
-        printing.write_parquet(query.run_query(con, "select 1"), paths.build_database(BUILD))
+        files.write_parquet(query.run_query(con, "select 1"), paths.build_database(BUILD))
     assert snapshot(paths.root) == before
 
 
@@ -118,7 +116,7 @@ def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
     folder = tmp_path / "out"
     folder.mkdir()
     with pytest.raises(QueryError) as error:
-        printing.write_parquet(query.run_query(con, failing), folder / "out.parquet")
+        files.write_parquet(query.run_query(con, failing), folder / "out.parquet")
     assert "\n" not in str(error.value)
     assert not list(folder.iterdir())
 
@@ -126,7 +124,7 @@ def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
 @pytest.mark.parametrize("place", ["", "nowhere/out.parquet"])
 def test_parquet_into_no_place_is_refused(con, tmp_path, place):
     with pytest.raises(QueryError, match="no file can be written there"):
-        printing.write_parquet(query.run_query(con, "select 1"), tmp_path / place)
+        files.write_parquet(query.run_query(con, "select 1"), tmp_path / place)
 
 
 def test_a_table_shows_null_as_a_word_and_the_empty_text_as_nothing(con):

@@ -46,7 +46,7 @@ def test_status_says_which_build_is_published_and_what_lies_on_disk(paths, fruit
     paths.build_manifest(BUILD).unlink()
     found = status.status(paths, Settings())
     newest, oldest = found.builds
-    assert (found.published_build, found.source, found.corpora) == ("20210101T000000000000Z", None, ())
+    assert (found.published_build, found.source) == ("20210101T000000000000Z", "/releases")
     assert (newest.is_published, newest.source, newest.built_at) == (True, "/releases", "2020-01-01T00:00:00")
     assert (oldest.build_id, oldest.is_published, oldest.source, oldest.raw_bytes) == (BUILD, False, None, 0)
     sizes = [file.stat().st_size for file in paths.raw.rglob("*.parquet")]
@@ -74,5 +74,5 @@ def test_status_of_an_empty_folder_says_what_to_run(tmp_path, fruit):
     assert (found.published_build, found.builds, found.raw_bytes) == (None, (), 0)
     stream = io.StringIO()
     status.print_status(found, Console(file=stream, width=100))
-    assert "nothing yet: run `dialogue-warehouse build`" in stream.getvalue()
+    assert f"dialogue-warehouse build --warehouse {tmp_path}`" in stream.getvalue()
     assert "fruit (2 files, license: ): https://example.com/<path> to FOLDER/fruit/<path>" in stream.getvalue()

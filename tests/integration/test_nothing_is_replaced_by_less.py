@@ -1,0 +1,102 @@
+"""Nothing is replaced by less: by `build`, by a run of the graph, by `restore`; and told to, all of them do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipelines.corpora import registry
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
+from tests.conftest import run_command
+from tests.unit.published import snapshot
+
+ONE, OTHER = registry.corpus_ids()[:2]
+
+
+@pytest.fixture
+def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
+    """A copy of a warehouse of files that nobody generated."""
+    shutil.copytree(awkward_folder, tmp_path / "warehouse", symlinks=True)
+    return WarehousePaths(tmp_path / "warehouse")
+
+
+def readable(paths: WarehousePaths) -> dict[Path, bytes]:
+    """What a reader sees, with its bytes."""
+    return {path: path.read_bytes() for path in (paths.published, paths.pointer, *paths.builds.iterdir())}
+
+
+@pytest.mark.parametrize("narrowing", [(), ("--corpora", ONE, "--corpora", OTHER)])
+def test_build_refuses_and_changes_nothing(published: WarehousePaths, awkward_releases: Path, narrowing: tuple) -> None:
+    """U2, U3: neither the sample nor two of the corpora replace all of them; options that are repeated add up."""
+    before = readable(published)
+    source = ("--source", awkward_releases) if narrowing else ()
+    refused = run_command("build", "--warehouse", published.root, *source, *narrowing)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert len(refused.stderr.splitlines()) == 1
+    lost = [name for name in registry.corpus_ids() if f"of {name} would" in refused.stderr]
+    assert lost == [name for name in registry.corpus_ids() if name not in narrowing]
+    assert readable(published) == before
+
+
+def test_build_replaces_when_it_is_told_to(published: WarehousePaths, awkward_releases: Path) -> None:
+    """U2, U3: two corpora, named in two options, are what is published then."""
+    options = ("--corpora", ONE, "--corpora", OTHER, "--replace", "--quiet")
+    built = run_command("build", "--warehouse", published.root, "--source", awkward_releases, *options)
+    assert built.returncode == 0, built.stderr
+    manifest = json.loads(published.build_manifest(str(published.published_build())).read_text())
+    assert manifest["corpora"] == [ONE, OTHER]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_run_of_the_graph_refuses_and_changes_nothing(
+    published: WarehousePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """U2: what "Materialize all" does in Dagster, whose settings come from the environment."""
+    from pipelines.assets.graph import load_graph
+
+    for name in ("SOURCE", "ONLY", "REPLACE"):
+        monkeypatch.delenv(f"DIALOGUE_{name}", raising=False)
+    monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(published.root))
+    before = readable(published)
+    with pytest.raises(InputError, match=r"would replace build .* with less.*--replace"):
+        load_graph(Settings.from_environment()).execute_in_process()
+    assert readable(published) == before
+
+
+def test_restore_overwrites_nothing_that_differs(awkward_folder: Path, tmp_path: Path) -> None:
+    """U1: nothing at all is written, until it is told to; what is equal may be written again."""
+    restore = ("restore", "--warehouse", awkward_folder, "--corpus", ONE, "--to", tmp_path)
+    assert run_command(*restore).returncode == 0
+    restored = snapshot(tmp_path)
+    assert run_command(*restore).returncode == 0
+    assert snapshot(tmp_path) == restored
+
+    first, *others = sorted(restored)
+    first.write_bytes(b"real")
+    others[0].unlink()
+    refused = run_command(*restore)
+    assert refused.returncode == 2
+    assert f"{first}: is there and differs from what would be written; nothing was written" in refused.stderr
+    assert snapshot(tmp_path) == {path: text for path, text in restored.items() if path in others[1:]} | {
+        first: b"real"
+    }
+    assert not list(tmp_path.glob(".restoring-*"))
+
+    assert run_command(*restore, "--force").returncode == 0
+    assert snapshot(tmp_path) == restored
+
+
+def test_restore_replaces_no_folder(awkward_folder: Path, tmp_path: Path) -> None:
+    """U1: not even when it is told to overwrite."""
+    restore = ("restore", "--warehouse", awkward_folder, "--corpus", ONE, "--to", tmp_path)
+    assert run_command(*restore).returncode == 0
+    file = min(snapshot(tmp_path))
+    file.unlink()
+    file.mkdir()
+    refused = run_command(*restore, "--force")
+    assert (refused.returncode, refused.stderr) == (2, f"error: {file}: is no file and is not overwritten\n")

@@ -1,0 +1,136 @@
+"""What the command prints is true and can be typed: the next commands, the source, what is odd, where a check fails."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from expectations.suites import load_suites
+from pipelines.building.first_cases import first_cases
+from pipelines.building.state import BuildError
+from pipelines.corpora import registry
+from tests.conftest import CLONE, rows, run_command
+
+README = (CLONE / "README.md").read_text(encoding="utf-8")
+
+
+def paste(line: str) -> subprocess.CompletedProcess[str]:
+    """Run a line in a shell whose PATH has nothing of ours."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}
+    return subprocess.run(line, shell=True, cwd=CLONE, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_next_commands_of_a_build_can_be_pasted(sample_folder: Path) -> None:
+    """U8, U9: they answer from the warehouse that was built, with nothing activated."""
+    built = run_command("build", "--warehouse", sample_folder)
+    assert "nothing changed" in built.stdout
+    lines = re.findall(r"^(?:next:|     ) (\S*dialogue-warehouse .*)$", built.stdout, flags=re.M)
+    assert [shlex.split(line)[1] for line in lines] == ["tables", "sql"]
+    for line, expected in zip(lines, ("core.fct_turns", "turns"), strict=True):
+        assert shlex.split(line)[-2:] == ["--warehouse", str(sample_folder)]
+        pasted = paste(line)
+        assert (pasted.returncode, pasted.stderr) == (0, "")
+        assert expected in pasted.stdout
+
+
+def test_commands_of_the_readme_are_those_of_the_activated_environment() -> None:
+    """U8: the README says once what puts the name on the PATH, before it uses the name."""
+    activation = ". .venv/bin/activate"
+    assert activation in README
+    assert README.index(activation) < README.index("dialogue-warehouse tables")
+
+
+def test_status_names_the_source_of_what_is_published(awkward_folder: Path, awkward_releases: Path) -> None:
+    """U10: and counts the files there, not those of the sample."""
+    shown = run_command("status", "--warehouse", awkward_folder).stdout
+    build_id = (awkward_folder / "published.json").read_text().split('"')[3]
+    assert f"published  build {build_id}, made from {awkward_releases}\n" in shown
+    assert f"source     {awkward_releases}\n" in shown
+    assert "embedded sample" not in shown
+    of_sgd = re.search(r"sgd: (\d+) of \d+ files present", shown)
+    assert of_sgd and int(of_sgd[1]) > 0
+
+
+def test_files_that_are_not_those_listed_are_told(awkward_folder: Path, awkward_warehouse) -> None:
+    """U11: a notice a corpus, also when nothing has changed since."""
+    told = run_command("build", "--warehouse", awkward_folder, "--source", awkward_source(awkward_folder)).stdout
+    query = "select corpus_id, count(*), count(*) filter (where verification = 'mismatch') from core.dim_source_files group by 1"
+    counted = [row for row in rows(awkward_warehouse, query) if row[2]]
+    assert counted
+    for corpus_id, files, mismatches in counted:
+        assert (
+            f"notice: {corpus_id}: {mismatches} of {files} files are not those whose checksum is listed, such as"
+            in told
+        )
+
+
+def test_files_that_are_those_listed_are_not_told(sample_folder: Path) -> None:
+    """U11: the failing twin."""
+    assert "checksum" not in run_command("build", "--warehouse", sample_folder).stdout
+
+
+def awkward_source(folder: Path) -> str:
+    """The source of a published build."""
+    found = re.search(r"made from (.*)", run_command("status", "--warehouse", folder).stdout)
+    assert found
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def failing(awkward_folder: Path) -> list[tuple[str, object]]:
+    """The expectations that failed on the hand-written releases."""
+    import duckdb
+
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        found = con.sql("select suite, expectation from quality.expectation_results where not success").fetchall()
+    assert found
+    declared = {(suite.name, one.expectation_id): one for suite in load_suites() for one in suite.expectations}
+    return [(suite, declared[suite, name]) for suite, name in found]
+
+
+def test_what_strict_refuses_for_names_file_record_and_key(awkward_folder: Path, failing) -> None:
+    """U22: the first cases of each claim that rows break, in one line with the claim."""
+    from pipelines.assets.audit import refuse_failures
+
+    failures = {
+        suite: {
+            "failures": [
+                {"expectation": one.expectation_id, "severity": "warning", "description": "It holds.", "observed": "{}"}
+                for name, one in failing
+                if name == suite
+            ]
+        }
+        for suite, _ in failing
+    }
+    database = awkward_folder / "dialogues.duckdb"
+    with pytest.raises(BuildError) as refused:
+        refuse_failures(failures, strict=True, database=database)
+    lines = str(refused.value).splitlines()
+    assert len(lines) == len(failing)
+    case = re.compile(r"such as (\w+)/\S+ record \d+ at /\S* \(\1/\S+\)")
+    assert sum(bool(case.search(line)) for line in lines) >= len(registry.corpus_ids())
+    refuse_failures(failures, strict=False, database=database)
+
+
+def test_cases_that_are_named_are_rows_that_break_the_claim(awkward_folder: Path, failing) -> None:
+    """U22: each key that is told is one that its query selects, and its record is the one there."""
+    import duckdb
+
+    checked = 0
+    database = awkward_folder / "dialogues.duckdb"
+    with duckdb.connect(str(database), read_only=True) as con:
+        for suite, one in failing:
+            for case in first_cases(database, suite, one):
+                told = re.fullmatch(r"(\S+) record (\d+) at (\S*) \((\S+)\)", case)
+                if told is None or one.type != "expect_no_unexpected_rows":
+                    continue
+                broken = {cell for row in con.sql(one.kwargs["query"]).fetchall() for cell in row}
+                assert told[4] in broken
+                place = con.execute(f"select source_file_id, record_index from core.source_of('{told[4]}')").fetchall()
+                assert place == [(told[1], int(told[2]))]
+                checked += 1
+    assert checked >= 5

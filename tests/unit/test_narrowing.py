@@ -1,0 +1,107 @@
+"""A build that has less than what is published is refused before anything is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.building import narrowing, state
+from pipelines.building.progress import Reporter
+from pipelines.corpora import registry
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
+from tests.unit.published import BUILD, snapshot
+
+ONE, OTHER = registry.corpus_ids()[:2]
+
+
+def publish(paths: WarehousePaths, *files: tuple[str, str]) -> None:
+    """Let the published build of the fixture have files, each of a corpus and with a verification."""
+    with duckdb.connect(str(paths.build_database(BUILD))) as con:
+        con.execute("create table core.dim_source_files (corpus_id varchar, verification varchar)")
+        con.executemany("insert into core.dim_source_files values (?, ?)", files)
+
+
+def offer(folder: Path, *corpus_ids: str, generated: bool = False) -> Path:
+    """A source with one data file of each corpus."""
+    for corpus in map(registry.load_corpus, corpus_ids):
+        path = next(file.path for file in corpus.files if corpus.entity_of(file.path) and not file.is_documentation)
+        file = folder / corpus.corpus_id / path
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"[]")
+        if generated:
+            (folder / corpus.corpus_id / "SIMULATED.json").write_text('{"scale": 1, "seed": 0}')
+    return folder
+
+
+def settings(paths: WarehousePaths, source: Path | None, **options: object) -> Settings:
+    return Settings(warehouse=paths.root, source=source, **options)
+
+
+def test_the_sample_does_not_replace_real_files(paths):
+    """U2: and the message says what would be lost, what it was made from, and what to type."""
+    publish(paths, (ONE, "verified"), (ONE, "mismatch"), (OTHER, "simulated"))
+    with pytest.raises(InputError) as refused:
+        narrowing.refuse_less(settings(paths, None), paths)
+    said = str(refused.value)
+    assert f"2 real files of {ONE} would give way to generated ones" in said
+    assert OTHER not in said
+    assert f"build {BUILD} in {paths.root}, made from /releases" in said
+    assert "--replace (DIALOGUE_REPLACE=1)" in said
+    assert "\n" not in said
+
+
+def test_a_narrower_build_does_not_drop_a_corpus(paths, tmp_path):
+    """U2, U3: neither by --corpora nor by a source that lacks it, whether real or generated."""
+    publish(paths, (ONE, "verified"), (OTHER, "simulated"))
+    both = offer(tmp_path / "both", ONE, OTHER)
+    with pytest.raises(InputError, match=f"1 generated file of {OTHER} would be dropped"):
+        narrowing.refuse_less(settings(paths, both, only=(ONE,)), paths)
+    with pytest.raises(InputError, match=f"1 real file of {ONE} would be dropped"):
+        narrowing.refuse_less(settings(paths, offer(tmp_path / "other", OTHER)), paths)
+    narrowing.refuse_less(settings(paths, both, only=(ONE, OTHER)), paths)
+
+
+@pytest.mark.parametrize("verification", ["verified", "simulated"])
+def test_as_much_or_more_replaces_what_is_published(paths, tmp_path, verification):
+    """U2: real files replace generated and real ones."""
+    publish(paths, (ONE, verification))
+    narrowing.refuse_less(settings(paths, offer(tmp_path / "both", ONE, OTHER)), paths)
+
+
+def test_generated_files_replace_generated_ones_and_no_real_ones(paths, tmp_path):
+    """U2."""
+    source = offer(tmp_path / "generated", ONE, generated=True)
+    publish(paths, (ONE, "simulated"))
+    narrowing.refuse_less(settings(paths, source), paths)
+    with duckdb.connect(str(paths.build_database(BUILD))) as con:
+        con.execute("update core.dim_source_files set verification = 'unlisted'")
+    with pytest.raises(InputError, match="would give way to generated ones"):
+        narrowing.refuse_less(settings(paths, source), paths)
+
+
+def test_replace_says_otherwise(paths, monkeypatch):
+    """U2."""
+    publish(paths, (ONE, "verified"))
+    narrowing.refuse_less(settings(paths, None, replace=True), paths)
+    monkeypatch.setenv("DIALOGUE_REPLACE", "1")
+    narrowing.refuse_less(Settings.from_environment(warehouse=paths.root), paths)
+
+
+def test_nothing_that_could_be_read_is_nothing_to_lose(paths, tmp_path):
+    """U2: a damaged warehouse can be built again."""
+    narrowing.refuse_less(settings(paths, None), WarehousePaths(tmp_path / "none"))
+    paths.build_database(BUILD).write_bytes(b"damaged")
+    narrowing.refuse_less(settings(paths, None), paths)
+
+
+def test_the_first_step_of_a_run_refuses_before_it_touches_anything(paths):
+    """U2: what a run of the graph begins with, wherever it was started."""
+    publish(paths, (ONE, "verified"))
+    before = snapshot(paths.root)
+    with pytest.raises(InputError, match="--replace"):
+        state.begin(settings(paths, None), "run", Reporter(quiet=True))
+    assert snapshot(paths.root) == before
