@@ -22,6 +22,9 @@
     {%- endcall -%}
 
     {{ run_hooks(post_hooks, inside_transaction=True) }}
+    {%- if post_hooks -%}
+        {%- do adapter.commit() -%}  {#- a hook opens a transaction, which dbt would roll back with the connection -#}
+    {%- endif -%}
     {{ run_hooks(post_hooks, inside_transaction=False) }}
     {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}
