@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from expectations import verdicts
+from expectations.basis import Basis, count_basis, rows_query
 from expectations.suites import DEFECT
-from expectations.verdicts import ClaimCheck, Release, describe_rows
+from expectations.verdicts import ClaimCheck, Measured, Release, describe_rows
 from pipelines.corpora import registry
-from pipelines.corpora.claims import Claim, Defect, load_claims, load_defects
+from pipelines.corpora.claims import Claim, Defect, load_defects, read_claims
 from pipelines.intake.writing import schema_of, write_table
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ CLAIM_COLUMNS = {
     "document_url": "string",
     "locator": "string",
     "quote": "string",
+    "quotes_whom": "string",
     "is_recalled": "bool",
     "kind": "string",
     "description": "string",
@@ -36,6 +38,7 @@ CLAIM_COLUMNS = {
     "recorded_reason": "string",
     "severity": "string",
     "query": "string",
+    "tested_query": "string",
     "files": "string",
     "why": "string",
 }
@@ -44,6 +47,8 @@ CHECK_COLUMNS = {
     "corpus_id": "string",
     "observed": "string",
     "verdict": "string",
+    "rows_tested": "int64",
+    "judged_on": "string",
     "is_as_recorded": "bool",
     "explanation": "string",
 }
@@ -62,6 +67,10 @@ class Ledger:
     claims: tuple[Claim, ...]
     defects: tuple[Defect, ...]
     releases: Mapping[str, Release]
+    tested_queries: Mapping[str, str | None]
+    """By claim, the SQL that counts the rows which it is about."""
+    tested: Mapping[str, Basis]
+    """By claim, what those that can be judged were held against."""
 
     @property
     def skipped(self) -> set[str]:
@@ -74,25 +83,41 @@ class Ledger:
         checks = []
         for claim in self.claims:
             outcome = by_claim.get(claim.claim_id)
-            result = (outcome.success, outcome.observed, outcome.rows) if outcome else (None, None, None)
-            checks.append(verdicts.check(claim, self.releases[claim.corpus_id], *result))
+            measured = Measured(outcome.success, outcome.observed, outcome.rows) if outcome else None
+            tested = self.tested.get(claim.claim_id)
+            checks.append(verdicts.check(claim, self.releases[claim.corpus_id], measured, tested))
         return checks
 
 
 def open_ledger(database: Path, corpora: Sequence[str], scales: Mapping[str, float]) -> Ledger:
     """The ledger of a warehouse; `scales` says at which scale a corpus was generated."""
+    rooms = {corpus_id: read_claims(corpus_id) for corpus_id in corpora}
+    claims = tuple(claim for room in rooms.values() for claim, _ in room.claims)
+    queries = {
+        claim.claim_id: rows_query(corpus_id, entry)
+        for corpus_id, room in rooms.items()
+        for claim, entry in room.claims
+    }
     with duckdb.connect(str(database), read_only=True) as con:
-        files = con.execute("select corpus_id, path, verification from core.dim_source_files").fetchall()
+        releases = _releases(con, corpora, scales)
+        judged = [claim for claim in claims if not verdicts.unjudged(claim, releases[claim.corpus_id])]
+        tested = count_basis(con, judged, queries)
+    own = tuple(defect for room in rooms.values() for defect in room.defects)
+    return Ledger(claims, (*load_defects(None), *own), releases, queries, tested)
+
+
+def _releases(
+    con: duckdb.DuckDBPyConnection, corpora: Sequence[str], scales: Mapping[str, float]
+) -> dict[str, Release]:
+    """What of each corpus's release is in an open warehouse."""
+    files = con.execute("select corpus_id, path, verification from core.dim_source_files").fetchall()
     found: dict[str, dict[str, str]] = {corpus_id: {} for corpus_id in corpora}
     for corpus_id, path, verification in files:
         found.setdefault(corpus_id, {})[path] = verification
-    releases = {
+    return {
         corpus_id: Release(corpus_id, found[corpus_id], _data_files(corpus_id), scales.get(corpus_id))
         for corpus_id in corpora
     }
-    claims = tuple(claim for corpus_id in corpora for claim in load_claims(corpus_id))
-    own = tuple(defect for corpus_id in corpora for defect in load_defects(corpus_id))
-    return Ledger(claims, (*load_defects(None), *own), releases)
 
 
 def _data_files(corpus_id: str) -> frozenset[str]:
@@ -109,6 +134,7 @@ def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: 
             "expected": claim.expected and describe_rows(claim.expected),
             "recorded": claim.recorded and describe_rows(claim.recorded),
             "files": ", ".join(claim.files) or None,
+            "tested_query": ledger.tested_queries[claim.claim_id],
         }
         for claim in ledger.claims
     ]

@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Verdict = Literal["reproduced", "refuted", "source_absent", "not_checkable"]
+Verdict = Literal["reproduced", "refuted", "vacuous", "source_absent", "not_checkable"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
+JudgedOn = Literal["published", "generated"]
+"""Whether the files that a verdict was given on are the publisher's or were made by this project."""

@@ -15,8 +15,9 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Any
 
+from expectations.basis import Basis
 from expectations.suites import DEFECT
-from expectations.verdict import Verdict
+from expectations.verdict import JudgedOn, Verdict
 from pipelines.corpora.claims import Cell, Claim, Defect, Rows
 
 DIFFERENCES_TOLD = 5
@@ -33,6 +34,11 @@ class Release:
     """The data files that the release has in full."""
     scale: float | None = None
     """The scale of a generated release; None for a real one."""
+
+    @property
+    def judged_on(self) -> JudgedOn:
+        """Whose files these are."""
+        return "published" if self.scale is None else "generated"
 
     def has(self, files: Iterable[str]) -> bool:
         """Whether any of these files is there; globs, none stands for all."""
@@ -59,6 +65,9 @@ class ClaimCheck:
     corpus_id: str
     observed: str | None
     verdict: Verdict
+    rows_tested: int | None
+    """How many rows it is about; None where nothing was judged."""
+    judged_on: JudgedOn
     is_as_recorded: bool | None
     """Whether it came out as the ledger says it does; None where nothing was judged."""
     explanation: str
@@ -98,26 +107,59 @@ def expectations_to_skip(
     }
 
 
-def check(claim: Claim, release: Release, success: bool | None, observed: str | None, rows: Rows | None) -> ClaimCheck:
-    """The verdict on a claim; `success`, `observed` and `rows` are the outcome of its expectation, where it has one."""
+@dataclass(frozen=True)
+class Measured:
+    """What the expectation of a claim came to, where it has one."""
+
+    success: bool
+    observed: str
+    rows: Rows | None = None
+    """What its query gave."""
+
+
+def check(claim: Claim, release: Release, measured: Measured | None, tested: Basis | None) -> ClaimCheck:
+    """The verdict on a claim, from what was measured and on how much."""
     early = unjudged(claim, release)
     if early:
-        return ClaimCheck(claim.claim_id, claim.corpus_id, None, early[0], None, early[1])
-    assert success is not None
-    told = describe_rows(rows) if rows is not None else observed
+        verdict, explanation = early
+        return ClaimCheck(claim.claim_id, claim.corpus_id, None, verdict, None, release.judged_on, None, explanation)
+    assert measured is not None
+    assert tested is not None
+    verdict, is_as_recorded, explanation = _judge(claim, measured)
+    if tested.refused:
+        verdict, is_as_recorded = "refuted", False
+        told = f"{tested.refused} records that landing refused break it, the first: {tested.first_refused}"
+        explanation = told if measured.success else f"{explanation}; {told}"
+    elif verdict == "reproduced" and not tested.rows:
+        verdict, is_as_recorded, explanation = "vacuous", None, "nothing was there to test it on"
+    return ClaimCheck(
+        claim_id=claim.claim_id,
+        corpus_id=claim.corpus_id,
+        observed=describe_rows(measured.rows) if measured.rows is not None else measured.observed,
+        verdict=verdict,
+        rows_tested=tested.rows,
+        judged_on=release.judged_on,
+        is_as_recorded=is_as_recorded,
+        explanation=explanation,
+    )
+
+
+def _judge(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]:
+    """Verdict, whether it is as recorded, and why, from the rows that landed alone."""
     if not claim.is_exact:
-        explanation = "nothing breaks it" if success else f"broken: {observed}"
-        return ClaimCheck(
-            claim.claim_id, claim.corpus_id, told, "reproduced" if success else "refuted", success, explanation
-        )
+        if measured.success:
+            return "reproduced", True, "nothing breaks it"
+        return "refuted", False, f"broken: {measured.observed}"
+    rows = measured.rows
     holds = rows is not None and same_rows(rows, claim.expected)
+    verdict: Verdict = "reproduced" if holds else "refuted"
     if claim.recorded is None:
         explanation = "as documented" if holds else f"documented otherwise: {differences(claim.expected, rows)}"
-    elif success:
+    elif measured.success:
         explanation = f"not as documented, and known to be so: {claim.recorded_reason}"
     else:
         explanation = f"not as recorded: {differences(claim.recorded, rows)}; recorded: {claim.recorded_reason}"
-    return ClaimCheck(claim.claim_id, claim.corpus_id, told, "reproduced" if holds else "refuted", success, explanation)
+    return verdict, measured.success, explanation
 
 
 def same_rows(observed: Rows, expected: Rows | None) -> bool:

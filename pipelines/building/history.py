@@ -49,7 +49,7 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> list[str]:
         (folder / "history.parquet").unlink(missing_ok=True)
     counted = {"dialogue_count": "core.dim_dialogues", "turn_count": "core.fct_turns"}
     counted |= {"action_count": "core.fct_actions", "slot_count": "core.fct_slots"}
-    counted |= {"violation_count": "quality.violations"}
+    counted |= {"violation_count": "(from quality.violations where kind = 'defect')"}
     with duckdb.connect(str(paths.scratch_database), read_only=True) as con:
         counts = {name: con.sql(f"from {table}").count("*").fetchall()[0][0] for name, table in counted.items()}
     row = {

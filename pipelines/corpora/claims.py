@@ -26,8 +26,10 @@ from pipelines.corpora.declarations import (
 CLAIMS = "claims.toml"
 DEFECTS = Path(__file__).with_name("defects.toml")
 Severity = Literal["critical", "warning"]
-
-
+Voice = Literal["publisher", "paper", "other_project", "own_measurement"]
+"""Whose words a claim quotes."""
+RuleKind = Literal["defect", "property"]
+"""Whether a rule's cases are faults, or odd by the publisher's design."""
 Cell = int | float | str | None
 Rows = list[list[Cell]]
 """A measured table: rows of labels and numbers; a single number is one row of one cell."""
@@ -44,6 +46,7 @@ class Claim:
     document_title: str
     document_url: str | None
     locator: str
+    quotes_whom: Voice
     kind: Literal["count", "invariant"]
     severity: Severity
     description: str
@@ -55,6 +58,8 @@ class Claim:
     recorded_reason: str | None
     query: str | None
     """The SQL that measures it; None for what Great Expectations measures, or nobody."""
+    refused: str | None
+    """A regular expression: a refused record with such a path and error breaks the claim, though no table shows it."""
     files: tuple[str, ...]
     """Globs over the paths of the release that it needs; empty stands for all."""
     is_recalled: bool
@@ -72,9 +77,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Defect:
-    """A known fault of a release, each case of which is a row of `quality.violations`."""
+    """A known fault or oddity of a release, each case of which is a row of `quality.violations`."""
 
     rule_id: str
+    kind: RuleKind
     corpus_id: str | None
     """None for a rule that holds for every corpus."""
     title: str
@@ -118,9 +124,12 @@ class Entry(Check, forbid_unknown_fields=True, kw_only=True):
     quote: Text
     document: Text
     locator: Text
+    quotes_whom: Voice | None = None
     kind: Literal["count", "invariant"]
     expected: Cell | Rows = None
     sql: Text | None = None
+    tested: Text | None = None
+    refused: Text | None = None
     files: list[Text] = []
     recorded: _Recorded | None = None
     is_recalled: bool = False
@@ -132,6 +141,7 @@ class _DefectEntry(Struct, forbid_unknown_fields=True, kw_only=True):
     """An entry of `[[defects]]`."""
 
     id: Text
+    kind: RuleKind = "defect"
     title: Text
     description: Text
     why: Text
@@ -144,6 +154,8 @@ class _Document(Struct, forbid_unknown_fields=True):
     """An entry of `[documents]`: what a claim's `document` refers to."""
 
     title: Text
+    quotes_whom: Voice
+    """Whose words its claims quote, but those that say otherwise."""
     url: Text | None = None
 
 
@@ -195,6 +207,7 @@ def _defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple[Def
     return tuple(
         Defect(
             rule_id=entry.id,
+            kind=entry.kind,
             corpus_id=corpus_id,
             title=entry.title,
             description=entry.description,
@@ -211,6 +224,7 @@ def _problem(claim: Entry) -> str | None:
     """What is wrong with a claim's keys, taken together."""
     measures = [name for name in ("type", "unexpected_rows", "sql") if getattr(claim, name) is not None]
     if claim.not_checkable:
+        measures += [name for name in ("tested", "refused") if getattr(claim, name) is not None]
         return f"is not checkable, and has '{measures[0]}'" if measures else None
     if claim.table is None:
         return "needs a 'table'"
@@ -240,6 +254,7 @@ def _claim(corpus_id: str, document: _Document, entry: Entry) -> Claim:
         document_title=document.title,
         document_url=document.url,
         locator=entry.locator,
+        quotes_whom=entry.quotes_whom or document.quotes_whom,
         kind=entry.kind,
         severity=entry.severity,
         description=entry.description,
@@ -248,6 +263,7 @@ def _claim(corpus_id: str, document: _Document, entry: Entry) -> Claim:
         recorded=_rows(entry.recorded.value) if entry.recorded else None,
         recorded_reason=entry.recorded.reason if entry.recorded else None,
         query=query and query.strip(),
+        refused=entry.refused,
         files=tuple(entry.files),
         is_recalled=entry.is_recalled,
         real_only=entry.real_only,

@@ -38,6 +38,7 @@ CATALOG_TABLES = {
     "rules": pa.schema(
         [
             ("rule_id", pa.string()),
+            ("kind", pa.string()),
             ("corpus_id", pa.string()),
             ("title", pa.string()),
             ("description", pa.string()),

@@ -12,8 +12,8 @@ from pipelines.intake.sql_text import literal
 from pipelines.reading.connection import Connection
 
 SHORT = (
-    "claims.claim_id, claims.corpus_id, checks.verdict, checks.is_as_recorded, claims.expected, checks.observed, "
-    "claims.description"
+    "claims.claim_id, claims.corpus_id, claims.quotes_whom, checks.verdict, checks.judged_on, checks.is_as_recorded, "
+    "checks.rows_tested, claims.expected, checks.observed, claims.description"
 )
 WHOLE = "claims.*, checks.* exclude (claim_id, corpus_id)"
 
@@ -42,10 +42,11 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool)
         conditions.append(f"rule_id = {literal(rule)}")
     if is_summary:
         return f"""
-            select rule_id, corpus_id, observed, observed_in_files, expected, is_guarded, title, upstream_reference
+            select rule_id, corpus_id, kind, observed, observed_in_files, expected, is_guarded, title,
+                upstream_reference
             from quality.violation_rules
             {_where(conditions)}
-            order by corpus_id nulls first, rule_id
+            order by kind, corpus_id nulls first, rule_id
         """
     return f"""
         select *

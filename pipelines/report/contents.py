@@ -41,6 +41,7 @@ _CORPORA = """
             count(*) filter (where verdict = 'reproduced' and is_as_recorded) as reproduced,
             count(*) filter (where verdict = 'refuted' and is_as_recorded) as refuted_as_recorded,
             count(*) filter (where not is_as_recorded) as unexpected,
+            count(*) filter (where verdict = 'vacuous') as vacuous,
             count(*) filter (where verdict = 'source_absent') as source_absent,
             count(*) filter (where verdict = 'not_checkable') as not_checkable
         from quality.claim_checks
@@ -66,6 +67,7 @@ _CORPORA = """
         coalesce(verdicts.reproduced, 0) as reproduced,
         coalesce(verdicts.refuted_as_recorded, 0) as refuted_as_recorded,
         coalesce(verdicts.unexpected, 0) as unexpected,
+        coalesce(verdicts.vacuous, 0) as vacuous,
         coalesce(verdicts.source_absent, 0) as source_absent,
         coalesce(verdicts.not_checkable, 0) as not_checkable,
         coalesce(outcomes.passed, 0) as passed,
@@ -83,6 +85,27 @@ _CORPORA = """
 """
 """A line a corpus: how much of it is there, and what was found out about it in one build."""
 
+_VOICES = """
+    select
+        claims.quotes_whom,
+        checks.judged_on,
+        count(*) as claim_count,
+        count(*) filter (where checks.verdict = 'reproduced' and checks.is_as_recorded) as reproduced,
+        count(*) filter (where checks.verdict = 'refuted' and checks.is_as_recorded) as refuted_as_recorded,
+        count(*) filter (where not checks.is_as_recorded) as unexpected,
+        count(*) filter (where checks.verdict = 'vacuous') as vacuous,
+        count(*) filter (where checks.verdict = 'source_absent') as source_absent,
+        count(*) filter (where checks.verdict = 'not_checkable') as not_checkable
+    from quality.claims as claims
+    inner join quality.claim_checks as checks
+        on claims.claim_id = checks.claim_id
+    group by claims.quotes_whom, checks.judged_on
+    order by
+        list_position(['publisher', 'paper', 'other_project', 'own_measurement'], claims.quotes_whom),
+        checks.judged_on desc
+"""
+"""A line for whoever is quoted and whoever's files were there: what became of the claims."""
+
 
 @dataclass(frozen=True)
 class Contents:
@@ -97,6 +120,8 @@ class Contents:
     corpora: list[Row]
     changes: list[str]
     """What is different from the build before, a sentence each."""
+    voices: list[Row]
+    """Whose words the claims quote, and on whose files they were judged, with the number of each verdict."""
     claims: list[Row]
     rules: list[Row]
     suites: dict[str, list[Row]]
@@ -122,6 +147,7 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
         older_builds=len(builds) - len(shown),
         corpora=_corpora(con, builds[0]["build_id"]),
         changes=describe_changes(builds[0], builds[1], suites) if len(builds) > 1 else [],
+        voices=read_rows(con, _VOICES),
         claims=claims,
         rules=_rules(con),
         suites=suites,
@@ -157,7 +183,7 @@ def _rules(con: Connection) -> list[Row]:
     )
     counts = read_rows(con, "select rule_id, corpus_id, count(*) as observed from quality.violations group by all")
     listed = {rule["rule_id"] for rule in rules}
-    nothing = dict.fromkeys(("corpus_id", "title", "description", "upstream_reference", "expected", "why"))
+    nothing = dict.fromkeys(("corpus_id", "kind", "title", "description", "upstream_reference", "expected", "why"))
     for rule_id in sorted({row["rule_id"] for row in counts} - listed):
         observed = sum(row["observed"] for row in counts if row["rule_id"] == rule_id)
         rules.append(nothing | {"rule_id": rule_id, "observed": observed, "is_guarded": False})

@@ -37,10 +37,20 @@ CLAIM_OUTCOMES = {
     "reproduced": "reproduced",
     "as_recorded": "refuted as recorded",
     "unexpected": "unexpected",
+    "vacuous": "vacuous",
     "source_absent": "source absent",
     "not_checkable": "not checkable",
 }
 """What becomes of a claim, as the pages say it."""
+VOICES = {
+    "publisher": "the publisher",
+    "paper": "the paper",
+    "other_project": "another project",
+    "own_measurement": "this project's own measurement",
+}
+"""Whose words a claim quotes, as the pages say it."""
+RULE_KINDS = {"defect": "defect", "property": "by design"}
+"""What the cases of a rule are, as the pages say it."""
 
 
 def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = None) -> Path:
@@ -101,6 +111,8 @@ def render(found: contents.Contents) -> dict[str, str]:
         "found": found,
         "pages": PAGES,
         "claim_outcomes": CLAIM_OUTCOMES,
+        "voices": VOICES,
+        "rule_kinds": RULE_KINDS,
         "cases_shown": contents.CASES_SHOWN,
         "mark": MARK,
     }

@@ -24,7 +24,7 @@ from tests.fixtures.shapes import Case
 from tests.integration.defective_release import BROKEN, place, write
 
 SHARED = CLONE / "pipelines" / "corpora" / "defects.toml"
-KEYS = {"id", "title", "description", "upstream", "expected", "files", "why"}
+KEYS = {"id", "kind", "title", "description", "upstream", "expected", "files", "why"}
 ELSEWHERE = {"lossy_form"}
 """Rules about another form of a release, which test_huggingface_form breaks."""
 CASES = [

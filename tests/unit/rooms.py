@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-LISTED = '[documents."readme.txt"]\ntitle = "README"\n'
+LISTED = '[documents."readme.txt"]\ntitle = "README"\nquotes_whom = "publisher"\n'
 
 CLAIM = {
     "id": '"X01"',

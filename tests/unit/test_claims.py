@@ -76,6 +76,11 @@ def test_known_defects_are_read_and_guarded(tmp_path: Path) -> None:
         ({"expected": "3"}, "room/claims.toml X01: 'expected' belongs to a count"),
         ({"not_checkable": '"why"'}, "room/claims.toml X01: is not checkable, and has 'type'"),
         (
+            {"type": None, "kwargs": None, "rows": None, "not_checkable": '"why"', "tested": '"core.fct_turns"'},
+            "room/claims.toml X01: is not checkable, and has 'tested'",
+        ),
+        ({"quotes_whom": '"hearsay"'}, "room/claims.toml X01: Invalid enum value 'hearsay' - at `$.quotes_whom`"),
+        (
             {"recorded": RECORDED},
             "room/claims.toml X01: 'recorded' needs 'unexpected_rows', and is how many rows they are",
         ),
@@ -159,6 +164,27 @@ def test_quotes_are_the_documents_own_words(corpus_id: str) -> None:
     for claim in load_claims(corpus_id):
         if (DOCUMENTS / claim.document).exists():
             assert claim.quote in (DOCUMENTS / claim.document).read_text(encoding="utf-8"), claim.claim_id
+
+
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_what_is_said_of_our_own_columns_is_quoted_from_our_own_dictionary(corpus_id: str) -> None:
+    """T10: a column that this project derives is none of the publisher's words."""
+    dictionary = (CLONE / "warehouse" / "dictionary.md").read_text(encoding="utf-8")
+    quoted = [claim for claim in load_claims(corpus_id) if claim.document == "dictionary.md"]
+    assert quoted
+    for claim in quoted:
+        assert claim.quote in dictionary, claim.claim_id
+        assert claim.quotes_whom == "own_measurement"
+
+
+def test_an_entry_says_itself_whose_words_it_quotes_or_its_document_does(tmp_path: Path) -> None:
+    """T17: what a note of this project repeats of a paper is the paper's."""
+    folder = room(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
+    assert [claim.quotes_whom for claim in load_claims("room", folder)] == ["publisher", "paper"]
+    text = (folder / "claims.toml").read_text(encoding="utf-8")
+    (folder / "claims.toml").write_text(text.replace('quotes_whom = "publisher"\n', ""), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=r"missing required field `quotes_whom`"):
+        load_claims("room", folder)
 
 
 def reads_only(corpus_id: str, expectation: Expectation) -> bool:

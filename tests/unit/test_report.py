@@ -50,6 +50,9 @@ CLAIM = dict.fromkeys(
     HOSTILE,
 ) | {
     "document_url": "javascript:alert(1)",
+    "quotes_whom": "own_measurement",
+    "judged_on": "generated",
+    "rows_tested": 1234,
     "is_recalled": True,
     "verdict": "refuted",
     "is_as_recorded": False,
@@ -68,6 +71,7 @@ CASE = dict.fromkeys(("rule_id", "corpus_id", "source_file_id", "dialogue_key", 
     "upstream_reference": "javascript:alert(1)",
 }
 RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HOSTILE) | {
+    "kind": "property",
     "upstream_reference": "javascript:alert(1)",
     "expected": 3,
     "observed": 4,
@@ -89,13 +93,18 @@ CORPUS = (
             "reproduced",
             "refuted_as_recorded",
             "unexpected",
+            "vacuous",
             "source_absent",
             "not_checkable",
+            "property_count",
             "passed",
             "not_passed",
         ],
         1,
     )
+)
+VOICE = {"quotes_whom": "own_measurement", "judged_on": "generated", "claim_count": 77} | dict.fromkeys(
+    ["reproduced", "refuted_as_recorded", "unexpected", "vacuous", "source_absent", "not_checkable"], 11
 )
 
 
@@ -129,6 +138,7 @@ def hostile() -> contents.Contents:
         older_builds=1,
         corpora=[CORPUS],
         changes=[HOSTILE],
+        voices=[VOICE],
         claims=[CLAIM],
         rules=[RULE],
         suites={HOSTILE: [entry]},
@@ -157,6 +167,25 @@ def test_only_web_addresses_become_links(hostile) -> None:
         )
     linked = replace(hostile, claims=[CLAIM | {"document_url": "https://example.org/a?b=1"}])
     assert 'href="https://example.org/a?b=1"' in site.render(linked)["claims.html"]
+
+
+def test_claims_say_whose_words_they_are_and_on_whose_files_they_were_judged(hostile) -> None:
+    """T16, T17 and T4: in the row of a claim, and counted apart on the first page."""
+    pages = site.render(hostile)
+    assert "Words of this project&#39;s own measurement" in pages["claims.html"]
+    assert "Tested on 1,234 rows of generated files." in pages["claims.html"]
+    index = " ".join(pages["index.html"].split())
+    assert '<th scope="row">this project&#39;s own measurement</th><td>generated files</td>' in index
+    assert "claims.html?voice=own_measurement&amp;files=generated&amp;outcome=vacuous" in index
+
+
+def test_what_is_so_by_design_is_told_apart_from_defects(hostile) -> None:
+    """T15."""
+    pages = site.render(hostile)
+    assert "<td>by design</td>" in pages["violations.html"]
+    assert "<td>defect</td>" not in pages["violations.html"]
+    defective = replace(hostile, rules=[RULE | {"kind": "defect"}])
+    assert "<td>defect</td>" in site.render(defective)["violations.html"]
 
 
 def test_tables_are_marked_where_they_differ() -> None:

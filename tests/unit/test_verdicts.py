@@ -6,7 +6,8 @@ from decimal import Decimal
 import pytest
 
 from expectations import verdicts
-from expectations.verdicts import Release
+from expectations.basis import Basis
+from expectations.verdicts import Measured, Release
 from pipelines.corpora.claims import Claim, Defect
 
 COUNT = Claim(
@@ -17,6 +18,7 @@ COUNT = Claim(
     document_title="README",
     document_url=None,
     locator="Data",
+    quotes_whom="publisher",
     kind="count",
     severity="critical",
     description="How many there are.",
@@ -25,6 +27,7 @@ COUNT = Claim(
     recorded=None,
     recorded_reason=None,
     query="select count(*) from core.fct_turns",
+    refused=None,
     files=(),
     is_recalled=False,
     real_only=None,
@@ -39,11 +42,14 @@ PART = Release("toy", {"a.json": "verified"}, LISTED)
 NOTHING = Release("toy", {}, LISTED)
 GENERATED = Release("toy", dict.fromkeys(LISTED, "simulated"), LISTED, scale=1)
 SAMPLE = replace(GENERATED, scale=0.01)
-DEFECT = Defect("blank", "toy", "Blank", "An utterance is blank.", None, 2, (), "Reported.")
+DEFECT = Defect("blank", "defect", "toy", "Blank", "An utterance is blank.", None, 2, (), "Reported.")
 
 
-def verdict(claim, release, success=None, observed=None, rows=None):
-    check = verdicts.check(claim, release, success, observed, rows)
+TESTED = Basis(rows=40)
+
+
+def verdict(claim, release, *measured, tested=TESTED):
+    check = verdicts.check(claim, release, Measured(*measured) if measured else None, tested)
     return check.verdict, check.is_as_recorded
 
 
@@ -108,17 +114,54 @@ def test_an_invariant_follows_its_expectation():
     assert verdict(INVARIANT, PART, False, '{"unexpected": 3}') == ("refuted", False)
 
 
+@pytest.mark.parametrize(
+    ("claim", "measured", "rows", "expected"),
+    [
+        (INVARIANT, (True, "{}"), 0, ("vacuous", None)),
+        (INVARIANT, (True, "{}"), 1, ("reproduced", True)),
+        (INVARIANT, (False, "{}"), 0, ("refuted", False)),
+        (replace(COUNT, expected=[[0]]), (True, "{}", [[0]]), 0, ("vacuous", None)),
+        (COUNT, (False, "{}", [[0]]), 0, ("refuted", False)),
+        (KNOWN, (True, "{}", [[1187]]), 0, ("refuted", True)),
+    ],
+)
+def test_what_holds_of_nothing_is_vacuous_and_not_reproduced(claim, measured, rows, expected):
+    """T4: a verdict says how many rows it is about, and one about none is no success."""
+    check = verdicts.check(claim, WHOLE, Measured(*measured), Basis(rows))
+    assert (check.verdict, check.is_as_recorded, check.rows_tested) == (*expected, rows)
+
+
+def test_refused_records_refute_what_no_row_breaks():
+    """T3: landing keeps the culprits out of the tables, and the verdict sees them all the same."""
+    refused = Basis(rows=2, refused=2, first_refused="a.json Expected `str` - at `$[3].text`")
+    check = verdicts.check(INVARIANT, PART, Measured(True, '{"unexpected": 0}'), refused)
+    assert (check.verdict, check.is_as_recorded, check.rows_tested) == ("refuted", False, 2)
+    assert check.explanation == (
+        "2 records that landing refused break it, the first: a.json Expected `str` - at `$[3].text`"
+    )
+    both = verdicts.check(INVARIANT, PART, Measured(False, '{"unexpected": 3}'), refused)
+    assert both.explanation.startswith('broken: {"unexpected": 3}; 2 records that landing refused')
+
+
+@pytest.mark.parametrize(("release", "files"), [(WHOLE, "published"), (PART, "published"), (SAMPLE, "generated")])
+def test_a_verdict_says_whose_files_it_was_given_on(release, files):
+    """T16: a number that the generator was tuned to is not one that the publisher's files have; unjudged ones too."""
+    assert verdicts.check(INVARIANT, release, Measured(True, "{}"), TESTED).judged_on == files
+    unjudged = replace(COUNT, not_checkable="nobody knows how")
+    assert verdicts.check(unjudged, release, None, None).judged_on == files
+
+
 def test_explanations_say_where_a_table_differs():
     grid = replace(COUNT, expected=[["train", 10, 1.5], ["test", 20, 2.5]])
-    check = verdicts.check(grid, WHOLE, False, "{}", [["train", 10, 1.5], ["test", 21, 2.25]])
+    check = verdicts.check(grid, WHOLE, Measured(False, "{}", [["train", 10, 1.5], ["test", 21, 2.25]]), TESTED)
     assert check.explanation == "documented otherwise: test: 21 instead of 20; test: 2.25 instead of 2.5"
     assert check.observed == '[["train", 10, 1.5], ["test", 21, 2.25]]'
-    known = verdicts.check(KNOWN, WHOLE, True, "{}", [[1187]])
+    known = verdicts.check(KNOWN, WHOLE, Measured(True, "{}", [[1187]]), TESTED)
     assert (known.observed, known.explanation) == (
         "1187",
         "not as documented, and known to be so: One was forgotten.",
     )
-    changed = verdicts.check(KNOWN, WHOLE, False, "{}", [[1190]])
+    changed = verdicts.check(KNOWN, WHOLE, Measured(False, "{}", [[1190]]), TESTED)
     assert changed.explanation == "not as recorded: 1190 instead of 1187; recorded: One was forgotten."
 
 

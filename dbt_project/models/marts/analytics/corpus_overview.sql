@@ -29,7 +29,8 @@ slots as (
 violations as (
     select
         corpus_id,
-        count(*) as violation_count
+        count(case kind when 'defect' then 1 end) as violation_count,
+        count(case kind when 'property' then 1 end) as property_count
     from {{ ref('violations') }}
     group by corpus_id
 ),
@@ -55,7 +56,8 @@ select
     cast(coalesce(dialogues.utterance_count, 0) as integer) as utterance_count,
     cast(coalesce(actions.action_count, 0) as integer) as action_count,
     cast(coalesce(slots.slot_count, 0) as integer) as slot_count,
-    cast(coalesce(violations.violation_count, 0) as integer) as violation_count
+    cast(coalesce(violations.violation_count, 0) as integer) as violation_count,
+    cast(coalesce(violations.property_count, 0) as integer) as property_count
 from {{ ref('dim_corpora') }} as corpora
 left join files
     on corpora.corpus_id = files.corpus_id

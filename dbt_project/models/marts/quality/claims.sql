@@ -8,6 +8,7 @@ select
     document_url,
     locator,
     quote,
+    quotes_whom,
     is_recalled,
     kind,
     description,
@@ -16,6 +17,7 @@ select
     recorded_reason,
     severity,
     query,
+    tested_query,
     files,
     why
 from {{ source('audit', 'claims') }}

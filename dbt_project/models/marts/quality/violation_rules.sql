@@ -22,6 +22,7 @@ totals as (
 select
     rules.rule_id,
     rules.corpus_id,
+    rules.kind,
     rules.title,
     rules.description,
     rules.upstream_reference,

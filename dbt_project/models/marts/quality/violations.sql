@@ -23,6 +23,7 @@ found as (
 
 select
     found.rule_id,
+    coalesce(own_rules.kind, shared_rules.kind) as kind,
     found.corpus_id,
     coalesce(found.source_file_id, dialogues.source_file_id, definitions.source_file_id) as source_file_id,
     coalesce(found.record_index, dialogues.record_index, definitions.record_index) as record_index,

@@ -1,6 +1,7 @@
 select
     rule_id,
     corpus_id,
+    kind,
     title,
     description,
     upstream as upstream_reference,

@@ -205,7 +205,23 @@ line_break as (
     where spaced <> utterance
 ),
 
--- The published number of a turn is not its position, counted from the corpus's first number.
+numberings as (
+    select
+        corpus_id,
+        first_number,
+        row_number() over (partition by corpus_id order by turn_count desc, first_number) as preference
+    from (
+        select
+            corpus_id,
+            cast(source_turn_number as bigint) - turn_index as first_number,
+            count(*) as turn_count
+        from {{ ref('fct_turns') }}
+        where source_turn_number is not null
+        group by corpus_id, cast(source_turn_number as bigint) - turn_index
+    ) as counted
+),
+
+-- The published number of a turn is not its position, counted from where most turns of the corpus are counted from.
 turn_number_gap as (
     select
         turns.corpus_id,
@@ -215,15 +231,11 @@ turn_number_gap as (
         'number ' || cast(turns.source_turn_number as string) || ' at position ' || cast(turns.turn_index as string)
             as detail
     from {{ ref('fct_turns') }} as turns
-    inner join (
-        select
-            corpus_id,
-            min(source_turn_number) as first_number
-        from {{ ref('fct_turns') }}
-        group by corpus_id
-    ) as numbers
-        on turns.corpus_id = numbers.corpus_id
-    where cast(turns.source_turn_number as bigint) - turns.turn_index <> numbers.first_number
+    inner join numberings
+        on
+            turns.corpus_id = numberings.corpus_id
+            and numberings.preference = 1
+    where cast(turns.source_turn_number as bigint) - turns.turn_index <> numberings.first_number
 ),
 
 -- Two spans of a frame, or of a turn where there are no frames, share characters; one row a pair, of the later one.
