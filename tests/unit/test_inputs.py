@@ -1,0 +1,44 @@
+"""What the user gave a build, refused with what works instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.building.inputs import check_input
+from pipelines.building.summary import Summary, print_summary
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.reading import catalog, query
+from pipelines.settings import Settings
+from tests.unit.published import run
+from tests.unit.test_narrowing import ONE, offer
+
+
+def test_folder_of_one_corpus_is_told_the_folder_above_it(tmp_path):
+    """U15: `--source FOLDER/<corpus>` is told `--source FOLDER`."""
+    source = offer(tmp_path / "releases", ONE)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    with pytest.raises(InputError, match=rf"the releases stand below --source {source}$"):
+        check_input(Settings(source=source / ONE), paths)
+    check_input(Settings(source=source), paths)
+
+
+def test_what_is_suggested_for_a_table_works(con):
+    """U15: in a query and in `describe`."""
+    with pytest.raises(InputError, match='Did you mean "fct_turns"') as refused:
+        query.run_query(con, "from core.fct_turn")
+    assert "\n" not in str(refused.value)
+    assert run(con, "from fct_turns")
+    with pytest.raises(InputError, match=r"did you mean core\.fct_turns"):
+        catalog.describe_table(con, "fct_turn")
+
+
+def test_escapes_are_visible_in_notices_and_warnings(tmp_path, capsys):
+    """F31."""
+    counted = dict.fromkeys(("passed", "warned", "failed"), 0)
+    told = ["key \x1b[31mred\x07"]
+    print_summary(Summary("b", tmp_path / "dialogues.duckdb", 0, [], counted, warnings=told, notices=told))
+    shown = capsys.readouterr().out
+    assert r"notice: key \x1b[31mred\x07" in shown
+    assert r"warning: key \x1b[31mred\x07" in shown
+    assert "\x1b" not in shown
