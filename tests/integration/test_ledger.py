@@ -254,7 +254,7 @@ def test_violations_are_shown_filtered_and_summed_up(awkward_folder: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("violations", "--rule", "no_rule"), "violations --rules --warehouse "),
+        (("violations", "--rule", "no_rule"), "there is no rule 'no_rule'; `"),
         (("violations", "--corpora", "sgd,nobody"), "nobody: no such corpus; there are "),
         (("claims", "--corpora", "nobody"), "nobody: no such corpus; there are "),
     ],
