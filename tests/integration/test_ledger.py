@@ -59,11 +59,15 @@ def test_at_scale_1_every_number_is_checked_and_as_the_ledger_says(scale_1: Path
         if claim.not_checkable or claim.real_only:
             assert verdict == "not_checkable", claim_id
             continue
+        if verdict == "vacuous":  # the generator writes no row of the kind that the rule is about
+            assert not claim.is_exact, claim_id
+            continue
         assert is_as_recorded is True, (claim_id, verdict)
         assert verdict == ("refuted" if claim.recorded else "reproduced"), claim_id
         assert observed is not None, claim_id
     counted = [claim for claim in CLAIMS.values() if claim.kind == "count" and found[claim.claim_id][1]]
     assert len(counted) > 100
+    assert sum(verdict == "vacuous" for verdict, *_ in found.values()) <= 1
 
 
 def test_at_scale_1_the_turn_counts_of_the_sgd_card_are_refuted(scale_1: Path) -> None:
