@@ -102,6 +102,7 @@ def test_link_that_is_another_build_is_seen_also_where_there_are_no_links(passed
     assert builds.damage(passed, "old") == []
     content = bytearray(passed.published.read_bytes())
     content[-1] ^= 1
+    passed.published.chmod(0o644)
     passed.published.write_bytes(content)
     assert builds.damage(passed, "old") == [passed.published]
     (told,) = mending.mend(passed)
@@ -116,7 +117,7 @@ def test_build_after_a_broken_publication_mends_it_and_says_so(
     paths = WarehousePaths(tmp_path / "warehouse")
     newest = builds.pointed_build(paths)
     assert newest is not None
-    shutil.copy(paths.build_database(newest), paths.build_database("20200101T000000000000Z"))
+    shutil.copyfile(paths.build_database(newest), paths.build_database("20200101T000000000000Z"))
     with duckdb.connect(str(paths.build_database("20200101T000000000000Z"))) as con:
         con.execute("drop table core.fct_turns")
     publishing.show("20200101T000000000000Z", paths)

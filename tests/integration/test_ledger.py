@@ -120,7 +120,7 @@ COUNTS = [
 
 def spoilable(database: Path, folder: Path) -> duckdb.DuckDBPyConnection:
     """A copy of a database to spoil."""
-    shutil.copy(database, folder / "copy.duckdb")
+    shutil.copyfile(database, folder / "copy.duckdb")
     return duckdb.connect(str(folder / "copy.duckdb"))
 
 

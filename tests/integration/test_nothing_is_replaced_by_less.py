@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from pipelines.corpora import registry
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
 from pipelines.settings import Settings
 from tests.conftest import run_command
 from tests.unit.published import snapshot
@@ -48,8 +48,8 @@ def test_build_replaces_when_it_is_told_to(published: WarehousePaths, awkward_re
     options = ("--corpora", ONE, "--corpora", OTHER, "--replace", "--quiet")
     built = run_command("build", "--warehouse", published.root, "--source", awkward_releases, *options)
     assert built.returncode == 0, built.stderr
-    manifest = json.loads(published.build_manifest(str(published.published_build())).read_text())
-    assert manifest["corpora"] == [ONE, OTHER]
+    build_id, _ = builds.published_build(published)
+    assert builds.read_manifest(published, build_id).corpora == (ONE, OTHER)
 
 
 @pytest.mark.filterwarnings("ignore")

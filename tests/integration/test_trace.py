@@ -85,6 +85,8 @@ def copied(sample: Built, tmp_path: Path) -> Iterator[Built]:
     folder, source = tmp_path / "warehouse", tmp_path / "source"
     shutil.copytree(sample.folder, folder, ignore=shutil.ignore_patterns(".*", "raw", "sample"))
     shutil.copytree(sample.source, source)
+    for database in folder.glob("builds/*.duckdb"):
+        database.chmod(0o644)
     with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
         yield Built(folder, source, con)
 
