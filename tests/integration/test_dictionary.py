@@ -20,4 +20,5 @@ def test_database_has_exactly_the_documented_columns_with_their_comments(awkward
     for section in dictionary.dictionary().split("\n### ")[1:]:
         table = section.split("\n", 1)[0]
         documented |= {(table, column, True) for column in re.findall(r"^\| (\w+) \| (?!type)", section, flags=re.M)}
-    assert set(found) == documented
+    assert set(found) == {column for column in documented if not column[0].startswith("raw.")}
+    assert any(table.startswith("raw.") for table, _, _ in documented)  # of which no database is published
