@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from pipelines.report import contents
-from pipelines.report.site import DBT_DOCS, PAGES, outcome
+from pipelines.report.site import DBT_DOCS, PAGES, RULE_KINDS, outcome
 from tests.conftest import run_command
 from tests.integration.browser import Browser, find_chromium
 
@@ -120,7 +120,7 @@ def test_numbers_of_the_overview_are_the_tables(site: Path, con) -> None:
     lines = {
         row[0].split()[-1]: [cell.split() for cell in row]
         for row in Page(site / "index.html").table_rows
-        if len(row) == 12
+        if len(row) == 14
     }
     overview = con.sql("select * from analytics.corpus_overview").to_arrow_table().to_pylist()
     assert set(lines) == {corpus["corpus_id"] for corpus in overview}
@@ -129,9 +129,9 @@ def test_numbers_of_the_overview_are_the_tables(site: Path, con) -> None:
         line = lines[corpus["corpus_id"]]
         own = [outcome(check) for check in checks if check["corpus_id"] == corpus["corpus_id"]]
         assert line[3:5] == [[f"{corpus['dialogue_count']:,}"], [f"{corpus['turn_count']:,}"]]
-        expected = ("reproduced", "as_recorded", "unexpected", "source_absent", "not_checkable")
-        assert line[5:10] == [[f"{own.count(name):,}"] for name in expected]
-        assert line[10] == [f"{corpus['violation_count']:,}"]
+        expected = ("reproduced", "as_recorded", "unexpected", "vacuous", "source_absent", "not_checkable")
+        assert line[5:11] == [[f"{own.count(name):,}"] for name in expected]
+        assert line[11:13] == [[f"{corpus['violation_count']:,}"], [f"{corpus['property_count']:,}"]]
 
 
 def test_ledger_has_every_claim_and_every_expectation_of_the_build(site: Path, con) -> None:
@@ -149,13 +149,13 @@ def test_ledger_has_every_claim_and_every_expectation_of_the_build(site: Path, c
 def test_defects_are_listed_up_to_the_limit_and_the_rest_is_counted(site: Path, con) -> None:
     page = Page(site / "violations.html")
     text = (site / "violations.html").read_text(encoding="utf-8")
-    for rule_id, corpus_id, observed in con.execute(
-        "select rule_id, corpus_id, observed from quality.violation_rules"
+    for rule_id, corpus_id, kind, observed in con.execute(
+        "select rule_id, corpus_id, coalesce(kind, 'defect'), observed from quality.violation_rules"
     ).fetchall():
         line = next(
             row for row in page.table_rows if [cell.strip() for cell in row[:2]] == [rule_id, corpus_id or "all"]
         )
-        assert line[2].strip() == f"{observed:,}"
+        assert [cell.strip() for cell in line[2:4]] == [RULE_KINDS[kind], f"{observed:,}"]
     listed = sum(len(row) == 5 and row[0] != "File" for row in page.table_rows)
     cases = con.execute(
         "select least(count(*), ?) from quality.violations group by rule_id", [contents.CASES_SHOWN]
