@@ -1,6 +1,7 @@
 {#- A table on DuckDB, in one round trip. dbt's own way is made for a database that others read meanwhile: it looks for what
     stands there, builds under another name, renames, drops, asks for the columns twice and comments last, a dozen
-    statements a table, half of the time of a small build. Here nobody reads the database before it is published.
+    statements a table, half of the time of a small build. Here nobody reads the database before it is published, so there
+    is no transaction either: what a table that fails leaves behind is thrown away with the build.
     What is NOT here, because no model has any: grants, indexes, Python models. -#}
 {% materialization table, adapter='duckdb', supported_languages=['sql'] %}
     {%- set target_relation = this.incorporate(type='table') -%}

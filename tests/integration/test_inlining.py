@@ -72,7 +72,15 @@ def test_query_of_this_form_is_what_dbt_makes_of_it(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["(select 1)", "/* with */ select 1", "from a", "select ';'", "select 1 as selected_with, with"]
+    "query",
+    [
+        "(select 1)",
+        "\n" * 5_000 + "(select 1)",
+        "/* with */ select 1",
+        "from a",
+        "select ';'",
+        "select 1 as selected_with, with",
+    ],
 )
 def test_query_of_another_form_is_left_to_dbt(query: str) -> None:
     assert inlining.inlined(query, TWO) is None

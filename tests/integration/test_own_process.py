@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import main
+from pipelines.cli.process import SELDOM
 from pipelines.paths import CLONE, WarehousePaths
 from tests.running import is_alive, processes_below
 
@@ -82,6 +83,12 @@ def test_what_libraries_leave_to_the_end_is_done_and_then_nothing_more() -> None
     assert ended.returncode == 0
     assert ended.stdout == "[(1,)]\nof a thread\nleft to the end\n"
     assert ended.stderr == ""
+
+
+def test_command_looks_for_garbage_seldom_and_still_does() -> None:
+    ended = run_probe("import gc; print(gc.isenabled(), gc.get_threshold())")
+    assert (ended.returncode, ended.stdout) == (0, f"True {SELDOM}\n")
+    assert gc.get_threshold() != SELDOM
 
 
 def test_command_called_by_others_leaves_their_process_alone(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
