@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 from tests.fixtures.abcd.recount import ontology_subflow
@@ -76,30 +76,63 @@ def split_leakage(releases: Path) -> list[Row]:
 def annotator_agreement(releases: Path) -> list[Row]:
     ontology = load(releases / "taskmaster1/ontology.json")
     verticals = {domain["id"]: domain["vertical"] for domain in ontology.values()}
-    counts: dict[Row, Counter[str]] = defaultdict(Counter)
+    texts: dict[Row, str] = defaultdict(str)
+    """Cell -> all its utterances, one behind the other."""
+    marked: dict[Row, Counter[Row]] = defaultdict(Counter)
+    """Cell and label -> how often each stretch of that text carries it, and with which status."""
     for part, split, dialog in read_dialogs(releases):
+        cell = "taskmaster1", split, "spoken" if part == "woz" else "written"
         for utterance in dialog["utterances"]:
+            begin, text = len(texts[cell]), utterance["text"]
+            texts[cell] += text
             for segment in utterance.get("segments", ()):
-                marks = [label_parts(annotation["name"], verticals) for annotation in segment["annotations"]]
-                labels = [mark[:2] for mark in marks]
-                is_agreed = all(labels.count(label) > 1 for label in labels)
-                for label in set(labels):
-                    count = counts["taskmaster1", split, "spoken" if part == "woz" else "written", *label]
-                    count["segments"] += 1
-                    count["once" if len(labels) == 1 else "twice" if len(labels) == 2 else "more"] += 1
-                    count["agreed"] += is_agreed
-                    count["status"] += is_agreed and len({mark[2] for mark in marks if mark[:2] == label}) > 1
-                    count["pairs"] += not is_agreed and sum(
-                        label in pair and pair[0] != pair[1] for pair in combinations(labels, 2)
-                    )
-    return [
-        (
-            *key,
-            *(count[name] for name in ("segments", "once", "twice", "more", "agreed", "status", "pairs")),
-            _share(count["agreed"], count["twice"] + count["more"]),
-        )
-        for key, count in counts.items()
-    ]
+                stretch = begin, len(text), segment["start_index"], segment["end_index"]
+                for annotation in segment["annotations"]:
+                    *label, status = label_parts(annotation["name"], verticals)
+                    marked[*cell, *label][(*stretch, status)] += 1
+    return [(*key, *_agreement(key, marked, len(texts[key[:3]]))) for key in marked]
+
+
+def _agreement(key: Row, marked: dict[Row, Counter[Row]], characters: int) -> Row:
+    stretches = group((place[:4], place[4]) for place in marked[key].elements())
+    others = {
+        place[:4] for other, places in marked.items() if other != key and other[:3] == key[:3] for place in places
+    }
+    both = {stretch: statuses for stretch, statuses in stretches.items() if len(statuses) > 1}
+    renamed = (stretches.keys() - both.keys()) & others
+    differing = sum(len(set(statuses)) > 1 for statuses in both.values())
+    open_at = Counter(
+        begin + place
+        for (begin, length, start, end), statuses in stretches.items()
+        for place in range(max(start, 0), min(end, length))
+        for _ in statuses
+    )
+    coders = [[place in open_at for place in range(characters)], [open_at[place] > 1 for place in range(characters)]]
+    by_both = sum(coders[1])
+    by_one = sum(coders[0]) - by_both
+    return (
+        *(len(stretches), len(both), len(stretches) - len(both), len(renamed), differing, characters, by_both, by_one),
+        _f1(len(both), len(stretches) - len(both)),
+        _share(len(both), len(stretches)),
+        _f1(len(both), len(renamed)),
+        _share(len(both) - differing, len(both)),
+        _f1(by_both, by_one),
+        _krippendorff_alpha(coders),
+    )
+
+
+def _f1(shared: int, not_shared: int) -> Fraction | None:
+    return _share(2 * shared, 2 * shared + not_shared)
+
+
+def _krippendorff_alpha(coders: list[list[bool]]) -> Fraction | None:
+    """Of two coders who give each unit a value, by the coincidences of values: 1 - observed by expected disagreement."""
+    coincidences = Counter(pair for unit in zip(*coders, strict=True) for pair in permutations(unit))
+    values = Counter(value for coder in coders for value in coder)
+    count = values.total()
+    observed = Fraction(sum(times for (one, other), times in coincidences.items() if one != other), count)
+    expected = Fraction(sum(values[one] * values[other] for one, other in permutations(values, 2)), count * (count - 1))
+    return 1 - observed / expected if expected else None
 
 
 def vote_agreement(releases: Path) -> list[Row]:

@@ -20,7 +20,7 @@ from tests.integration.analyst_answers import Row
 TABLES = sorted(path.stem for path in (DBT_PROJECT / "models/marts/analytics").glob("*.sql"))
 TABLES.remove("corpus_overview")
 WRONG = {
-    "annotator_agreement": ("> 1 as is_agreed", "> 0 as is_agreed"),
+    "annotator_agreement": ("annotations = 1), 0)", "annotations >= 1), 0)"),
     "guideline_conformance": ("order by actions.turn_index,", "order by actions.act,"),
     "scenario_solvability": ("actions.turn_index desc", "actions.turn_index"),
     "service_exposure": ("count(active_intent)", "count(*)"),
@@ -74,6 +74,19 @@ def test_no_column_is_the_same_throughout(disturbed_folder, table) -> None:
         cursor = con.execute(f"select * exclude (corpus_id) from analytics.{table}")
         names, columns = [column[0] for column in cursor.description], zip(*cursor.fetchall(), strict=True)
     assert [name for name, values in zip(names, columns, strict=True) if len(set(map(repr, values))) == 1] == []
+
+
+def test_agreement_counts_what_one_annotator_alone_marked(disturbed_folder) -> None:
+    """T6: of the segments with one label, which used to drop out, each lowers the agreement of its label."""
+    with duckdb.connect(str(disturbed_folder / "dialogues.duckdb"), read_only=True) as con:
+        counts = con.execute(
+            "select spans_by_both, spans_by_one, span_f1, least_span_precision from analytics.annotator_agreement"
+        ).fetchall()
+    mixed = [count for count in counts if count[0] and count[1]]
+    assert mixed
+    assert all(0 < least < f1 < 1 for _, _, f1, least in mixed)
+    assert {f1 for by_both, by_one, f1, _ in counts if not by_one} == {1.0}
+    assert {f1 for by_both, by_one, f1, _ in counts if not by_both} == {0.0}
 
 
 def test_every_table_has_its_answer_and_its_slip() -> None:

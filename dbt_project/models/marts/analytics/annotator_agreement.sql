@@ -1,4 +1,4 @@
-{#- The release does not name its annotators: that both gave a label is read off its standing on the segment twice. -#}
+{#- The release names no annotators: who gave a label is read off how often it stands on the same characters. -#}
 with
 
 annotated_corpora as (
@@ -7,50 +7,155 @@ annotated_corpora as (
     where annotator_count > 1
 ),
 
-labels as (
+texts as (
+    select
+        turns.turn_key,
+        dialogues.corpus_id,
+        dialogues.split,
+        dialogues.channel,
+        length(turns.utterance) as characters
+    from {{ ref('fct_turns') }} as turns
+    inner join {{ ref('dim_dialogues') }} as dialogues
+        on turns.dialogue_key = dialogues.dialogue_key
+    where turns.corpus_id in (select corpus_id from annotated_corpora)
+),
+
+text_lengths as (
+    select
+        corpus_id,
+        split,
+        channel,
+        sum(characters) as characters
+    from texts
+    group by corpus_id, split, channel
+),
+
+spans as (
     select
         turn_key,
-        span_index,
-        dialogue_key,
         service,
         slot_name,
+        start_char,
+        end_char,
         count(*) as annotations,
         min(coalesce(status, '')) <> max(coalesce(status, '')) as is_status_different
     from {{ ref('fct_slots') }}
     where annotation_type = 'span' and corpus_id in (select corpus_id from annotated_corpora)
-    group by turn_key, span_index, dialogue_key, service, slot_name
+    group by turn_key, service, slot_name, start_char, end_char
 ),
 
-segments as (
+placed_spans as (
     select
-        *,
-        sum(annotations) over (partition by turn_key, span_index) as segment_annotations,
-        min(annotations) over (partition by turn_key, span_index) > 1 as is_agreed
-    from labels
+        texts.corpus_id,
+        texts.split,
+        texts.channel,
+        spans.*,
+        sum(spans.annotations) over (partition by spans.turn_key, spans.start_char, spans.end_char) as all_annotations,
+        least(greatest(spans.start_char, 0), texts.characters) as first_char,
+        least(greatest(spans.end_char, 0), texts.characters) as past_char
+    from spans
+    inner join texts
+        on spans.turn_key = texts.turn_key
+),
+
+span_counts as (
+    select
+        corpus_id,
+        split,
+        channel,
+        service,
+        slot_name,
+        count(*) as spans,
+        count(*) filter (where annotations > 1) as spans_by_both,
+        count(*) filter (where annotations = 1 and all_annotations > 1) as spans_renamed,
+        count(*) filter (where annotations > 1 and is_status_different) as status_differences
+    from placed_spans
+    group by corpus_id, split, channel, service, slot_name
+),
+
+-- Where the annotations of a label begin and end, and how many are open behind it.
+edges as (
+    select
+        corpus_id,
+        split,
+        channel,
+        turn_key,
+        service,
+        slot_name,
+        first_char as position,
+        annotations as opened
+    from placed_spans
+    where first_char < past_char
+    union all
+    select
+        corpus_id,
+        split,
+        channel,
+        turn_key,
+        service,
+        slot_name,
+        past_char as position,
+        -annotations as opened
+    from placed_spans
+    where first_char < past_char
+),
+
+pieces as (
+    select
+        corpus_id,
+        split,
+        channel,
+        service,
+        slot_name,
+        lead(position) over in_label - position as characters,
+        sum(sum(opened)) over in_label as annotations
+    from edges
+    group by corpus_id, split, channel, turn_key, service, slot_name, position
+    window in_label as (partition by turn_key, service, slot_name order by position)
+),
+
+character_counts as (
+    select
+        corpus_id,
+        split,
+        channel,
+        service,
+        slot_name,
+        coalesce(sum(characters) filter (where annotations = 1), 0) as characters_by_one,
+        coalesce(sum(characters) filter (where annotations > 1), 0) as characters_by_both
+    from pieces
+    group by corpus_id, split, channel, service, slot_name
 ),
 
 counts as (
     select
-        dialogues.corpus_id,
-        dialogues.split,
-        dialogues.channel,
-        segments.service,
-        segments.slot_name,
-        count(*) as labeled_segments,
-        count(*) filter (where segments.segment_annotations = 1) as annotated_once,
-        count(*) filter (where segments.segment_annotations = 2) as annotated_twice,
-        count(*) filter (where segments.segment_annotations > 2) as annotated_more,
-        count(*) filter (where segments.is_agreed) as agreements,
-        count(*) filter (where segments.is_agreed and segments.is_status_different) as status_differences,
-        coalesce(
-            sum(segments.annotations * (segments.segment_annotations - segments.annotations))
-                filter (where not segments.is_agreed),
-            0
-        ) as disagreement_pairs
-    from segments
-    inner join {{ ref('dim_dialogues') }} as dialogues
-        on segments.dialogue_key = dialogues.dialogue_key
-    group by dialogues.corpus_id, dialogues.split, dialogues.channel, segments.service, segments.slot_name
+        span_counts.*,
+        span_counts.spans - span_counts.spans_by_both as spans_by_one,
+        cast(text_lengths.characters as bigint) as characters,
+        cast(coalesce(character_counts.characters_by_one, 0) as bigint) as characters_by_one,
+        cast(coalesce(character_counts.characters_by_both, 0) as bigint) as characters_by_both
+    from span_counts
+    inner join text_lengths
+        on
+            span_counts.corpus_id = text_lengths.corpus_id
+            and span_counts.split is not distinct from text_lengths.split
+            and span_counts.channel is not distinct from text_lengths.channel
+    left join character_counts
+        on
+            span_counts.corpus_id = character_counts.corpus_id
+            and span_counts.split is not distinct from character_counts.split
+            and span_counts.channel is not distinct from character_counts.channel
+            and span_counts.service is not distinct from character_counts.service
+            and span_counts.slot_name is not distinct from character_counts.slot_name
+),
+
+-- Each character has two values: marked with the label or not, by one annotator and by the other.
+judged_values as (
+    select
+        *,
+        cast(2 * characters as double) as all_values,
+        cast(2 * characters_by_both + characters_by_one as double) as marked_values
+    from counts
 )
 
 select
@@ -60,13 +165,21 @@ select
     service,
     slot_name,
 
-    cast(labeled_segments as integer) as labeled_segments,
-    cast(annotated_once as integer) as annotated_once,
-    cast(annotated_twice as integer) as annotated_twice,
-    cast(annotated_more as integer) as annotated_more,
-
-    cast(agreements as integer) as agreements,
+    cast(spans as integer) as spans,
+    cast(spans_by_both as integer) as spans_by_both,
+    cast(spans_by_one as integer) as spans_by_one,
+    cast(spans_renamed as integer) as spans_renamed,
     cast(status_differences as integer) as status_differences,
-    cast(disagreement_pairs as integer) as disagreement_pairs,
-    cast(agreements as double) / nullif(annotated_twice + annotated_more, 0) as agreement_share
-from counts
+
+    characters,
+    characters_by_both,
+    characters_by_one,
+
+    2 * spans_by_both / cast(2 * spans_by_both + spans_by_one as double) as span_f1,
+    spans_by_both / cast(spans as double) as least_span_precision,
+    2 * spans_by_both / cast(nullif(2 * spans_by_both + spans_renamed, 0) as double) as label_f1,
+    1 - status_differences / cast(nullif(spans_by_both, 0) as double) as status_agreement,
+    2 * characters_by_both / nullif(marked_values, 0) as character_f1,
+    1 - (all_values - 1) * characters_by_one / nullif(marked_values * (all_values - marked_values), 0)
+        as krippendorff_alpha
+from judged_values
