@@ -20,6 +20,8 @@ from pathlib import Path
 import requests
 import urllib3
 
+from pipelines.intake.bounded_lines import BoundedAdapter, EndlessLinesError
+
 CONNECT_SECONDS = 10.0
 """Longest wait for a connection."""
 MOST_REDIRECTS = 5
@@ -72,6 +74,8 @@ class Session(requests.Session):
         super().__init__()
         self.timeouts = (CONNECT_SECONDS, seconds)
         self.max_redirects = MOST_REDIRECTS
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, BoundedAdapter())
         version = importlib.metadata.version("dialogue-warehouse")
         self.headers.update({"User-Agent": f"dialogue-warehouse/{version}", "Accept-Encoding": "identity"})
 
@@ -175,6 +179,8 @@ def _translated(host: str, seconds: float) -> Generator[None]:
         yield
     except (requests.exceptions.ReadTimeout, urllib3.exceptions.ReadTimeoutError) as error:
         raise TransientError(f"{host} sent nothing for {seconds:g} s") from error
+    except EndlessLinesError as error:
+        raise TransientError(f"{host} sent headers without end for {seconds:g} s") from error
     except requests.exceptions.TooManyRedirects as error:
         raise UnavailableError(f"{host} redirects more than {MOST_REDIRECTS} times") from error
     except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:

@@ -111,6 +111,19 @@ def stall(seconds: float) -> Fault:
     return lambda _handler, _content: time.sleep(seconds)
 
 
+def drip(first: bytes, again: bytes, pause: float) -> Fault:
+    """Sends some bytes, and others again and again, until nobody reads them any more."""
+
+    def fault(handler: Handler, _content: bytes) -> None:
+        with contextlib.suppress(OSError):
+            handler.wfile.write(first)
+            while True:
+                handler.wfile.write(again)
+                time.sleep(pause)
+
+    return fault
+
+
 def redirect(target: str) -> Fault:
     return lambda handler, _content: handler.answer(302, b"moved", Location=target)
 

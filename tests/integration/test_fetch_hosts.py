@@ -23,6 +23,7 @@ from tests.integration.downloads import (
     CONTENT,
     QUICK,
     Handler,
+    drip,
     fetched,
     listed,
     names,
@@ -94,6 +95,28 @@ def test_silent_server_is_a_timeout_and_asked_again(web, tmp_path):
     assert fetched(tmp_path, file) == CONTENT
     web.faults["/b"] = [stall(1.0)] * 3
     assert refused(tmp_path / "b", listed(web, "b")).endswith("sent nothing for 0.5 s")
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "pause"),
+    [
+        pytest.param(OK, b"X: y\r\n", 0.1, id="a header now and then"),
+        pytest.param(OK + b"X: ", b"y", 0.1, id="a byte of a header now and then"),
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.0, id="interim answers"),
+        pytest.param(OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n", b"X: y\r\n", 0.0, id="trailers"),
+    ],
+)
+def test_headers_without_end_are_given_up_in_the_time_of_silence(web, tmp_path, first, again, pause):
+    """F12: a server that always sends something was listened to for ever."""
+    file = listed(web, "a")
+    web.faults["/a"] = [drip(first, again, pause)]
+    settings = replace(QUICK, attempts=1)
+    started = time.monotonic()
+    assert f"sent headers without end for {QUICK.timeout:g} s" in refused(tmp_path, file, settings=settings)
+    assert time.monotonic() - started < 20 * QUICK.timeout
 
 
 def test_redirect_is_followed(web, tmp_path):
