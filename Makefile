@@ -44,7 +44,7 @@ format: $(READY) ## Put the Python code into its form.
 dagster: $(READY) ## Show the asset graph in a browser.
 	@mkdir -p $(WAREHOUSE)/.dagster
 	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
-		$(BIN)/dagster dev -m pipelines.definitions
+		$(BIN)/dagster dev --host 127.0.0.1 -m pipelines.definitions
 
 # make bench SCALES="1 10" REPEATS=5 SCRATCH=/somewhere/large REAL=FOLDER; what is not given has a default.
 BENCH = $(if $(SCALES),--scales "$(SCALES)") $(if $(REPEATS),--repeats $(REPEATS)) \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 
 import duckdb
@@ -56,13 +57,20 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> list[str]:
         "build_id": build.build_id,
         "started_at": build.started_at.replace(tzinfo=None),
         "finished_at": datetime.now(UTC).replace(tzinfo=None),
-        "source": build.source,
+        "source": _relative_source(build, paths),
         "fingerprint": build.fingerprint,
         "code_version": code_version(),
         "corpora": ",".join(build.corpora),
     }
     writing.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_SCHEMA, [row | counts])
     return _carry_over(paths)
+
+
+def _relative_source(build: Build, paths: WarehousePaths) -> str:
+    """The source as it is published: what leads to both folders tells of a user and is nobody's business."""
+    if build.source == builds.EMBEDDED_SAMPLE:
+        return build.source
+    return os.path.relpath(build.source, paths.root)
 
 
 def _carry_over(paths: WarehousePaths) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -239,3 +240,18 @@ def test_report_replaces_an_earlier_one(site: Path, warehouse: Path, tmp_path: P
     assert run_command("report", "--warehouse", warehouse, "--to", tmp_path / "site").returncode == 0
     assert sorted(path.name for path in (tmp_path / "site").iterdir()) == sorted(path.name for path in site.iterdir())
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_nothing_published_names_the_folders_that_lead_to_the_source(awkward_folder: Path, awkward_releases: Path):
+    """F32: the absolute path of the releases stood in quality.builds and on five pages, with the name of a user."""
+    above = os.path.commonpath([awkward_folder, awkward_releases])
+    told = os.path.relpath(awkward_releases, awkward_folder)
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        assert con.execute("select distinct source from quality.builds").fetchall() == [(told,)]
+        tables = con.execute("select format('{}.{}', schema_name, table_name) from duckdb_tables()").fetchall()
+        found = [
+            name for (name,) in tables if con.sql(f"from {name} as t where contains(cast(t as varchar), '{above}')")
+        ]
+    pages = [page for page in (awkward_folder / "reports").rglob("*") if page.is_file()]
+    found += [page.name for page in pages if above.encode() in page.read_bytes()]
+    assert (found, len(pages) > 4) == ([], True)
