@@ -5,6 +5,15 @@ Every error that this project raises for a user derives from one of them; anythi
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+from collections.abc import Iterator
+
+NO_SPACE = os.strerror(errno.ENOSPC)
+FULL = re.compile(r"disk is full|[Nn]o space left on device")
+"""How SQLite and DuckDB say it."""
+
 
 class InputError(ValueError):
     """What the user gave cannot be used; exit status 2. The message names corpus, file and position in one line."""
@@ -22,3 +31,17 @@ def first_line(error: Exception) -> str:
 def counted(number: int, noun: str) -> str:
     """So many of something, as English has it: 1 record, 2 records, 1,000 records."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether a full disk is what an error came of, however a library tells it."""
+    return any(getattr(cause, "errno", None) == errno.ENOSPC or FULL.search(str(cause)) for cause in causes(error))
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and those it came of, each once: a library may have tied them into a ring."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__

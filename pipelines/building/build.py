@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from expectations.client import AuditError, AuditProcess
-from pipelines.building import fingerprint, lock, mending
+from pipelines.building import fingerprint, lock, mending, space
 from pipelines.building.inputs import check_input
 from pipelines.building.narrowing import refuse_less
 from pipelines.building.progress import Reporter
@@ -45,11 +45,16 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
         if not settings.force and fingerprint.unchanged(settings):
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
         refuse_less(settings, paths)
+        space.refuse_full_disk(settings, paths)
         with AuditProcess(settings.audit_timeout) as audit, Lander(paths.raw, settings) as lander:
             try:
                 _run_graph(settings, paths, reporter, audit, lander, load_graph)
-            except AuditError as error:
-                raise BuildError(str(error)) from error
+            except BaseException as error:
+                if (told := space.told_of_full_disk(error, settings, paths)) is not None:
+                    raise told from error
+                if isinstance(error, AuditError):
+                    raise BuildError(str(error)) from error
+                raise
     return summarize(settings, paths, reporter)
 
 

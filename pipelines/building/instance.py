@@ -10,18 +10,36 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
+import sqlalchemy.exc
 from dagster._core.instance.ref import InstanceRef
 
 from pipelines.building.event_log import OpenEventLog
 from pipelines.building.plain_path import plain_path
+from pipelines.errors import is_full
 from pipelines.intake import own_files
 from pipelines.paths import WarehousePaths
 
 DAGSTER_YAML = "telemetry:\n  enabled: false\n"
 RUNS_KEPT = 20
 """Runs whose events are kept, the newest: a run is one to three megabytes."""
+
+
+class HistoryEndsError(BaseException):
+    """The disk is full, so that the history of runs cannot go on. No Exception: Dagster prints those, and logs on."""
+
+
+class _Instance(dg.DagsterInstance):
+    def handle_new_event(self, *arguments: Any, **named: Any) -> None:
+        """Keep an event. Raises HistoryEndsError."""
+        try:
+            super().handle_new_event(*arguments, **named)
+        except sqlalchemy.exc.OperationalError as error:
+            if is_full(error):
+                raise HistoryEndsError from error
+            raise
 
 
 @contextlib.contextmanager
@@ -43,7 +61,7 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
         "config": {"base_dir": str(home / "history" / "runs")},  # where Dagster itself puts it
     }
     reference = InstanceRef.from_dir(str(home), overrides={"event_log_storage": event_log})
-    with dg.DagsterInstance.from_ref(reference) as instance:
+    with _Instance.from_ref(reference) as instance:
         for record in instance.get_run_records()[RUNS_KEPT:]:
             instance.delete_run(record.dagster_run.run_id)
         yield instance

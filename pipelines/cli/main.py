@@ -7,25 +7,19 @@ error, never a traceback.
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import os
-import re
 import sys
-from collections.abc import Iterator
 
 import click
 
 from pipelines.cli import builds, corpora, proofs, queries, releases
 from pipelines.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
 from pipelines.cli.process import OwnProcess
-from pipelines.errors import CheckError, InputError
+from pipelines.errors import NO_SPACE, CheckError, InputError, causes, is_full
 from pipelines.settings import silence_telemetry
 from pipelines.visible import visible_lines
 
-FULL = re.compile(r"disk is full|[Nn]o space left on device")
-"""How SQLite and DuckDB say it."""
-NO_SPACE = os.strerror(errno.ENOSPC)
 COMMANDS = (builds, proofs, queries, releases, corpora)
 """The modules whose commands `cli` has once they are imported."""
 
@@ -73,20 +67,13 @@ def _status_of(error: BaseException) -> int:
 
 def _status_of_system(error: BaseException) -> int:
     """The status of what the operating system refused, such as a disk that is full, however a library tells it."""
-    for cause in _causes(error):
-        if getattr(cause, "errno", None) == errno.ENOSPC or FULL.search(str(cause)):
+    for cause in causes(error):
+        if is_full(cause):
             place = getattr(cause, "filename", None) or ("standard output" if cause is error else "the warehouse")
             return _say(f"error: {place}: {NO_SPACE}", CHECK_FAILED)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return _say(f"error: {error.filename}: {error.strerror}", BAD_INPUT)
     return _say_defect(error)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and those it came of."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _status_of_exit(error: SystemExit) -> int:

@@ -223,6 +223,8 @@ def test_run_is_recorded_with_rows_and_checks(awkward_folder: Path) -> None:
 
 def test_page_of_dagster_is_served_on_the_loopback_address_alone() -> None:
     """F34: it answers whatever host a request names, so it must not be reached from outside; the README says so."""
-    told = subprocess.run(["make", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        ["make", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True
+    ).stdout
     assert "dagster dev --host 127.0.0.1 " in told
     assert "DNS rebinding" in (CLONE / "README.md").read_text(encoding="utf-8")

@@ -31,6 +31,13 @@ def run_probe(body: str, **pipes: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, text=True, cwd=CLONE, check=False, timeout=120, **given)
 
 
+def test_nothing_that_says_goodbye_at_the_end_is_imported_before_the_process_begins() -> None:
+    """F10: what is registered before our own end is never called, and leaves locks that are told as leaks."""
+    code = "import sys, pipelines.cli.main; print('multiprocessing.util' in sys.modules)"
+    command = [sys.executable, "-c", code]
+    assert subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=True).stdout == "False\n"
+
+
 @pytest.mark.parametrize(
     ("body", "status", "told"),
     [
@@ -39,6 +46,11 @@ def run_probe(body: str, **pipes: object) -> subprocess.CompletedProcess[str]:
         ("sys.exit('what a library says')", 1, "what a library says\n"),
         ("raise KeyError('x')", 1, "internal error: KeyError: 'x' (DIALOGUE_DEBUG=1 shows where)\n"),
         ("raise BrokenPipeError", 0, ""),
+        (
+            "one, other = KeyError('a ring'), ValueError()\none.__context__, other.__context__ = other, one\nraise one",
+            1,
+            "internal error: KeyError: 'a ring' (DIALOGUE_DEBUG=1 shows where)\n",
+        ),
         ("pass", 0, ""),
     ],
 )

@@ -1,0 +1,58 @@
+"""The disk below a warehouse: what a build needs, refused before it begins, and told when it was not enough."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pipelines.building.state import BuildError
+from pipelines.corpora import registry
+from pipelines.errors import NO_SPACE, is_full
+from pipelines.intake import releases
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
+
+FIXED_BYTES = 64 << 20
+"""What the sample needs; most of it is the history of runs and what dbt writes. Measured: 62 MiB."""
+BYTES_A_SOURCE_BYTE = {".gz": 2.0, ".parquet": 3.0}
+"""By suffix, what is compressed; what is plain needs PLAIN. Measured with all that lies below the warehouse when most
+does: 545 MiB for the 778 MiB of a release at scale 1, 85 MiB for 52 MiB of real files."""
+PLAIN = 0.6
+
+
+def needed_bytes(settings: Settings, paths: WarehousePaths) -> int:
+    """About so much must be free for a build of the settings' source."""
+    if settings.source is None:
+        return FIXED_BYTES
+    found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+    files = [release.folder / path for release in found for _, path in release.files]
+    return FIXED_BYTES + int(sum(file.stat().st_size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file in files))
+
+
+def refuse_full_disk(settings: Settings, paths: WarehousePaths) -> None:
+    """Raise BuildError when a build of this source does not fit beside what is there."""
+    needed = needed_bytes(settings, paths)
+    reused = sum(file.stat().st_size for folder in _reused(paths) for file in folder.rglob("*") if file.is_file())
+    if shutil.disk_usage(paths.root).free + reused < needed:
+        raise BuildError(f"{paths.root}: {_need(needed, paths.root)}")
+
+
+def _reused(paths: WarehousePaths) -> tuple[Path, ...]:
+    """What a build writes over or writes on."""
+    return paths.scratch, paths.dagster_home, paths.raw, paths.sample
+
+
+def told_of_full_disk(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
+    """An error that a full disk has caused, as one that says where and how much is needed; None for any other."""
+    if not is_full(error):
+        return None
+    return BuildError(f"{paths.root}: {NO_SPACE}; {_need(needed_bytes(settings, paths), paths.root)}")
+
+
+def _need(needed: int, folder: Path) -> str:
+    free = shutil.disk_usage(folder).free
+    return f"a build of this source needs about {_mebibytes(needed)} MiB, and {_mebibytes(free)} MiB are free"
+
+
+def _mebibytes(number: int) -> str:
+    return f"{number / 2**20:,.0f}"

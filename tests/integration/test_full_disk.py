@@ -1,0 +1,62 @@
+"""A disk that is too small is told in one line, with the folder and what is needed; what was published stays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.building import space
+from pipelines.building.state import BuildError
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
+
+BUILD = f"{sys.executable} -m pipelines.cli build --quiet --warehouse wh"
+
+
+def on_a_disk_of(mebibytes: int, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in the folder, on a disk of its own; the test is skipped where none can be had."""
+    mount = f"mount -t tmpfs -o size={mebibytes}m tmpfs {folder} && cd {folder}"
+    alone = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    if subprocess.run([*alone, mount], capture_output=True, check=False).returncode:
+        pytest.skip("no disk of one's own can be mounted here")
+    return subprocess.run([*alone, f"{mount}; {script}"], capture_output=True, text=True, check=False)
+
+
+def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> None:
+    """F11."""
+    ended = on_a_disk_of(30, tmp_path, f"{BUILD}; echo $?; ls -A wh")
+    told = f"error: {tmp_path}/wh: a build of this source needs about 64 MiB, and 30 MiB are free\n"
+    assert (ended.stderr, ended.stdout) == (told, "1\n.lock\n")
+
+
+@pytest.mark.parametrize("moment", ["wh/.dagster/history", "wh/.scratch/audit"])
+def test_disk_that_fills_up_meanwhile_is_told_in_one_line(tmp_path: Path, moment: str) -> None:
+    """F11: Dagster's event log ended in an internal error, with the lines of a traceback before it."""
+    fill = f"(while ! test -e {moment}; do sleep 0.02; done; cat /dev/zero > filler 2>/dev/null) & "
+    ended = on_a_disk_of(70, tmp_path, f"{fill}{BUILD}; echo $?; ls wh; rm filler; {BUILD} && echo built")
+    told = f"error: {tmp_path}/wh: No space left on device; a build of this source needs about 64 MiB, and "
+    assert ended.stderr.startswith(told)
+    assert ended.stderr.endswith(" MiB are free\n")
+    assert ended.stderr.count("\n") == 1
+    status, *there, built = ended.stdout.split()
+    assert (status, built) == ("1", "built")
+    assert "dialogues.duckdb" not in there
+
+
+def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path) -> None:
+    folder = tmp_path / "releases" / "abcd"
+    folder.mkdir(parents=True)
+    settings, paths = Settings(source=tmp_path / "releases"), WarehousePaths(tmp_path)
+    needs = [space.needed_bytes(settings, paths)]
+    for name in ("kb.json", "abcd_v1.1.json.gz"):
+        with (folder / name).open("wb") as file:
+            file.truncate(1_000_000)
+        needs.append(space.needed_bytes(settings, paths))
+    assert needs == [space.FIXED_BYTES, space.FIXED_BYTES + 600_000, space.FIXED_BYTES + 2_600_000]
+    with (folder / "abcd_v1.1.json.gz").open("wb") as file:
+        file.truncate(1 << 43)  # a hole: it takes no place itself
+    with pytest.raises(BuildError, match=r"needs about 16,777,\d+ MiB, and [\d,]+ MiB are free"):
+        space.refuse_full_disk(settings, paths)
