@@ -89,6 +89,8 @@ def _content(path: Path, model: str, name: str) -> bytes:
         text = re.sub(rf'^id = "(?!{name}_)', f'id = "{name}_', before, flags=re.M) + mark + rules
     elif path.name == "twins.toml":
         text = re.sub(rf"^(?!{name}_)(\w+ = )", rf"{name}_\1", text, flags=re.M)
+    elif path.name == "sentences.toml":
+        text = re.sub(rf'^claim = "(?!{name}_)', f'claim = "{name}_', text, flags=re.M)
     return text.encode()
 
 

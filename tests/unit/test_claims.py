@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -20,8 +19,7 @@ from pipelines.corpora.declarations import DeclarationError
 from pipelines.corpora.registry import corpus_ids
 from pipelines.paths import CLONE
 from tests.unit.rooms import LISTED, NUMBER, QUERY, RECORDED, room
-
-DOCUMENTS = Path(os.environ.get("DIALOGUE_DOCUMENTS") or CLONE.parent / "shared" / "documents")
+from tests.unit.sentences import DOCUMENTS
 
 
 def test_claims_keep_where_they_stand(tmp_path: Path) -> None:

@@ -67,6 +67,8 @@ def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | Non
     twins = tomllib.loads((clone / "tests/fixtures/tram/twins.toml").read_text(encoding="utf-8"))
     assert twins
     assert set(twins) <= own
+    notes = tomllib.loads((clone / "tests/fixtures/tram/sentences.toml").read_text(encoding="utf-8"))["sentences"]
+    assert {note["claim"] for note in notes if "claim" in note} <= own
 
 
 @pytest.mark.parametrize("name", ["Tram", "tram-1", "tram_2", "2trams", "", "t", "class", "../tram", "t" * 31, "trâm"])

@@ -143,6 +143,8 @@ class Thread:
     intent: str = ""
     state: dict[str, list[str]] = field(default_factory=dict)
     canonical: dict[str, str] = field(default_factory=dict)
+    wordings: dict[tuple[str, str], Said] = field(default_factory=dict)
+    """How the user says a canonical value of a slot: in the same words in all turns."""
     to_fill: list[list[str]] = field(default_factory=list)
     """Slots that the system asks for, those of one turn together."""
     results: list[dict[str, str]] = field(default_factory=list)

@@ -45,7 +45,8 @@ class User:
                 speech.act("INFORM", name, (DONTCARE,))
                 speech.utterance.add(speech.phrase(DONTCARE_TEXTS, slot.words))
             else:
-                said = self.course.say(slot, self.rng.choice(slot.values))
+                drawn = self.course.say(slot, self.rng.choice(slot.values))
+                said = thread.wordings.setdefault((name, drawn[1]), drawn)
                 speech.valued("INFORM", slot, said, INFORM_TEXTS)
             thread.inform(name, said)
 
@@ -76,7 +77,7 @@ class User:
             speech.act("INFORM", name, (city,))
             start = speech.utterance.add(text, city)
             speech.mark(name, start, start + len(city))
-            thread.inform(name, (city, city))
+            thread.inform(name, thread.wordings.setdefault((name, city), (city, city)))
 
     def _fill(self, thread: Thread, speech: Speech) -> None:
         self._inform(thread, thread.to_fill.pop(0), speech, indifference=0.04)

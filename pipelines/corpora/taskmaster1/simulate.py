@@ -182,7 +182,9 @@ def _utterances(dialog: DialogPlan, domain: Domain, speakers: list[str], part: P
         deleted = rng.choice([index for index in free[1:] if speakers[index] == speakers[index - 1]])
         free.remove(deleted)
     annotated = sorted(rng.sample(free, dialog.annotated))
-    labels = list(domain.required)[:2] + rng.choices(list(domain.labels), k=3 * dialog.annotated)
+    required = list(domain.required)
+    first = dialog.utterances % len(required)  # or each dialog would name the store, which workers forgot now and then
+    labels = required[first : first + 2] + rng.choices(list(domain.labels), k=3 * dialog.annotated)
     marked = set(annotated)
     utterances = []
     for index, speaker in enumerate(speakers):
