@@ -199,8 +199,7 @@ entered as (
         slots.turn_index,
         slots.slot_key,
         slots.value,
-        actions.act,
-        {{ same_text('slots.value') }} as text
+        actions.act
     from {{ ref('fct_slots') }} as slots
     inner join {{ ref('fct_actions') }} as actions
         on
@@ -212,6 +211,27 @@ entered as (
         slots.corpus_id = 'abcd'
         and slots.annotation_type = 'action_value'
         and (buttons.takes_own_words = 0 or regexp_extract(slots.value, '[0-9]', 0) <> '')
+        and not exists (
+            select 1
+            from {{ ref('dim_scenario_values') }} as scenario
+            where
+                slots.dialogue_key = scenario.scenario_key
+                and lower(slots.value) = lower(scenario.value)
+        )
+),
+
+doubtful as (
+    select
+        entered.dialogue_key,
+        entered.turn_index,
+        entered.slot_key,
+        entered.value,
+        entered.act,
+        {{ same_text('entered.value') }} as text
+    from entered
+    left join offered
+        on {{ same_text('entered.value') }} = offered.text
+    where offered.text is null
 ),
 
 said as (
@@ -219,7 +239,7 @@ said as (
         dialogue_key,
         {{ same_text(list_join(list_agg_ordered('utterance', 'turn_index'), "' '")) }} as text
     from turns
-    where event_type = 'utterance'
+    where event_type = 'utterance' and dialogue_key in (select doubtful.dialogue_key from doubtful)
     group by dialogue_key
 ),
 
@@ -228,7 +248,7 @@ known as (
         scenario_key as dialogue_key,
         {{ same_text(list_join(list_agg_ordered('value', 'section, field, value_index'), "' '")) }} as text
     from {{ ref('dim_scenario_values') }}
-    where corpus_id = 'abcd'
+    where corpus_id = 'abcd' and scenario_key in (select doubtful.dialogue_key from doubtful)
     group by scenario_key
 ),
 
@@ -236,21 +256,18 @@ known as (
 -- button takes reasons or details in the agent's own words, only values with a digit are looked at.
 unsaid_value as (
     select
-        entered.dialogue_key,
-        entered.turn_index,
-        entered.slot_key as row_key,
-        entered.act || ' with ' || entered.value || ', which nobody says' as detail
-    from entered
-    left join offered
-        on entered.text = offered.text
+        doubtful.dialogue_key,
+        doubtful.turn_index,
+        doubtful.slot_key as row_key,
+        doubtful.act || ' with ' || doubtful.value || ', which nobody says' as detail
+    from doubtful
     left join said
-        on entered.dialogue_key = said.dialogue_key
+        on doubtful.dialogue_key = said.dialogue_key
     left join known
-        on entered.dialogue_key = known.dialogue_key
+        on doubtful.dialogue_key = known.dialogue_key
     where
-        offered.text is null
-        and not contains(coalesce(said.text, ''), entered.text)
-        and not contains(coalesce(known.text, ''), entered.text)
+        not contains(coalesce(said.text, ''), doubtful.text)
+        and not contains(coalesce(known.text, ''), doubtful.text)
 ),
 
 guidelines as (

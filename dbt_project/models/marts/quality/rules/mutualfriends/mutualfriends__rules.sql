@@ -222,7 +222,10 @@ words as (
         turn_key,
         {{ explode_indexed("split(translate(utterance, ',.;:!?', '      '), ' ')", 'word', 'place') }}
     from {{ ref('fct_turns') }}
-    where corpus_id = 'mutualfriends' and event_type = 'utterance'
+    where
+        corpus_id = 'mutualfriends'
+        and event_type = 'utterance'
+        and dialogue_key in (select names.dialogue_key from names)
 ),
 
 -- A message names a person of the corpus whom neither of the two knows. Where the friends have no names, or something
@@ -236,8 +239,6 @@ named_stranger as (
     from words
     inner join (select distinct name from names) as people
         on words.word = people.name
-    inner join (select distinct dialogue_key from names) as with_names
-        on words.dialogue_key = with_names.dialogue_key
     where not exists (
         select 1
         from {{ ref('fct_knowledge_items') }} as facts
