@@ -169,8 +169,10 @@ def test_defects_are_listed_up_to_the_limit_and_the_rest_is_counted(site: Path, 
     assert read
     told = re.findall(r"Of ([0-9,]+) cases read in the real files ([0-9,]+) are right", text)
     assert sorted(told) == sorted((f"{cases_read:,}", f"{right:,}") for cases_read, right in read)
-    unread = con.execute("select count(*) from quality.violation_rules where kind = 'defect' and cases_read is null")
-    assert text.count("had no case to read") == unread.fetchone()[0] > 0
+    (unread,) = con.execute(
+        "select count(*) from quality.violation_rules where kind = 'defect' and cases_read is null and corpus_id <> ''"
+    ).fetchone()
+    assert text.count("had no case to read") == unread > 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
