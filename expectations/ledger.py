@@ -15,7 +15,8 @@ from expectations.basis import Basis, count_basis, rows_query
 from expectations.suites import DEFECT
 from expectations.verdicts import ClaimCheck, Measured, Release, describe_rows
 from pipelines.corpora import registry
-from pipelines.corpora.claims import Claim, Defect, load_defects, read_claims
+from pipelines.corpora.claims import Claim, load_defects, read_claims
+from pipelines.corpora.defects import Defect
 from pipelines.intake.writing import schema_of, write_table
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from pipelines.corpora import registry
-from pipelines.corpora.claims import CLAIMS, Check, Claim, Defect, Entry, Severity, TableName, read_claims
+from pipelines.corpora.claims import CLAIMS, Check, Claim, Entry, Severity, TableName, read_claims
 from pipelines.corpora.declarations import (
     DeclarationError,
     convert,
@@ -28,6 +28,7 @@ from pipelines.corpora.declarations import (
     read_toml,
     refuse_duplicates,
 )
+from pipelines.corpora.defects import Defect
 
 MARTS = Path(__file__).with_name("marts.toml")
 

@@ -18,7 +18,8 @@ from typing import Any
 from expectations.basis import Basis
 from expectations.suites import DEFECT
 from expectations.verdict import JudgedOn, Verdict
-from pipelines.corpora.claims import Cell, Claim, Defect, Rows
+from pipelines.corpora.claims import Cell, Claim, Rows
+from pipelines.corpora.defects import Defect
 
 DIFFERENCES_TOLD = 5
 

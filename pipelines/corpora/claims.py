@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from pipelines.corpora import registry
 from pipelines.corpora.declarations import (
     DeclarationError,
+    Text,
     convert,
     label_of,
     read_array,
@@ -22,14 +23,13 @@ from pipelines.corpora.declarations import (
     read_toml,
     refuse_duplicates,
 )
+from pipelines.corpora.defects import Defect, read_defects
 
 CLAIMS = "claims.toml"
 DEFECTS = Path(__file__).with_name("defects.toml")
 Severity = Literal["critical", "warning"]
 Voice = Literal["publisher", "paper", "other_project", "own_measurement"]
 """Whose words a claim quotes."""
-RuleKind = Literal["defect", "property"]
-"""Whether a rule's cases are faults, or odd by the publisher's design."""
 Cell = int | float | str | None
 Rows = list[list[Cell]]
 """A measured table: rows of labels and numbers; a single number is one row of one cell."""
@@ -75,25 +75,6 @@ class Claim:
         return self.kind == "count" or self.recorded is not None
 
 
-@dataclass(frozen=True)
-class Defect:
-    """A known fault or oddity of a release, each case of which is a row of `quality.violations`."""
-
-    rule_id: str
-    kind: RuleKind
-    corpus_id: str | None
-    """None for a rule that holds for every corpus."""
-    title: str
-    description: str
-    upstream: str | None
-    """The thread where users reported it."""
-    expected: int | None
-    """How many cases the complete release has."""
-    files: tuple[str, ...]
-    why: str
-
-
-Text = Annotated[str, Meta(min_length=1)]
 TableName = Annotated[str, Meta(pattern=r"^[a-z_]+\.[a-z_0-9]+$")]
 
 
@@ -137,19 +118,6 @@ class Entry(Check, forbid_unknown_fields=True, kw_only=True):
     not_checkable: Text | None = None
 
 
-class _DefectEntry(Struct, forbid_unknown_fields=True, kw_only=True):
-    """An entry of `[[defects]]`."""
-
-    id: Text
-    kind: RuleKind = "defect"
-    title: Text
-    description: Text
-    why: Text
-    upstream: Text | None = None
-    expected: int | None = None
-    files: list[Text] = []
-
-
 class _Document(Struct, forbid_unknown_fields=True):
     """An entry of `[documents]`: what a claim's `document` refers to."""
 
@@ -168,7 +136,7 @@ def load_defects(corpus_id: str | None, folder: Path | None = None) -> tuple[Def
     """The known defects of a room; of None, those that any corpus may have. Raises DeclarationError."""
     if corpus_id is not None:
         return read_claims(corpus_id, folder).defects
-    return _defects(DEFECTS.name, None, read_array(DEFECTS.name, read_toml(DEFECTS, DEFECTS.name), "defects"))
+    return read_defects(DEFECTS.name, None, read_array(DEFECTS.name, read_toml(DEFECTS, DEFECTS.name), "defects"))
 
 
 class DeclaredClaims(NamedTuple):
@@ -198,26 +166,7 @@ def read_claims(corpus_id: str, folder: Path | None = None) -> DeclaredClaims:
             raise DeclarationError(f"{place} {entry.id}: {problem}")
     refuse_duplicates(place, "id", [entry.id for entry in entries])
     claims = tuple((_claim(corpus_id, documents[entry.document], entry), entry) for entry in entries)
-    return DeclaredClaims(claims, _defects(place, corpus_id, read_array(place, document, "defects")))
-
-
-def _defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple[Defect, ...]:
-    read = [convert(place, label_of(entry), entry, _DefectEntry) for entry in entries]
-    refuse_duplicates(place, "id", [entry.id for entry in read])
-    return tuple(
-        Defect(
-            rule_id=entry.id,
-            kind=entry.kind,
-            corpus_id=corpus_id,
-            title=entry.title,
-            description=entry.description,
-            upstream=entry.upstream,
-            expected=entry.expected,
-            files=tuple(entry.files),
-            why=entry.why,
-        )
-        for entry in read
-    )
+    return DeclaredClaims(claims, read_defects(place, corpus_id, read_array(place, document, "defects")))
 
 
 def _problem(claim: Entry) -> str | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from pipelines.errors import InputError
 
+Text = Annotated[str, Meta(min_length=1)]
 _Record = TypeVar("_Record", bound=Struct)
 
 

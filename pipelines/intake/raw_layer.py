@@ -46,6 +46,8 @@ CATALOG_TABLES = {
             ("expected", pa.int32()),
             ("files", pa.list_(pa.string())),
             ("why", pa.string()),
+            ("cases_read", pa.int32()),
+            ("cases_right", pa.int32()),
         ]
     ),
     "source_files": pa.schema(

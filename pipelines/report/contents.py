@@ -183,7 +183,8 @@ def _rules(con: Connection) -> list[Row]:
     )
     counts = read_rows(con, "select rule_id, corpus_id, count(*) as observed from quality.violations group by all")
     listed = {rule["rule_id"] for rule in rules}
-    nothing = dict.fromkeys(("corpus_id", "kind", "title", "description", "upstream_reference", "expected", "why"))
+    unknown = ("corpus_id", "kind", "title", "description", "upstream_reference", "expected", "cases_read", "why")
+    nothing = dict.fromkeys(unknown)
     for rule_id in sorted({row["rule_id"] for row in counts} - listed):
         observed = sum(row["observed"] for row in counts if row["rule_id"] == rule_id)
         rules.append(nothing | {"rule_id": rule_id, "observed": observed, "is_guarded": False})

@@ -17,6 +17,7 @@ import duckdb
 import pytest
 
 from pipelines.corpora import registry
+from pipelines.corpora.defects import ENOUGH_READ
 from pipelines.paths import CLONE
 from tests import fixtures
 from tests.conftest import build_warehouse
@@ -24,7 +25,7 @@ from tests.fixtures.shapes import Case
 from tests.integration.defective_release import BROKEN, place, write
 
 SHARED = CLONE / "pipelines" / "corpora" / "defects.toml"
-KEYS = {"id", "kind", "title", "description", "upstream", "expected", "files", "why"}
+KEYS = {"id", "kind", "title", "description", "upstream", "expected", "files", "why", "precision"}
 ELSEWHERE = {"lossy_form"}
 """Rules about another form of a release, which test_huggingface_form breaks."""
 CASES = [
@@ -197,6 +198,42 @@ def test_known_defect_is_found_as_often_as_recorded(
     listed = ", ".join(f"'{file}'" for file in files)
     found = violations(real_warehouse, f"rule_id = '{entry['id']}' and source_file_id in ({listed})", "count(*)")
     assert found == [(entry["expected"],)]
+
+
+def unread(
+    entries: Iterable[tuple[str | None, dict[str, Any]]], cases: Iterable[tuple[str, str, int]]
+) -> dict[tuple[str | None, str], str]:
+    """The rules whose precision does not go with their (corpus, rule, number) of cases, each with what is wrong.
+
+    Cases of a rule for all corpora are its own, but where a corpus says more of it.
+    """
+    described = {(corpus_id, entry["id"]): entry for corpus_id, entry in entries}
+    numbers: Counter[tuple[str | None, str]] = Counter()
+    for corpus_id, rule_id, number in cases:
+        numbers[(corpus_id, rule_id) if (corpus_id, rule_id) in described else (None, rule_id)] += number
+    wrong = {}
+    for rule, entry in described.items():
+        read = entry.get("precision", {"read": 0})["read"]
+        needed = 0 if entry.get("kind") == "property" else min(ENOUGH_READ, numbers[rule])
+        if not needed <= read <= numbers[rule]:
+            wrong[rule] = f"{read} cases read of {numbers[rule]}"
+    return wrong
+
+
+def test_precision_of_every_rule_with_real_cases_is_known(real_warehouse: duckdb.DuckDBPyConnection) -> None:
+    cases = violations(real_warehouse, "true group by all", "corpus_id, rule_id, count(*)")
+    assert unread(ENTRIES, cases) == {}
+
+
+def test_rule_without_its_precision_is_named() -> None:
+    precise = {"id": "gap", "precision": {"read": 20, "right": 19}}
+    assert unread([("a", precise)], [("a", "gap", 21)]) == {}
+    assert unread([("a", precise)], [("a", "gap", 19)]) == {("a", "gap"): "20 cases read of 19"}
+    assert unread([("a", {"id": "gap"})], [("a", "gap", 1)]) == {("a", "gap"): "0 cases read of 1"}
+    assert unread([("a", {"id": "gap", "kind": "property"}), ("b", {"id": "gap"})], [("a", "gap", 1)]) == {}
+    own_and_shared = [(None, {"id": "gap"}), ("a", precise)]
+    assert unread(own_and_shared, [("a", "gap", 20)]) == {}
+    assert unread(own_and_shared, [("a", "gap", 20), ("b", "gap", 3)]) == {(None, "gap"): "0 cases read of 3"}
 
 
 @pytest.mark.parametrize("corpus_id", RECOUNTED)

@@ -58,6 +58,46 @@ def test_known_defects_are_read_and_guarded(tmp_path: Path) -> None:
         load_defects("room", folder)
 
 
+BLANK = '[[defects]]\nid = "blank"\ntitle = "Blank"\ndescription = "d"\nwhy = "w"\n'
+
+
+@pytest.mark.parametrize(
+    ("entry", "numbers"),
+    [
+        ("", (None, None)),
+        ("precision = { read = 3, right = 0 }", (3, 0)),
+        ("expected = 2\nprecision = { read = 2, right = 1 }", (2, 1)),
+        ("expected = 70\nprecision = { read = 20, right = 20 }", (20, 20)),
+    ],
+)
+def test_precision_of_a_defect_is_read(tmp_path: Path, entry: str, numbers: tuple[int | None, int | None]) -> None:
+    folder = room(tmp_path, {})
+    (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + BLANK + entry)
+    (defect,) = load_defects("room", folder)
+    assert (defect.cases_read, defect.cases_right) == numbers
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("precision = { read = 3, right = 4 }", "'precision' has 4 right cases of 3"),
+        ("precision = { read = 0, right = 0 }", "Expected `int` >= 1 - at `$.precision.read`"),
+        ("precision = { read = 3 }", "Object missing required field `right` - at `$.precision`"),
+        ("expected = 2\nprecision = { read = 1, right = 1 }", "'precision' needs 2 cases read, not 1"),
+        ("expected = 70\nprecision = { read = 19, right = 19 }", "'precision' needs 20 cases read, not 19"),
+        (
+            'kind = "property"\nprecision = { read = 1, right = 1 }',
+            "'precision' belongs to a defect: a case of a property is one by definition",
+        ),
+    ],
+)
+def test_precision_that_says_too_little_is_refused(tmp_path: Path, entry: str, message: str) -> None:
+    folder = room(tmp_path, {})
+    (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + BLANK + entry)
+    with pytest.raises(DeclarationError, match=f"^{re.escape(f'room/claims.toml blank: {message}')}$"):
+        load_defects("room", folder)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

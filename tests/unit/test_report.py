@@ -76,6 +76,8 @@ RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HO
     "expected": 3,
     "observed": 4,
     "is_guarded": True,
+    "cases_read": 20,
+    "cases_right": 19,
     "cases": [CASE],
 }
 CORPUS = (

@@ -8,7 +8,8 @@ import pytest
 from expectations import verdicts
 from expectations.basis import Basis
 from expectations.verdicts import Measured, Release
-from pipelines.corpora.claims import Claim, Defect
+from pipelines.corpora.claims import Claim
+from pipelines.corpora.defects import Defect
 
 COUNT = Claim(
     claim_id="X01",
@@ -42,7 +43,7 @@ PART = Release("toy", {"a.json": "verified"}, LISTED)
 NOTHING = Release("toy", {}, LISTED)
 GENERATED = Release("toy", dict.fromkeys(LISTED, "simulated"), LISTED, scale=1)
 SAMPLE = replace(GENERATED, scale=0.01)
-DEFECT = Defect("blank", "defect", "toy", "Blank", "An utterance is blank.", None, 2, (), "Reported.")
+DEFECT = Defect("blank", "defect", "toy", "Blank", "An utterance is blank.", None, 2, (), "Reported.", None, None)
 
 
 TESTED = Basis(rows=40)

@@ -168,9 +168,10 @@ def _conversation(identifier: int, length: int, ranking: Ranking, rng: random.Ra
     values = invent_customer(rng)
     question = question_of(flow, intent, rng)
     turns = _turns(intent, question, length, values, ranking, rng)
+    entered = {value for *_, with_button in turns for value in with_button}
     return {
         "convo_id": identifier,
-        "scenario": invent_scenario(flow, question, values, rng),
+        "scenario": invent_scenario(flow, question, values, entered, rng),
         "original": [[speaker, text] for speaker, text, *_ in turns],
         "delexed": [_delexed(intent, count, turn, ranking, rng) for count, turn in enumerate(turns, start=1)],
     }

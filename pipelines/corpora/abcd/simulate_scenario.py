@@ -45,8 +45,8 @@ def invent_customer(rng: random.Random) -> dict[str, str]:
     }
 
 
-def invent_scenario(flow: str, subflow: str, values: dict[str, str], rng: random.Random) -> dict:
-    """What the customer was told; several keys are there or not, as in the release."""
+def invent_scenario(flow: str, subflow: str, values: dict[str, str], entered: set[str], rng: random.Random) -> dict:
+    """What the customer was told; several keys are there or not, as in the release, but what is entered is known."""
     personal = {"customer_name": values["name"].lower(), "member_level": values["level"], "phone": values["phone"]}
     order = {key: values[key] for key in ("street_address", "full_address", "city", "state", "zip_code")}
     product = {"names": [], "amounts": []}
@@ -59,9 +59,9 @@ def invent_scenario(flow: str, subflow: str, values: dict[str, str], rng: random
         order |= {"num_products": "1", "order_id": values["order_id"], "products": str([sold])}
         order |= {"packaging": rng.choice(("yes", "no")), "payment_method": rng.choice(("credit card", "gift balance"))}
         order |= {"purchase_date": f"2019-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"}
-        personal |= {key: values[key] for key in ("email", "username") if rng.random() < 0.8}
+        personal |= {key: values[key] for key in ("email", "username") if rng.random() < 0.8 or values[key] in entered}
     if flow == "shipping_issue":
         order["shipping_status"] = rng.choice(documents.ENUMERABLE["shipping_option"])
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 or not entered.isdisjoint((values["account_id"], values["account_id"].lower())):
         personal["account_id"] = values["account_id"]
     return {"personal": personal, "order": order, "product": product, "flow": flow, "subflow": subflow}

@@ -33,6 +33,8 @@ select
         coalesce(case when rules.corpus_id is null then totals.case_count else cases.case_count end, 0) as integer
     ) as observed,
     guards.is_guarded,
+    rules.cases_read,
+    rules.cases_right,
     rules.why
 from {{ ref('stg_landing__rules') }} as rules
 left join {{ source('audit', 'violation_rules') }} as guards

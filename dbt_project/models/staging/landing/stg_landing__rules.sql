@@ -7,5 +7,7 @@ select
     upstream as upstream_reference,
     expected,
     files,
-    why
+    why,
+    cases_read,
+    cases_right
 from {{ source('raw_landing', 'rules') }}

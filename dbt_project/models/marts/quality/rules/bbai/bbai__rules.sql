@@ -24,6 +24,22 @@ blank_response as (
     where response < '!' and trim(translate(response, chr(9) || chr(10) || chr(13), '   ')) = ''
 ),
 
+-- The workers chose an agent that has answered nothing.
+blank_gold_response as (
+    select
+        responses.dialogue_key,
+        responses.response_key as row_key,
+        responses.agent_id || ' answers nothing, and has ' || cast(chosen.votes as string) || ' votes' as detail
+    from blank_response as blanks
+    inner join responses
+        on blanks.row_key = responses.response_key
+    inner join {{ ref('fct_votes') }} as chosen
+        on
+            responses.dialogue_key = chosen.dialogue_key
+            and responses.agent_id = chosen.agent_id
+    where chosen.corpus_id = 'bbai' and chosen.is_selected
+),
+
 -- A response of several lines: whoever reads files line by line takes it for several.
 response_with_line_break as (
     select
@@ -187,6 +203,7 @@ renamed_agent as (
     'bbai',
     dialogues=[
         'blank_response',
+        'blank_gold_response',
         'response_with_line_break',
         'stray_vote_key',
         'none_in_human',

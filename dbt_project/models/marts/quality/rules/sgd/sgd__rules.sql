@@ -102,6 +102,10 @@ places_said as (
         (
             contains({{ spoken.format('turns.utterance') }}, ' to' || {{ spoken.format('slots.value') }})
             and not contains({{ spoken.format('turns.utterance') }}, ' change ')
+            and not (
+                contains(slots.slot_name, 'station')
+                and contains({{ spoken.format('turns.utterance') }}, ' go to' || {{ spoken.format('slots.value') }})
+            )
         ) as is_after_to
     from {{ ref('fct_slots') }} as slots
     inner join {{ ref('fct_turns') }} as turns
@@ -112,7 +116,8 @@ places_said as (
         and split_part(slots.slot_name, '_', 1) in ('origin', 'from', 'destination', 'to')
 ),
 
--- Someone says "from A to B", and A is annotated as the destination or B as the origin. "Change it to A" is no route.
+-- Someone says "from A to B", and A is annotated as the destination or B as the origin. "Change it to A" is no route,
+-- and "Go to A Station" says where one gets on.
 swapped_route as (
     select
         dialogue_key,

@@ -82,6 +82,28 @@ labels as (
     where spans.corpus_id = 'taskmaster1' and spans.source_label is not null
 ),
 
+-- The text of a segment is not the piece of the utterance that it marks; one row a segment.
+misplaced_segment as (
+    select
+        spans.dialogue_key,
+        spans.turn_index,
+        spans.slot_key as row_key,
+        'characters ' || cast(spans.start_char as string) || ' to ' || cast(spans.end_char as string) || ' are not '
+            || spans.value as detail
+    from {{ ref('fct_slots') }} as spans
+    inner join {{ ref('fct_turns') }} as turns
+        on spans.turn_key = turns.turn_key
+    where
+        spans.corpus_id = 'taskmaster1'
+        and spans.annotation_type = 'span'
+        and coalesce(spans.annotation_index, 0) = 0
+        and (
+            spans.start_char < 0
+            or spans.end_char <= spans.start_char
+            or spans.value <> substring(turns.utterance, spans.start_char + 1, spans.end_char - spans.start_char)
+        )
+),
+
 domains as (
     select domain
     from {{ ref('dim_services') }}
@@ -227,6 +249,7 @@ dialogue_without_split as (
         'deleted_turn',
         'repeated_turn',
         'long_run',
+        'misplaced_segment',
         'foreign_label',
         'unknown_label',
         'undocumented_label_form',
