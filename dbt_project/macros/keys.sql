@@ -4,10 +4,19 @@
     replace(replace(replace({{ text }}, '%', '%25'), '/', '%2F'), '~', '%7E')
 {%- endmacro %}
 
-{#- `<corpus_id>/<source_part>/<native id>`, with `~2`, `~3` on an id that occurs again in its part. -#}
+{#- A segment with `~2`, `~3` on what occurs again where its key wants it once. -#}
+{% macro numbered_segment(text, occurrence) -%}
+    {{ key_segment(text) }} || case when {{ occurrence }} > 1 then '~' || cast({{ occurrence }} as string) else '' end
+{%- endmacro %}
+
+{#- Whether a key and those it stands below occur for the first time. -#}
+{% macro is_first(key) -%}
+    {{ key }} not like '%~%'
+{%- endmacro %}
+
+{#- `<corpus_id>/<source_part>/<native id>`, numbered where the id occurs again in its part. -#}
 {% macro dialogue_key(corpus_id, source_part, native_id, occurrence) -%}
-    '{{ corpus_id }}/' || {{ key_segment(source_part) }} || '/' || {{ key_segment(native_id) }}
-        || case when {{ occurrence }} > 1 then '~' || cast({{ occurrence }} as string) else '' end
+    '{{ corpus_id }}/' || {{ key_segment(source_part) }} || '/' || {{ numbered_segment(native_id, occurrence) }}
 {%- endmacro %}
 
 {#- How often a native id has occurred in its part, in file order, this record included. -#}

@@ -41,12 +41,13 @@ def what_a_reader_sees(paths: WarehousePaths) -> tuple[object, ...]:
     )
 
 
-def one_service_twice(releases: Path, tmp_path: Path) -> Path:
-    """Releases whose only fault is that a schema lists a service twice: valid JSON, but no key."""
+def with_an_unknown_split(releases: Path, tmp_path: Path) -> Path:
+    """Releases whose only fault is a part that no corpus declares: valid JSON, but no split that is known."""
     shutil.copytree(releases, tmp_path / "releases")
-    schema = tmp_path / "releases/sgd/train/schema.json"
-    services = json.loads(schema.read_text())
-    schema.write_text(json.dumps(services * 2))
+    path = tmp_path / "releases/abcd/abcd_v1.1.json.gz"
+    parts = json.loads(gzip.decompress(path.read_bytes()))
+    parts["holdout"] = [parts["train"][0] | {"convo_id": 4711}]
+    path.write_bytes(gzip.compress(json.dumps(parts).encode()))
     return tmp_path / "releases"
 
 
@@ -98,26 +99,16 @@ def test_refused_file_leaves_what_was_published(
 def test_failed_test_blocks_and_names_a_failing_row(
     published: WarehousePaths, awkward_releases: Path, tmp_path: Path
 ) -> None:
-    source = one_service_twice(awkward_releases, tmp_path)
     before = what_a_reader_sees(published)
+    source = with_an_unknown_split(awkward_releases, tmp_path)
     failed = run_command("build", "--source", source, "--warehouse", published.root, "--quiet")
     assert failed.returncode == 1
-    told = "test sound_dim_services: 1 rows fail, the first: broken=repeated key, column_name=service_definition_key, "
-    assert told + "value=sgd/train/service/Cafes_1, first_row=sgd/train/service/Cafes_1, row_count=2" in failed.stderr
+    told = "test sound_dim_dialogues: 1 rows fail, the first: broken=unknown word, column_name=split, "
+    assert told + "value=unknown: holdout, first_row=abcd/holdout/4711, row_count=1" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert what_a_reader_sees(published) == before
-
-
-def test_word_that_no_corpus_declares_for_a_split_blocks_and_is_named(awkward_releases: Path, tmp_path: Path) -> None:
-    shutil.copytree(awkward_releases, tmp_path / "releases")
-    path = tmp_path / "releases/abcd/abcd_v1.1.json.gz"
-    parts = json.loads(gzip.decompress(path.read_bytes()))
-    parts["holdout"] = [parts["train"][0] | {"convo_id": 4711}]
-    path.write_bytes(gzip.compress(json.dumps(parts).encode()))
-    failed = run_command("build", "--source", tmp_path / "releases", "--warehouse", tmp_path / "warehouse", "--quiet")
-    assert failed.returncode == 1
-    assert [line for line in failed.stderr.splitlines() if "unknown: holdout" in line and "abcd/holdout/4711" in line]
-    assert "Traceback" not in failed.stderr
+    built = run_command("build", "--source", source, "--warehouse", tmp_path / "warehouse", "--quiet")
+    assert built.returncode == 1
     assert not (tmp_path / "warehouse/dialogues.duckdb").exists()
 
 

@@ -211,8 +211,7 @@ files as (
 
 slots as (
     select
-        split,
-        service,
+        regexp_replace(slot_definition_key, '/slot/[^/]*$', '') as service_definition_key,
         list(
             {
                 'name': slot,
@@ -224,7 +223,7 @@ slots as (
         ) as slots
     from dim_slots
     where corpus_id = 'sgd'
-    group by split, service
+    group by service_definition_key
 ),
 
 intent_slots as (
@@ -242,8 +241,7 @@ intent_slots as (
 
 intents as (
     select
-        intents.split,
-        intents.service,
+        regexp_replace(intents.intent_key, '/intent/[^/]*$', '') as service_definition_key,
         list(
             {
                 'name': intents.intent,
@@ -258,7 +256,7 @@ intents as (
     from dim_intents as intents
     left join intent_slots on intents.intent_key = intent_slots.intent_key
     where intents.corpus_id = 'sgd'
-    group by intents.split, intents.service
+    group by service_definition_key
 )
 
 select
@@ -273,6 +271,6 @@ select
     }) as record
 from dim_services as services
 inner join files on services.split = files.split
-left join slots on services.split = slots.split and services.service = slots.service
-left join intents on services.split = intents.split and services.service = intents.service
+left join slots on services.service_definition_key = slots.service_definition_key
+left join intents on services.service_definition_key = intents.service_definition_key
 where services.corpus_id = 'sgd'

@@ -84,12 +84,12 @@ with
 
 labels as (
     select
-        service,
+        regexp_replace(slot_definition_key, '/slot/[^/]*/[^/]*$', '') as service_definition_key,
         coalesce(list(slot order by position) filter (where requirement = 'required'), []) as required,
         coalesce(list(slot order by position) filter (where requirement = 'optional'), []) as optional
     from dim_slots
     where corpus_id = 'taskmaster1'
-    group by service
+    group by service_definition_key
 )
 
 select
@@ -104,7 +104,7 @@ select
     }) as record
 from dim_services as services
 cross join batch
-left join labels on services.service = labels.service
+left join labels on services.service_definition_key = labels.service_definition_key
 where services.corpus_id = 'taskmaster1'
 
 -- entity: split_members

@@ -1,6 +1,6 @@
 select
-    'abcd/ontology/intent/' || {{ key_segment('subflows.flow') }} || '/' || {{ key_segment('subflows.subflow') }}
-        as intent_key,
+    'abcd/ontology/intent/' || {{ key_segment('subflows.flow') }} || '/'
+        || {{ numbered_segment('subflows.subflow', 'subflows.subflow_occurrence') }} as intent_key,
     'abcd' as corpus_id,
     cast(null as string) as split,
 

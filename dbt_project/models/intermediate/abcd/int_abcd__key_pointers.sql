@@ -3,7 +3,8 @@ with
 
 intents as (
     select
-        'abcd/ontology/intent/' || {{ key_segment('flow') }} || '/' || {{ key_segment('subflow') }} as traced_key,
+        'abcd/ontology/intent/' || {{ key_segment('flow') }} || '/'
+            || {{ numbered_segment('subflow', 'subflow_occurrence') }} as traced_key,
         source_file_id,
         0 as record_index,
         '' as record_pointer,
@@ -14,7 +15,8 @@ intents as (
 
 slots as (
     select
-        'abcd/ontology/slot/' || {{ key_segment('slot_group') }} || '/' || {{ key_segment('slot') }} as traced_key,
+        'abcd/ontology/slot/' || {{ key_segment('slot_group') }} || '/'
+            || {{ numbered_segment('slot', 'slot_occurrence') }} as traced_key,
         source_file_id,
         0 as record_index,
         '' as record_pointer,

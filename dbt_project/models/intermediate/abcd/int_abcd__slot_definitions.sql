@@ -1,5 +1,5 @@
 select
-    'abcd/ontology/slot/' || {{ key_segment('slot_group') }} || '/' || {{ key_segment('slot') }}
+    'abcd/ontology/slot/' || {{ key_segment('slot_group') }} || '/' || {{ numbered_segment('slot', 'slot_occurrence') }}
         as slot_definition_key,
     'abcd' as corpus_id,
     cast(null as string) as split,

@@ -1,6 +1,7 @@
 select
-    'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} || '/intent/'
-        || {{ key_segment('intent') }} as intent_key,
+    'sgd/' || {{ key_segment('source_part') }} || '/service/'
+        || {{ numbered_segment('service', 'service_occurrence') }} || '/intent/'
+        || {{ numbered_segment('intent', 'intent_occurrence') }} as intent_key,
     'sgd' as corpus_id,
     {{ shared_split('source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
 

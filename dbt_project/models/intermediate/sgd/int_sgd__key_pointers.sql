@@ -1,54 +1,43 @@
 with
 
-services as (
-    select
-        source_file_id,
-        record_index,
-        source_part,
-        service,
-        '/' || cast(record_index as string) as record_pointer
-    from {{ ref('stg_sgd__services') }}
-),
-
 places as (
     select
-        'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} as traced_key,
-        source_part,
-        service,
+        'sgd/' || {{ key_segment('source_part') }} || '/service/'
+            || {{ numbered_segment('service', 'service_occurrence') }} as traced_key,
+        source_file_id,
+        record_index,
         '' as pointer_tail
-    from services
+    from {{ ref('stg_sgd__services') }}
 
     union all
 
     select
-        'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} || '/intent/'
-            || {{ key_segment('intent') }} as traced_key,
-        source_part,
-        service,
+        'sgd/' || {{ key_segment('source_part') }} || '/service/'
+            || {{ numbered_segment('service', 'service_occurrence') }} || '/intent/'
+            || {{ numbered_segment('intent', 'intent_occurrence') }} as traced_key,
+        source_file_id,
+        record_index,
         '/intents/' || cast(position as string) as pointer_tail
     from {{ ref('stg_sgd__intents') }}
 
     union all
 
     select
-        'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} || '/slot/'
-            || {{ key_segment('slot') }} as traced_key,
-        source_part,
-        service,
+        'sgd/' || {{ key_segment('source_part') }} || '/service/'
+            || {{ numbered_segment('service', 'service_occurrence') }} || '/slot/'
+            || {{ numbered_segment('slot', 'slot_occurrence') }} as traced_key,
+        source_file_id,
+        record_index,
         '/slots/' || cast(position as string) as pointer_tail
     from {{ ref('stg_sgd__slots') }}
 )
 
 select
-    places.traced_key,
+    traced_key,
     'sgd' as corpus_id,
 
-    services.source_file_id,
-    services.record_index,
-    services.record_pointer,
-    services.record_pointer || places.pointer_tail as json_pointer
+    source_file_id,
+    record_index,
+    '/' || cast(record_index as string) as record_pointer,
+    '/' || cast(record_index as string) || pointer_tail as json_pointer
 from places
-inner join services
-    on
-        places.source_part = services.source_part
-        and places.service = services.service

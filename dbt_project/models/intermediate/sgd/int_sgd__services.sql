@@ -1,5 +1,6 @@
 select
-    'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} as service_definition_key,
+    'sgd/' || {{ key_segment('source_part') }} || '/service/'
+        || {{ numbered_segment('service', 'service_occurrence') }} as service_definition_key,
     'sgd' as corpus_id,
     {{ shared_split('source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
 

@@ -1,6 +1,7 @@
 select
-    'sgd/' || {{ key_segment('source_part') }} || '/service/' || {{ key_segment('service') }} || '/slot/'
-        || {{ key_segment('slot') }} as slot_definition_key,
+    'sgd/' || {{ key_segment('source_part') }} || '/service/'
+        || {{ numbered_segment('service', 'service_occurrence') }} || '/slot/'
+        || {{ numbered_segment('slot', 'slot_occurrence') }} as slot_definition_key,
     'sgd' as corpus_id,
     {{ shared_split('source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
 

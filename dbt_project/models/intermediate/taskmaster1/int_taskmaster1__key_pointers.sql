@@ -1,43 +1,38 @@
 {#- The ontology's definitions; a line of a split file has no name, its key is the file and its number. -#}
 with
 
-domains as (
-    select
-        source_file_id,
-        record_index,
-        service,
-        '/' || {{ pointer_token('source_name') }} as record_pointer
-    from {{ ref('stg_taskmaster1__ontology') }}
-),
-
 places as (
     select
-        'taskmaster1/ontology/service/' || {{ key_segment('service') }} as traced_key,
-        service,
+        'taskmaster1/ontology/service/'
+            || {{ numbered_segment('service', 'service_occurrence') }} as traced_key,
+        source_file_id,
+        record_index,
+        source_name,
         '' as pointer_tail
-    from domains
+    from {{ ref('stg_taskmaster1__ontology') }}
 
     union all
 
     select
-        'taskmaster1/ontology/service/' || {{ key_segment('service') }} || '/slot/' || requirement || '/'
-            || {{ key_segment('label') }} as traced_key,
-        service,
+        'taskmaster1/ontology/service/'
+            || {{ numbered_segment('service', 'service_occurrence') }} || '/slot/' || requirement || '/'
+            || {{ numbered_segment('label', 'label_occurrence') }} as traced_key,
+        source_file_id,
+        record_index,
+        source_name,
         '/' || requirement || '/' || cast(position as string) as pointer_tail
     from {{ ref('stg_taskmaster1__ontology_labels') }}
 )
 
 select
-    places.traced_key,
+    traced_key,
     'taskmaster1' as corpus_id,
 
-    domains.source_file_id,
-    domains.record_index,
-    domains.record_pointer,
-    domains.record_pointer || places.pointer_tail as json_pointer
+    source_file_id,
+    record_index,
+    '/' || {{ pointer_token('source_name') }} as record_pointer,
+    '/' || {{ pointer_token('source_name') }} || pointer_tail as json_pointer
 from places
-inner join domains
-    on places.service = domains.service
 
 union all
 

@@ -1,5 +1,6 @@
 select
-    'taskmaster1/ontology/service/' || {{ key_segment('service') }} as service_definition_key,
+    'taskmaster1/ontology/service/'
+        || {{ numbered_segment('service', 'service_occurrence') }} as service_definition_key,
     'taskmaster1' as corpus_id,
     cast(null as string) as split,
 

@@ -1,6 +1,7 @@
 select
-    'taskmaster1/ontology/service/' || {{ key_segment('service') }} || '/slot/' || requirement || '/'
-        || {{ key_segment('label') }} as slot_definition_key,
+    'taskmaster1/ontology/service/'
+        || {{ numbered_segment('service', 'service_occurrence') }} || '/slot/' || requirement || '/'
+        || {{ numbered_segment('label', 'label_occurrence') }} as slot_definition_key,
     'taskmaster1' as corpus_id,
     cast(null as string) as split,
 

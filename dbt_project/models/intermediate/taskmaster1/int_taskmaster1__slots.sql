@@ -59,3 +59,4 @@ left join {{ ref('stg_taskmaster1__ontology') }} as ontology
     on
         parsed.service = ontology.service
         and parsed.label = ontology.vertical
+        and ontology.service_occurrence = 1

@@ -8,7 +8,7 @@ services as (
         service,
         domain
     from {{ ref('dim_services') }}
-    where split is not null
+    where split is not null and {{ is_first('service_definition_key') }}
 ),
 
 dialogues as (

@@ -26,6 +26,7 @@ select
     source_file_id,
     'enumerable' as slot_group,
     slot,
+    1 as slot_occurrence,
     position,
     possible_values
 from enumerable
@@ -36,6 +37,7 @@ select
     source_file_id,
     slot_group,
     slot,
+    row_number() over (partition by source_file_id, slot_group, slot order by position) as slot_occurrence,
     position,
     null as possible_values
 from non_enumerable

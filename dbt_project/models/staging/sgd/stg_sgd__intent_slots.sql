@@ -4,7 +4,9 @@ required as (
     select
         source_part,
         service,
+        service_occurrence,
         intent.name as intent,
+        intent_occurrence,
         {{ explode_indexed('intent.required_slots', 'slot', 'position') }}
     from {{ ref('stg_sgd__nested_intents') }}
 ),
@@ -13,7 +15,9 @@ optional as (
     select
         source_part,
         service,
+        service_occurrence,
         intent.name as intent,
+        intent_occurrence,
         {{ explode_map('intent.optional_slots', 'slot', 'default_value', 'position') }}
     from {{ ref('stg_sgd__nested_intents') }}
 ),
@@ -22,7 +26,9 @@ result as (
     select
         source_part,
         service,
+        service_occurrence,
         intent.name as intent,
+        intent_occurrence,
         {{ explode_indexed('intent.result_slots', 'slot', 'position') }}
     from {{ ref('stg_sgd__nested_intents') }}
 )
@@ -30,7 +36,9 @@ result as (
 select
     source_part,
     service,
+    service_occurrence,
     intent,
+    intent_occurrence,
     slot,
     'required' as requirement,
     position,
@@ -42,7 +50,9 @@ union all
 select
     source_part,
     service,
+    service_occurrence,
     intent,
+    intent_occurrence,
     slot,
     'optional' as requirement,
     position,
@@ -54,7 +64,9 @@ union all
 select
     source_part,
     service,
+    service_occurrence,
     intent,
+    intent_occurrence,
     slot,
     'result' as requirement,
     position,

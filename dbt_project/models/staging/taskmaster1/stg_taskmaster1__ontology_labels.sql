@@ -1,31 +1,33 @@
 with
 
-required as (
+labels as (
+    {% for requirement in ['required', 'optional'] -%}
     select
-        id as service,
-        {{ explode_indexed('required', 'label', 'position') }}
-    from {{ source('raw_taskmaster1', 'taskmaster1__ontology') }}
-),
+        source_file_id,
+        record_index,
+        source_name,
+        service,
+        service_occurrence,
+        '{{ requirement }}' as requirement,
+        {{ explode_indexed(requirement, 'label', 'position') }}
+    from {{ ref('stg_taskmaster1__ontology') }}
+    {% if not loop.last %}
+    union all
 
-optional as (
-    select
-        id as service,
-        {{ explode_indexed('optional', 'label', 'position') }}
-    from {{ source('raw_taskmaster1', 'taskmaster1__ontology') }}
+    {% endif %}
+    {%- endfor %}
 )
 
 select
+    source_file_id,
+    record_index,
+    source_name,
     service,
-    label,
-    'required' as requirement,
-    position
-from required
+    service_occurrence,
 
-union all
-
-select
-    service,
+    requirement,
     label,
-    'optional' as requirement,
+    row_number() over (partition by source_file_id, record_index, requirement, label order by position)
+        as label_occurrence,
     position
-from optional
+from labels

@@ -197,6 +197,7 @@ missing_result_slot as (
             and results.split = intents.split
             and results.service = intents.service
             and calls.method = intents.intent
+            and {{ is_first('intents.intent_key') }}
     inner join {{ ref('dim_intent_slots') }} as declared
         on
             intents.intent_key = declared.intent_key

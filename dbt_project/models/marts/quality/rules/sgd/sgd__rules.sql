@@ -15,7 +15,7 @@ definitions as (
         definitions.possible_values,
         definitions.slot_definition_key
     from {{ ref('dim_slots') }} as definitions
-    where definitions.corpus_id = 'sgd'
+    where definitions.corpus_id = 'sgd' and {{ is_first('definitions.slot_definition_key') }}
 ),
 
 {%- set unspaced = '[a-z0-9][.][A-Z]|[a-zA-Z][,!?][a-zA-Z]' %}
@@ -209,6 +209,7 @@ missing_required_slot as (
             and calls.split = intents.split
             and calls.service = intents.service
             and calls.method = intents.intent
+            and {{ is_first('intents.intent_key') }}
     inner join {{ ref('dim_intent_slots') }} as intent_slots
         on
             intents.intent_key = intent_slots.intent_key

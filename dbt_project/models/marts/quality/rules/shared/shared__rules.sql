@@ -322,5 +322,5 @@ lossy_form as (
         'refused_record',
         'lossy_form'
     ],
-    relations=[ref('shared__text_rules')]
+    relations=[ref('shared__text_rules'), ref('shared__definition_rules')]
 ) }}

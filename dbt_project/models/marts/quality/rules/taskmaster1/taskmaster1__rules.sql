@@ -74,11 +74,13 @@ labels as (
         on
             spans.corpus_id = services.corpus_id
             and spans.service = services.service
+            and {{ is_first('services.service_definition_key') }}
     left join {{ ref('dim_slots') }} as definitions
         on
             spans.corpus_id = definitions.corpus_id
             and spans.service = definitions.service
             and spans.slot_name = definitions.slot
+            and {{ is_first('definitions.slot_definition_key') }}
     where spans.corpus_id = 'taskmaster1' and spans.source_label is not null
 ),
 
