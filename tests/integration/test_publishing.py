@@ -107,9 +107,9 @@ def test_failed_test_blocks_and_names_a_failing_row(
     assert told + "value=unknown: holdout, first_row=abcd/holdout/4711, row_count=1" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert what_a_reader_sees(published) == before
-    built = run_command("build", "--source", source, "--warehouse", tmp_path / "warehouse", "--quiet")
+    built = run_command("build", "--source", source, "--warehouse", tmp_path / "another", "--quiet")
     assert built.returncode == 1
-    assert not (tmp_path / "warehouse/dialogues.duckdb").exists()
+    assert not (tmp_path / "another/dialogues.duckdb").exists()
 
 
 def test_killed_build_leaves_what_was_published_and_the_next_one_works(
