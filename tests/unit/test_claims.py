@@ -214,6 +214,15 @@ def test_what_is_said_of_our_own_columns_is_quoted_from_our_own_dictionary(corpu
         assert claim.quotes_whom == "own_measurement"
 
 
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_over_a_number_means_more_than_it_in_every_claim(corpus_id: str) -> None:
+    """T11: "over 18k" was refuted by 22,825, while "over 10K" was reproduced by 10,042."""
+    for claim in load_claims(corpus_id):
+        said = re.search(r"over (\d+)k\b", claim.quote, flags=re.IGNORECASE)
+        if said and claim.kind == "count" and str(claim.expected).lower().startswith("[['over"):
+            assert f"> {said[1]}000 then 'over" in str(claim.query), claim.claim_id
+
+
 def test_an_entry_says_itself_whose_words_it_quotes_or_its_document_does(tmp_path: Path) -> None:
     """T17: what a note of this project repeats of a paper is the paper's."""
     folder = room(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
