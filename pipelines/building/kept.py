@@ -30,6 +30,14 @@ def publication_number(paths: WarehousePaths, build_id: str) -> int:
         return 0
 
 
+def is_pinned(paths: WarehousePaths, build_id: str) -> bool:
+    """Whether somebody has said that a build is to be kept."""
+    try:
+        return builds.read_manifest(paths, build_id).is_pinned
+    except InputError:
+        return False
+
+
 def remove(paths: WarehousePaths, build_id: str) -> None:
     """Remove a build and what stands beside it."""
     for file in (paths.build_database, paths.build_manifest, paths.build_restorations):
@@ -37,9 +45,12 @@ def remove(paths: WarehousePaths, build_id: str) -> None:
 
 
 def prune(paths: WarehousePaths, builds_kept: int) -> None:
-    """Delete the oldest builds beyond `builds_kept`, never the published one, and raw files that no build names."""
+    """Delete the oldest builds beyond `builds_kept`, and raw files that no build names.
+
+    The published build is never deleted, and a pinned one neither; it does not count.
+    """
     published = builds.pointed_build(paths)
-    for build_id in kept_builds(paths)[:-builds_kept]:
+    for build_id in [name for name in kept_builds(paths) if not is_pinned(paths, name)][:-builds_kept]:
         if build_id != published:
             remove(paths, build_id)
     named: set[Path] = set()

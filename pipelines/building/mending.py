@@ -45,7 +45,7 @@ def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
     except InputError as error:
         told = str(error)
     own_files.remove(paths.pointer)
-    whole = [build_id for build_id in reversed(kept.kept_builds(paths)) if _is_whole(paths, build_id)]
+    whole = [build_id for build_id in reversed(kept.kept_builds(paths)) if is_whole(paths, build_id)]
     shown = [build_id for build_id in whole if not builds.damage(paths, build_id)]
     for build_id in [*shown, *whole][:1]:
         publishing.show(build_id, paths)
@@ -77,7 +77,7 @@ def _fall_back(paths: WarehousePaths, build_id: str) -> Iterator[str]:
     database = paths.build_database(build_id)
     told = f"build {build_id} is lost: neither {paths.published} nor {database} is what was published"
     kept.remove(paths, build_id)
-    whole = [other for other in reversed(kept.kept_builds(paths)) if _is_whole(paths, other)]
+    whole = [other for other in reversed(kept.kept_builds(paths)) if is_whole(paths, other)]
     own_files.remove(paths.published)
     if whole:
         publishing.show(whole[0], paths)
@@ -87,6 +87,6 @@ def _fall_back(paths: WarehousePaths, build_id: str) -> Iterator[str]:
         yield f"{told}, and no other is kept"
 
 
-def _is_whole(paths: WarehousePaths, build_id: str) -> bool:
+def is_whole(paths: WarehousePaths, build_id: str) -> bool:
     """Whether a kept build is what was published."""
     return paths.build_database(build_id) not in builds.damage(paths, build_id)

@@ -32,6 +32,7 @@ class BuildStatus:
 
     build_id: str
     is_published: bool
+    is_pinned: bool
     built_at: str | None
     source: str | None
     form: str
@@ -117,6 +118,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
     return BuildStatus(
         build_id=build_id,
         is_published=build_id == published,
+        is_pinned=bool(manifest and manifest.is_pinned),
         built_at=manifest.started_at if manifest else None,
         source=manifest.source if manifest else None,
         form=manifest.form if manifest else RELEASE_FORM,
@@ -176,13 +178,18 @@ def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
     grid.add_column("raw", justify="right", no_wrap=True)
     for build in builds:
         grid.add_row(
-            Text(f"{build.build_id}{' (published)' if build.is_published else ''}"),
+            Text(f"{build.build_id}{_marks(build)}"),
             Text(build.built_at or "?"),
             Text(build.source or "?"),
             _size(build.database_bytes),
             _size(build.raw_bytes),
         )
     return grid
+
+
+def _marks(build: BuildStatus) -> str:
+    marks = [name for name, is_so in (("published", build.is_published), ("pinned", build.is_pinned)) if is_so]
+    return f" ({', '.join(marks)})" if marks else ""
 
 
 def _sample_lines(warehouse: Path) -> Iterator[str]:

@@ -16,6 +16,7 @@ from pipelines.cli.options import (
     warehouse_option,
     warehouse_paths,
 )
+from pipelines.commands import command
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
@@ -58,6 +59,39 @@ def status(**options: Any) -> None:
 
     settings = Settings.from_environment(**options)
     status.print_status(status.status(warehouse_paths(settings), settings))
+
+
+@cli.command()
+@click.argument("build_id", metavar="[BUILD]", required=False)
+@warehouse_option
+def rollback(build_id: str | None, **options: Any) -> None:
+    """Publish BUILD again, a build that is kept; without it the one before the published one.
+
+    Readers see it at once. Nothing is built or removed, so that the same command leads forward again. BUILD may be the
+    beginning of an id, as `status` lists them.
+    """
+    from pipelines.building.rollback import roll_back
+
+    settings = Settings.from_environment(**options)
+    paths = warehouse_paths(settings)
+    before, now = roll_back(paths, build_id)
+    click.echo(f"published  build {now}{', as it was' if now == before else f', before {before}'}")
+    for notice in _renew_report(settings, now):
+        click.echo(notice)
+
+
+@cli.command()
+@click.argument("build_id", metavar="[BUILD]", required=False)
+@click.option("--no-longer", is_flag=True, help="Let it go the way of the others again.")
+@warehouse_option
+def keep(build_id: str | None, no_longer: bool, **options: Any) -> None:
+    """Pin BUILD, so that it is kept however many builds follow; without it the published one."""
+    from pipelines.building.rollback import pin
+
+    paths = warehouse_paths(Settings.from_environment(**options))
+    pinned = pin(paths, build_id, is_pinned=not no_longer)
+    until = f"is kept until `{command('keep', pinned, '--no-longer', warehouse=paths.root)}`"
+    click.echo(f"build {pinned} {'is not pinned any more' if no_longer else until}")
 
 
 @cli.command()

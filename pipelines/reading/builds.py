@@ -58,6 +58,8 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """The Parquet files of each raw table, relative to the warehouse folder."""
     files: tuple[Landed, ...] = ()
     """What landing each file came to; extra keys and refused records are left out."""
+    is_pinned: bool = False
+    """Whether it is kept however old it gets."""
     database: Database | None = None
     """The database as it was published; None where another version published it."""
 

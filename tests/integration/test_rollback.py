@@ -1,0 +1,113 @@
+"""Back and forth between the builds that are kept, and a pinned one that stays."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipelines.building import kept, lock, mending
+from pipelines.building.rollback import pin, roll_back
+from pipelines.building.state import BuildError
+from pipelines.building.status import status
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
+from pipelines.settings import Settings
+from tests.conftest import run_command
+from tests.integration.test_mending import make_build, shown
+
+BUILDS = [f"2026010{day}T000000000000Z" for day in (1, 2, 3)]
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> WarehousePaths:
+    """A warehouse with three builds, the last one published."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    paths.root.mkdir()
+    for build_id in BUILDS:
+        make_build(paths, build_id)
+    return paths
+
+
+def test_rollback_shows_the_build_before_and_leads_forward_again(paths: WarehousePaths) -> None:
+    first, second, third = BUILDS
+    assert roll_back(paths) == (third, second)
+    assert shown(paths) == second
+    assert builds.damage(paths, second) == []
+    assert roll_back(paths) == (second, first)
+    assert roll_back(paths, third) == (first, third)
+    assert shown(paths) == third
+    assert roll_back(paths, third) == (third, third)
+    assert kept.kept_builds(paths) == BUILDS
+    assert mending.mend(paths) == []
+
+
+def test_build_after_a_rollback_is_the_newest(paths: WarehousePaths) -> None:
+    roll_back(paths, BUILDS[0])
+    make_build(paths, "20260104T000000000000Z")
+    assert shown(paths) == "20260104T000000000000Z"
+    assert roll_back(paths)[1] == BUILDS[2]
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("2026", "2026: more than one build that is kept; there are 20260103T"),
+        ("20270101T000000000000Z", "20270101T000000000000Z: no build that is kept; there are 20260103T"),
+    ],
+)
+def test_build_that_is_not_kept_is_refused_with_those_that_are(paths: WarehousePaths, named: str, told: str) -> None:
+    with pytest.raises(InputError) as refused:
+        roll_back(paths, named)
+    assert str(refused.value).startswith(told)
+    assert shown(paths) == BUILDS[2]
+    assert roll_back(paths, "20260102")[1] == BUILDS[1]
+
+
+def test_first_build_has_none_before_it(paths: WarehousePaths) -> None:
+    roll_back(paths, BUILDS[0])
+    with pytest.raises(InputError, match="no build before it is kept"):
+        roll_back(paths)
+
+
+def test_nobody_goes_back_to_a_build_that_is_not_what_was_published(paths: WarehousePaths) -> None:
+    database = paths.build_database(BUILDS[1])
+    database.chmod(0o644)
+    database.write_bytes(database.read_bytes()[:100])
+    with pytest.raises(InputError, match="is not what was published"):
+        roll_back(paths)
+    assert shown(paths) == BUILDS[2]
+
+
+def test_rollback_waits_for_no_build(paths: WarehousePaths) -> None:
+    with lock.exclusive(paths), pytest.raises(BuildError, match="another build is running"):
+        roll_back(paths)
+    assert shown(paths) == BUILDS[2]
+
+
+def test_pinned_build_is_kept_and_does_not_count(paths: WarehousePaths) -> None:
+    assert pin(paths, BUILDS[0]) == BUILDS[0]
+    kept.prune(paths, 1)
+    assert kept.kept_builds(paths) == [BUILDS[0], BUILDS[2]]
+    assert [build.is_pinned for build in status(paths, Settings(warehouse=paths.root)).builds] == [False, True]
+    pin(paths, BUILDS[0], is_pinned=False)
+    kept.prune(paths, 1)
+    assert kept.kept_builds(paths) == [BUILDS[2]]
+
+
+def test_commands_say_what_is_published_and_kept(tmp_path: Path, awkward_folder: Path) -> None:
+    folder = shutil.copytree(awkward_folder, tmp_path / "warehouse")
+    (first,) = kept.kept_builds(WarehousePaths(folder))
+    alone = run_command("rollback", "--warehouse", folder)
+    assert (alone.returncode, alone.stderr) == (2, f"error: {first}: no build before it is kept\n")
+    make_build(WarehousePaths(folder), BUILDS[0])
+    back = run_command("rollback", "--warehouse", folder)
+    assert back.stdout.splitlines() == [f"published  build {first}, before {BUILDS[0]}"]  # of which there is a report
+    pinned = run_command("keep", "--warehouse", folder)
+    assert pinned.stdout.startswith(f"build {first} is kept until `")
+    assert pinned.stdout.endswith(f"dialogue-warehouse keep {first} --no-longer --warehouse {folder}`\n")
+    assert f"{first} (published, pinned)" in run_command("status", "--warehouse", folder).stdout
+    nothing = run_command("keep", "--warehouse", tmp_path / "none")
+    assert (nothing.returncode, nothing.stderr.startswith(f"error: no warehouse at {tmp_path / 'none'}: ")) == (2, True)
