@@ -22,6 +22,28 @@ def kept_builds(paths: WarehousePaths) -> list[str]:
     return sorted(ours, key=lambda build_id: (publication_number(paths, build_id), build_id))
 
 
+def find(paths: WarehousePaths, build_id: str) -> str:
+    """The kept build of this id, or the only one that begins with it. Raises InputError."""
+    found = [name for name in kept_builds(paths) if name == build_id] or [
+        name for name in kept_builds(paths) if name.startswith(build_id)
+    ]
+    if len(found) != 1:
+        there = ", ".join(reversed(kept_builds(paths))) or "none"
+        raise InputError(
+            f"{build_id}: {'more than one build' if found else 'no build'} that is kept; there are {there}"
+        )
+    return found[0]
+
+
+def one_before(paths: WarehousePaths, build_id: str) -> str:
+    """The build that was published before this one, of those that are kept. Raises InputError."""
+    names = kept_builds(paths)
+    place = names.index(build_id)
+    if place == 0:
+        raise InputError(f"{build_id}: no build before it is kept")
+    return names[place - 1]
+
+
 def publication_number(paths: WarehousePaths, build_id: str) -> int:
     """Which publication a build was; 0 where that is not known."""
     try:

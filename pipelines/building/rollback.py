@@ -21,7 +21,7 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
     with lock.exclusive(paths):
         mending.mend(paths)
         before = builds.pointed_build(paths) or before
-        target = _kept(paths, build_id) if build_id else _one_before(paths, before)
+        target = kept.find(paths, build_id) if build_id else kept.one_before(paths, before)
         if target != before:
             if not mending.is_whole(paths, target):
                 database = paths.build_database(target)
@@ -34,29 +34,7 @@ def pin(paths: WarehousePaths, build_id: str | None = None, is_pinned: bool = Tr
     """Keep a build, the published one where none is named, however old it gets; or do so no longer. Its id."""
     published = builds.published_build(paths)[0]
     with lock.exclusive(paths):
-        target = _kept(paths, build_id or published)
+        target = kept.find(paths, build_id or published)
         manifest = structs.replace(builds.read_manifest(paths, target), is_pinned=is_pinned)
         writing.write_atomically(paths.build_manifest(target), builds.encode_manifest(manifest))
     return target
-
-
-def _kept(paths: WarehousePaths, build_id: str) -> str:
-    """The build of this id, or the only one that begins with it."""
-    found = [name for name in kept.kept_builds(paths) if name == build_id] or [
-        name for name in kept.kept_builds(paths) if name.startswith(build_id)
-    ]
-    if len(found) != 1:
-        there = ", ".join(reversed(kept.kept_builds(paths))) or "none"
-        raise InputError(
-            f"{build_id}: {'more than one build' if found else 'no build'} that is kept; there are {there}"
-        )
-    return found[0]
-
-
-def _one_before(paths: WarehousePaths, build_id: str) -> str:
-    """The build that was published before this one, of those that are kept."""
-    names = kept.kept_builds(paths)
-    place = names.index(build_id)
-    if place == 0:
-        raise InputError(f"{build_id}: no build before it is kept")
-    return names[place - 1]

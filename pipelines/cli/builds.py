@@ -81,6 +81,35 @@ def rollback(build_id: str | None, **options: Any) -> None:
 
 
 @cli.command()
+@click.argument("base", metavar="[BASE]", required=False)
+@click.argument("build_id", metavar="[BUILD]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="All of it, as one JSON object.")
+@warehouse_option
+def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) -> None:
+    """Show what differs between two builds that are kept: rows by key, verdicts of claims, counts of rules, columns.
+
+    Without BUILD it is the published one, without BASE the one published before it.
+    """
+    from pipelines.building import kept
+    from pipelines.reading import builds, changes
+
+    settings = Settings.from_environment(**options)
+    paths = warehouse_paths(settings)
+    published = builds.published_build(paths)[0]
+    build_id = kept.find(paths, build_id) if build_id else published
+    base = kept.find(paths, base) if base else kept.one_before(paths, build_id)
+    found = changes.find_changes(paths, base, build_id, settings)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
+    else:
+        from pipelines.reading.changes_display import print_changes
+
+        print_changes(found)
+
+
+@cli.command()
 @click.argument("build_id", metavar="[BUILD]", required=False)
 @click.option("--no-longer", is_flag=True, help="Let it go the way of the others again.")
 @warehouse_option

@@ -1,0 +1,181 @@
+"""What differs between two builds that are kept: rows by key, verdicts of claims, counts of rules, columns.
+
+The keys are those that the models' YAML declares (`sound_rows`). Of a table whose key one of the builds lacks, a row is
+known by all columns that both have: then nothing is changed, it is removed and added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+import yaml
+
+from pipelines.errors import InputError
+from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
+from pipelines.paths import DBT_PROJECT, WarehousePaths
+from pipelines.reading.connection import Connection
+from pipelines.reading.query_errors import one_line
+from pipelines.settings import Settings
+
+COMPARED = ("core", "analytics")
+"""The schemas whose rows are compared; what `quality` says of them is compared as verdicts and counts."""
+FIRST_KEYS = 3
+"""Keys of each kind of change that are named, the least."""
+
+
+Columns = tuple[dict[str, str], dict[str, str]]
+"""The columns of a table and their types, before and after."""
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """Rows of one corpus in one table that were added, removed or changed."""
+
+    table_name: str
+    corpus_id: str | None
+    change: str
+    row_count: int
+    first_keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A claim that came to something else, or a rule with another count; None where one build has no such thing."""
+
+    kind: str
+    name: str
+    corpus_id: str | None
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """All that differs between two builds."""
+
+    base_build_id: str
+    build_id: str
+    columns: tuple[str, ...]
+    """What of the tables and columns themselves differs, a line each."""
+    rows: tuple[RowChange, ...]
+    moved: tuple[Moved, ...]
+
+
+def find_changes(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Settings) -> Changes:
+    """Compare a build with an earlier one. Raises InputError when one of them cannot be read."""
+    with duckdb.connect() as con:
+        con.execute(f"set memory_limit = {literal(settings.memory_limit)}")
+        con.execute(NO_PROGRESS_BAR)
+        for name, one in (("before", base_build_id), ("after", build_id)):
+            database = paths.build_database(one)
+            try:
+                con.execute(f"attach {literal(str(database))} as {name} (read_only)")
+            except duckdb.Error as error:
+                raise InputError(f"{database} cannot be opened: {one_line(error)}") from error
+        before, after = _tables(con, "before"), _tables(con, "after")
+        shared = sorted(before.keys() & after.keys())
+        keys = declared_keys()
+        rows = [
+            change
+            for table in shared
+            for change in _row_changes(con, table, (before[table], after[table]), keys.get(table, ()))
+        ]
+        return Changes(base_build_id, build_id, tuple(_column_changes(before, after)), tuple(rows), tuple(_moved(con)))
+
+
+def declared_keys() -> dict[str, tuple[str, ...]]:
+    """The columns that are the key of each table of the compared schemas, named with its schema."""
+    keys = {}
+    for schema in COMPARED:
+        for path in sorted((DBT_PROJECT / "models" / "marts" / schema).glob("*.yml")):
+            for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
+                for test in model.get("data_tests", []):
+                    first = test["sound_rows"]["arguments"]["keys"][0]
+                    keys[f"{schema}.{model['name']}"] = (first,) if isinstance(first, str) else tuple(first)
+    return keys
+
+
+def _tables(con: Connection, database: str) -> dict[str, dict[str, str]]:
+    """The columns and types of each compared table."""
+    found = con.execute(
+        "select schema_name || '.' || table_name, column_name, data_type from duckdb_columns() "
+        "where database_name = ? and list_contains(?, schema_name) order by 1, column_index",
+        [database, list(COMPARED)],
+    ).fetchall()
+    tables: dict[str, dict[str, str]] = {}
+    for table, column, data_type in found:
+        tables.setdefault(table, {})[column] = data_type
+    return tables
+
+
+def _column_changes(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]) -> list[str]:
+    told = [f"{table} is gone" for table in sorted(before.keys() - after.keys())]
+    told += [f"{table} is new" for table in sorted(after.keys() - before.keys())]
+    for table in sorted(before.keys() & after.keys()):
+        for column in {**before[table], **after[table]}:
+            was, now = before[table].get(column), after[table].get(column)
+            if was is None:
+                told.append(f"{table}.{column} is new, {now}")
+            elif now is None:
+                told.append(f"{table}.{column} is gone")
+            elif was != now:
+                told.append(f"{table}.{column} is {now}, before {was}")
+    return told
+
+
+def _row_changes(con: Connection, table: str, columns: Columns, key: tuple[str, ...]) -> list[RowChange]:
+    before, after = columns
+    shared = [column for column in before if column in after]
+    key = key if key and set(key) <= set(shared) else tuple(shared)
+    corpus = "corpus_id" if "corpus_id" in shared else f"split_part({identifier(key[0])}, '/', 1)"
+    names = " || ', ' || ".join(f"coalesce(cast({identifier(column)} as varchar), 'NULL')" for column in key)
+    listed = ", ".join(map(identifier, shared))
+    sides = [
+        f"{name} as (select {names} as row_key, {corpus} as corpus_id, hash({listed}) as content from {name}.{table})"
+        for name in ("before", "after")
+    ]
+    found = con.execute(
+        f"""
+        with {", ".join(sides)}
+        select
+            coalesce(after.corpus_id, before.corpus_id) as corpus_id,
+            case when before.row_key is null then 'added' when after.row_key is null then 'removed' else 'changed' end
+                as change,
+            count(*) as row_count,
+            min(coalesce(after.row_key, before.row_key), {FIRST_KEYS}) as first_keys
+        from before
+        full outer join after on before.row_key = after.row_key
+        where before.row_key is null or after.row_key is null or before.content <> after.content
+        group by all
+        order by all
+        """
+    ).fetchall()
+    return [RowChange(table, corpus_id, change, count, tuple(keys)) for corpus_id, change, count, keys in found]
+
+
+def _moved(con: Connection) -> list[Moved]:
+    """Claims and rules that came to something else."""
+    moved = []
+    for kind, table, name, value in (
+        ("claim", "claim_checks", "claim_id", "verdict || coalesce(': ' || observed, '')"),
+        ("rule", "violation_rules", "rule_id", "cast(observed as varchar)"),
+    ):
+        sides = [
+            f"{side} as (select {name} as name, corpus_id, {value} as value from {side}.quality.{table})"
+            for side in ("before", "after")
+        ]
+        found = con.execute(
+            f"""
+            with {", ".join(sides)}
+            select coalesce(after.name, before.name), coalesce(after.corpus_id, before.corpus_id),
+                before.value, after.value
+            from before
+            full outer join after
+                on before.name = after.name and before.corpus_id is not distinct from after.corpus_id
+            where before.value is distinct from after.value
+            order by 2 nulls first, 1
+            """
+        ).fetchall()
+        moved += [Moved(kind, *row) for row in found]
+    return moved

@@ -1,0 +1,164 @@
+"""What differs between two builds is found by key, in rows, columns, verdicts and counts; or nothing, where nothing does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.building import kept
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
+from pipelines.reading.changes import COMPARED, Moved, RowChange, declared_keys, find_changes
+from pipelines.settings import Settings
+from tests.conftest import run_command
+
+OTHER = "20991231T235959000000Z"
+"""A build that comes after the one of the fixture."""
+
+
+@pytest.fixture
+def paths(tmp_path: Path, awkward_folder: Path) -> WarehousePaths:
+    """A warehouse with a published build, and the same published again under another name."""
+    paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
+    published, database = builds.published_build(paths)
+    shutil.copy(database, paths.build_database(OTHER))
+    paths.build_database(OTHER).chmod(0o644)
+    manifest = json.loads(paths.build_manifest(published).read_text()) | {"build_id": OTHER, "number": 2}
+    paths.build_manifest(OTHER).write_text(json.dumps(manifest))
+    return paths
+
+
+def alter(paths: WarehousePaths, *statements: str) -> None:
+    """Let the second build be another one."""
+    with duckdb.connect(str(paths.build_database(OTHER))) as con:
+        for statement in statements:
+            con.execute(statement)
+
+
+def first_keys(paths: WarehousePaths, count: int) -> list[str]:
+    with duckdb.connect(str(paths.build_database(OTHER)), read_only=True) as con:
+        keys = con.execute("select turn_key from core.fct_turns where corpus_id = 'sgd' order by 1").fetchmany(count)
+    return [key for (key,) in keys]
+
+
+def test_builds_of_the_same_rows_do_not_differ(paths: WarehousePaths) -> None:
+    before = builds.published_build(paths)[0]
+    found = find_changes(paths, before, OTHER, Settings())
+    assert (found.columns, found.rows, found.moved) == ((), (), ())
+
+
+def test_rows_are_added_removed_and_changed_by_key(paths: WarehousePaths) -> None:
+    before = builds.published_build(paths)[0]
+    gone, other, *_ = keys = first_keys(paths, 5)
+    alter(
+        paths,
+        f"delete from core.fct_turns where turn_key = '{gone}'",
+        f"update core.fct_turns set utterance = coalesce(utterance, '') || '!' where turn_key = '{other}'",
+        f"insert into core.fct_turns select * replace (turn_key || 'x' as turn_key) from core.fct_turns "
+        f"where turn_key in ({', '.join(repr(key) for key in keys[1:])})",
+        "update core.dim_intent_slots set default_value = 'another' where position = 0 and requirement = 'optional'",
+    )
+    found = find_changes(paths, before, OTHER, Settings())
+    turns = [change for change in found.rows if change.table_name == "core.fct_turns"]
+    assert turns == [
+        RowChange("core.fct_turns", "sgd", "added", 4, tuple(sorted(f"{key}x" for key in keys[1:])[:3])),
+        RowChange("core.fct_turns", "sgd", "changed", 1, (other,)),
+        RowChange("core.fct_turns", "sgd", "removed", 1, (gone,)),
+    ]
+    (slots,) = [change for change in found.rows if change.table_name != "core.fct_turns"]
+    assert (slots.table_name, slots.corpus_id, slots.change) == ("core.dim_intent_slots", "sgd", "changed")
+    assert ", optional, 0" in slots.first_keys[0]
+    back = find_changes(paths, OTHER, before, Settings())
+    assert [(change.change, change.row_count) for change in back.rows if change.table_name == "core.fct_turns"] == [
+        ("added", 1),
+        ("changed", 1),
+        ("removed", 4),
+    ]
+
+
+def test_columns_verdicts_and_counts_that_moved_are_told(paths: WarehousePaths) -> None:
+    before = builds.published_build(paths)[0]
+    with duckdb.connect(str(paths.build_database(OTHER)), read_only=True) as con:
+        claim, corpus_id, verdict = con.execute(
+            "select claim_id, corpus_id, verdict from quality.claim_checks where observed is null order by 1 limit 1"
+        ).fetchall()[0]
+    alter(
+        paths,
+        "alter table core.fct_frames add column mood varchar",
+        "alter table core.fct_frames drop column requested_slots",
+        "alter table core.dim_dialogues alter column turn_count type bigint",
+        "drop table analytics.vote_consensus",
+        "create table analytics.brand_new as select 1 as one",
+        f"update quality.claim_checks set verdict = 'refuted' where claim_id = '{claim}'",
+        "update quality.violation_rules set observed = observed + 7 where rule_id = 'double_blank' and corpus_id is null",
+    )
+    found = find_changes(paths, before, OTHER, Settings())
+    assert set(found.columns) == {
+        "analytics.brand_new is new",
+        "analytics.vote_consensus is gone",
+        "core.dim_dialogues.turn_count is BIGINT, before INTEGER",
+        "core.fct_frames.mood is new, VARCHAR",
+        "core.fct_frames.requested_slots is gone",
+    }
+    assert found.rows == ()
+    assert Moved("claim", claim, corpus_id, verdict, "refuted") in found.moved
+    (rule,) = [one for one in found.moved if one.kind == "rule"]
+    assert (rule.name, rule.corpus_id, int(rule.after or 0) - int(rule.before or 0)) == ("double_blank", None, 7)
+
+
+def test_table_whose_key_is_gone_is_compared_by_all_that_both_have(paths: WarehousePaths) -> None:
+    before = builds.published_build(paths)[0]
+    alter(
+        paths,
+        "alter table core.fct_frames drop column frame_key",
+        "update core.fct_frames set service = 'other' where frame_index = 0 and turn_index = 0",
+    )
+    found = find_changes(paths, before, OTHER, Settings())
+    assert {change.change for change in found.rows} == {"added", "removed"}
+
+
+def test_every_compared_table_has_a_declared_key(awkward_warehouse: duckdb.DuckDBPyConnection) -> None:
+    tables = awkward_warehouse.execute(
+        "select schema_name || '.' || table_name from duckdb_tables() where list_contains(?, schema_name)",
+        [list(COMPARED)],
+    ).fetchall()
+    assert {name for (name,) in tables} == set(declared_keys())
+
+
+def test_build_that_cannot_be_read_is_told_in_one_line(paths: WarehousePaths) -> None:
+    before = builds.published_build(paths)[0]
+    paths.build_database(OTHER).write_bytes(b"no database")
+    with pytest.raises(InputError) as refused:
+        find_changes(paths, before, OTHER, Settings())
+    assert str(refused.value).startswith(f"{paths.build_database(OTHER)} cannot be opened: ")
+    assert "\n" not in str(refused.value)
+
+
+def test_command_compares_the_published_build_with_the_one_before(paths: WarehousePaths) -> None:
+    published = builds.published_build(paths)[0]
+    alone = run_command("diff", "--warehouse", paths.root)
+    assert (alone.returncode, alone.stderr) == (2, f"error: {published}: no build before it is kept\n")
+    (gone,) = first_keys(paths, 1)
+    alter(paths, f"delete from core.fct_turns where turn_key = '{gone}'")
+    assert kept.kept_builds(paths) == [published, OTHER]
+    shown = run_command("diff", published, OTHER, "--warehouse", paths.root)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith(f"build {OTHER}, against {published}\n")
+    assert [line.split() for line in shown.stdout.splitlines() if "removed" in line] == [
+        ["core.fct_turns", "sgd", "removed", "1", gone]
+    ]
+    same = run_command("diff", published, published, "--warehouse", paths.root)
+    assert same.stdout == f"build {published}, against {published}\nnothing differs\n"
+    (row,) = json.loads(run_command("diff", published, OTHER, "--json", "--warehouse", paths.root).stdout)["rows"]
+    assert row == {
+        "table_name": "core.fct_turns",
+        "corpus_id": "sgd",
+        "change": "removed",
+        "row_count": 1,
+        "first_keys": [gone],
+    }
