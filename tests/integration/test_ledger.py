@@ -245,10 +245,13 @@ def test_violations_are_shown_filtered_and_summed_up(awkward_folder: Path) -> No
     rules = json.loads(run_command("violations", "--warehouse", awkward_folder, "--rules", "--json").stdout)
     with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
         counted = dict(con.execute("select rule_id, count(*) from quality.violations group by all").fetchall())
+        by_corpus = con.execute("select corpus_id, rule_id, count(*) from quality.violations group by all").fetchall()
+    of_corpora = {(corpus_id, rule_id): count for corpus_id, rule_id, count in by_corpus}
     totals = {entry["rule_id"]: entry["observed"] for entry in rules if entry["corpus_id"] is None}
     for entry in rules:
         if entry["corpus_id"] and entry["rule_id"] not in totals:
-            assert entry["observed"] == counted.get(entry["rule_id"], 0), entry["rule_id"]
+            key = entry["corpus_id"], entry["rule_id"]
+            assert entry["observed"] == of_corpora.get(key, 0), key
     assert {rule_id: count for rule_id, count in totals.items() if count} == {
         rule_id: count for rule_id, count in counted.items() if rule_id in totals
     }

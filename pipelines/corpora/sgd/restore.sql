@@ -212,6 +212,7 @@ files as (
 slots as (
     select
         regexp_replace(slot_definition_key, '/slot/[^/]*$', '') as service_definition_key,
+        service,
         list(
             {
                 'name': slot,
@@ -223,7 +224,7 @@ slots as (
         ) as slots
     from dim_slots
     where corpus_id = 'sgd'
-    group by service_definition_key
+    group by service_definition_key, service
 ),
 
 intent_slots as (
@@ -242,6 +243,7 @@ intent_slots as (
 intents as (
     select
         regexp_replace(intents.intent_key, '/intent/[^/]*$', '') as service_definition_key,
+        intents.service,
         list(
             {
                 'name': intents.intent,
@@ -256,7 +258,7 @@ intents as (
     from dim_intents as intents
     left join intent_slots on intents.intent_key = intent_slots.intent_key
     where intents.corpus_id = 'sgd'
-    group by service_definition_key
+    group by service_definition_key, intents.service
 )
 
 select
@@ -271,6 +273,8 @@ select
     }) as record
 from dim_services as services
 inner join files on services.split = files.split
-left join slots on services.service_definition_key = slots.service_definition_key
-left join intents on services.service_definition_key = intents.service_definition_key
+left join slots
+    on services.service_definition_key = slots.service_definition_key and services.service = slots.service
+left join intents
+    on services.service_definition_key = intents.service_definition_key and services.service = intents.service
 where services.corpus_id = 'sgd'

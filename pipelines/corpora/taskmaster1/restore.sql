@@ -85,11 +85,12 @@ with
 labels as (
     select
         regexp_replace(slot_definition_key, '/slot/[^/]*/[^/]*$', '') as service_definition_key,
+        service,
         coalesce(list(slot order by position) filter (where requirement = 'required'), []) as required,
         coalesce(list(slot order by position) filter (where requirement = 'optional'), []) as optional
     from dim_slots
     where corpus_id = 'taskmaster1'
-    group by service_definition_key
+    group by service_definition_key, service
 )
 
 select
@@ -104,7 +105,8 @@ select
     }) as record
 from dim_services as services
 cross join batch
-left join labels on services.service_definition_key = labels.service_definition_key
+left join labels
+    on services.service_definition_key = labels.service_definition_key and services.service = labels.service
 where services.corpus_id = 'taskmaster1'
 
 -- entity: split_members
