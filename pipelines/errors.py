@@ -34,8 +34,12 @@ def counted(number: int, noun: str) -> str:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether a full disk is what an error came of, however a library tells it."""
-    return any(getattr(cause, "errno", None) == errno.ENOSPC or FULL.search(str(cause)) for cause in causes(error))
+    """Whether a full disk is what an error came of, however a library tells it; an InputError may quote those words."""
+    return any(
+        getattr(cause, "errno", None) == errno.ENOSPC
+        or (not isinstance(cause, InputError) and FULL.search(str(cause)) is not None)
+        for cause in causes(error)
+    )
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:

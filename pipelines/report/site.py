@@ -81,9 +81,9 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
 
 
 def is_about(build_id: str, folder: Path) -> bool:
-    """Whether the report in this folder is of this build."""
+    """Whether the report in this folder is of this build, and does not only list it among the earlier ones."""
     try:
-        return f"<code>{build_id}</code>" in (folder / "index.html").read_text(encoding="utf-8")
+        return f"<p>Build <code>{build_id}</code>, " in (folder / "index.html").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from pipelines.building import space
 from pipelines.building.state import BuildError
+from pipelines.errors import InputError, is_full
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
 
@@ -44,6 +46,13 @@ def test_disk_that_fills_up_meanwhile_is_told_in_one_line(tmp_path: Path, moment
     status, *there, built = ended.stdout.split()
     assert (status, built) == ("1", "built")
     assert "dialogues.duckdb" not in there
+
+
+def test_words_of_a_full_disk_in_a_release_are_none() -> None:
+    said = "No space left on device"
+    assert not is_full(InputError(f"demo/file.json: unknown key '{said}'"))
+    assert is_full(RuntimeError(f"IO Error: {said}"))
+    assert is_full(OSError(errno.ENOSPC, "any words"))
 
 
 def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path) -> None:

@@ -100,11 +100,16 @@ def test_pinned_build_is_kept_and_does_not_count(paths: WarehousePaths) -> None:
 def test_commands_say_what_is_published_and_kept(tmp_path: Path, awkward_folder: Path) -> None:
     folder = shutil.copytree(awkward_folder, tmp_path / "warehouse")
     (first,) = kept.kept_builds(WarehousePaths(folder))
+    index = folder / "reports" / "index.html"
+    index.write_text(index.read_text().replace(f"<p>Build <code>{first}</code>, ", "<p>Build <code>later</code>, "))
     alone = run_command("rollback", "--warehouse", folder)
     assert (alone.returncode, alone.stderr) == (2, f"error: {first}: no build before it is kept\n")
     make_build(WarehousePaths(folder), BUILDS[0])
     back = run_command("rollback", "--warehouse", folder)
-    assert back.stdout.splitlines() == [f"published  build {first}, before {BUILDS[0]}"]  # of which there is a report
+    published, renewed = back.stdout.splitlines()
+    assert published == f"published  build {first}, before {BUILDS[0]}"
+    assert renewed == f"the report was of another build: {index} is written anew"  # though it listed this one
+    assert f"<p>Build <code>{first}</code>, " in index.read_text()
     pinned = run_command("keep", "--warehouse", folder)
     assert pinned.stdout.startswith(f"build {first} is kept until `")
     assert pinned.stdout.endswith(f"dialogue-warehouse keep {first} --no-longer --warehouse {folder}`\n")

@@ -214,13 +214,16 @@ def test_what_is_said_of_our_own_columns_is_quoted_from_our_own_dictionary(corpu
         assert claim.quotes_whom == "own_measurement"
 
 
-@pytest.mark.parametrize("corpus_id", corpus_ids())
-def test_over_a_number_means_more_than_it_in_every_claim(corpus_id: str) -> None:
+def test_over_a_number_means_more_than_it_in_every_claim() -> None:
     """T11: "over 18k" was refuted by 22,825, while "over 10K" was reproduced by 10,042."""
-    for claim in load_claims(corpus_id):
-        said = re.search(r"over (\d+)k\b", claim.quote, flags=re.IGNORECASE)
-        if said and claim.kind == "count" and str(claim.expected).lower().startswith("[['over"):
-            assert f"> {said[1]}000 then 'over" in str(claim.query), claim.claim_id
+    read = {}
+    for claim in (claim for corpus_id in corpus_ids() for claim in load_claims(corpus_id)):
+        said = re.match(r"(?:The dataset contains )?over (\d+)k\b", claim.quote, flags=re.IGNORECASE)
+        is_of_something_else = "distinct" in str(claim.query)  # which the same sentence counts
+        if said and claim.kind == "count" and not is_of_something_else:
+            read[claim.claim_id] = f"> {said[1]}000 then 'over" in str(claim.query)
+    assert len(read) > 1
+    assert [claim_id for claim_id, is_more in read.items() if not is_more] == []
 
 
 def test_an_entry_says_itself_whose_words_it_quotes_or_its_document_does(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ span_counts as (
 
 -- Where the annotations of a label begin and end, and how many are open behind it.
 edges as (
+    {% for position, sign in [('first_char', ''), ('past_char', '-')] -%}
     select
         corpus_id,
         split,
@@ -82,22 +83,15 @@ edges as (
         turn_key,
         service,
         slot_name,
-        first_char as position,
-        annotations as opened
+        {{ position }} as position,
+        {{ sign }}annotations as opened
     from placed_spans
     where first_char < past_char
+    {% if not loop.last %}
     union all
-    select
-        corpus_id,
-        split,
-        channel,
-        turn_key,
-        service,
-        slot_name,
-        past_char as position,
-        -annotations as opened
-    from placed_spans
-    where first_char < past_char
+
+    {% endif %}
+    {%- endfor %}
 ),
 
 pieces as (
