@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipelines.building import dbt_places, inlining
+from pipelines.building import dbt_places, inlining, quiet_events
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
@@ -31,6 +31,8 @@ AUDIT_TAG = "tag:audit"
 """The models that load what the audit wrote; they run last."""
 ONLY_DATA = ("--exclude-resource-type", "unit_test")
 """Unit tests are about the models and not about the data of a build: `make test` runs them."""
+NO_CACHE = "--no-populate-cache"
+"""Nothing stands in the database of a build yet: looking for it takes 0.4 s of the sample's 5.4 (medians of three)."""
 
 
 class ModelError(CheckError):
@@ -104,10 +106,10 @@ def build(
             report(event.data.node_info.node_name)
 
     scratch = plain_path(paths.scratch)
-    with dbt_places.sources_below(manifest, scratch), inlining.without_parsing():
+    with dbt_places.sources_below(manifest, scratch), inlining.without_parsing(), quiet_events.without_the_unheard():
         profiles = dbt_places.write_profile(scratch, settings or Settings())
         arguments = _arguments("build", profiles, scratch / paths.dbt_target.name)
-        arguments += ["--no-write-json", "--indirect-selection", "buildable", *ONLY_DATA]
+        arguments += [NO_CACHE, "--no-write-json", "--indirect-selection", "buildable", *ONLY_DATA]
         arguments += ["--select", select] if select else []
         arguments += ["--exclude", exclude] if exclude else []
         try:

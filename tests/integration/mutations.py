@@ -45,7 +45,7 @@ NASTY = (
 """Values that grammar, types or readers disagree on; the last two are no JSON."""
 KEYS = (b'"zz"', rb'"\ud83d"', b'"a/b~c"', b'""', b'"~u"', rb'"\u0000"', b'"' + b"k" * 300 + b'"', b'"id"', b'"ID"')
 MEMBER = re.compile(rb'"(?:[^"\\]|\\.)*"\s*:\s*(?:"(?:[^"\\]|\\.)*"|-?[0-9.]+|\[\]|\{\}|null|true|false)')
-SCALAR = re.compile(rb'(?<=[:,\[ ])\s*(?:"(?:[^"\\]|\\.)*"(?!\s*:)|-?[0-9.]+|null|true|false)')
+SCALAR = re.compile(rb'(?<=[:,\[])\s*+(?:"(?:[^"\\]|\\.)*"(?!\s*:)|-?[0-9.]+|null|true|false)')
 
 
 def _at(chance: random.Random, pattern: re.Pattern[bytes], data: bytes) -> tuple[int, int]:
