@@ -9,11 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import filelock
 import pytest
 
 from pipelines.corpora import registry
@@ -50,10 +51,33 @@ def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
     return con.execute(query).fetchall()
 
 
+Once = Callable[[str, Callable[[Path], object]], Path]
+"""Gives the folder of this name, filled by the function: by the first that asks, for all processes of the session."""
+
+
 @pytest.fixture(scope="session")
-def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """What several processes of the tests (`-n`) need, and one of them makes."""
+    session = tmp_path_factory.getbasetemp()
+    session = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
+
+    def once(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, filled = session / name, session / f"{name}.filled"
+        with filelock.FileLock(session / f"{name}.lock"):
+            if not filled.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of one that failed
+                folder.mkdir()
+                fill(folder)
+                filled.touch()
+        return folder
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def sample_folder(once: Once) -> Path:
     """The folder of a warehouse built from the embedded sample."""
-    return build_warehouse(tmp_path_factory.mktemp("sample"))
+    return once("sample", build_warehouse)
 
 
 @pytest.fixture(scope="session")
@@ -63,34 +87,33 @@ def sample_warehouse(sample_folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def disturbed_folder(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path) -> Path:
+def disturbed_folder(once: Once, sample_folder: Path) -> Path:
     """The folder of a warehouse built from the disturbed sample, its releases in `releases`.
 
     What rarely happens in a release happens often there: generated dialogues follow every guideline and say every
     value, so that many a column of an answer would be all zeros. No edit breaks the shape of a release.
     """
-    folder = tmp_path_factory.mktemp("disturbed")
-    releases = folder / "releases"
-    shutil.copytree(sample_folder / "sample", releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
-    for corpus_id, module in fixtures.load_where_there("disturb").items():
-        module.disturb(releases / corpus_id, random.Random(f"{corpus_id}/20"))
-    return build_warehouse(folder, "--source", releases)
+
+    def disturb(folder: Path) -> None:
+        releases = folder / "releases"
+        shutil.copytree(sample_folder / "sample", releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
+        for corpus_id, module in fixtures.load_where_there("disturb").items():
+            module.disturb(releases / corpus_id, random.Random(f"{corpus_id}/20"))
+        build_warehouse(folder, "--source", releases)
+
+    return once("disturbed", disturb)
 
 
 @pytest.fixture(scope="session")
-def generated_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def generated_sample(once: Once) -> Path:
     """All releases at the scale of the embedded sample."""
-    folder = tmp_path_factory.mktemp("sample")
-    simulate(folder, SAMPLE_SCALE)
-    return folder
+    return once("generated", lambda folder: simulate(folder, SAMPLE_SCALE))
 
 
 @pytest.fixture(scope="session")
-def scale_1_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def scale_1_release(once: Once) -> Path:
     """All releases, generated at scale 1, once for all tests: not to be changed."""
-    folder = tmp_path_factory.mktemp("scale_1")
-    simulate(folder, 1, processes=2)
-    return folder
+    return once("scale_1", lambda folder: simulate(folder, 1, processes=2))
 
 
 @pytest.fixture(scope="session")
@@ -110,9 +133,12 @@ def read_releases(folder: Path) -> dict[str, duckdb.DuckDBPyConnection]:
 
 
 @pytest.fixture(scope="session")
-def awkward_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def awkward_releases(once: Once) -> Path:
     """The hand-written releases of tests/fixtures; what the publisher zips stands there plain, and is zipped here."""
-    folder = tmp_path_factory.mktemp("awkward")
+    return once("awkward", _put_awkward_releases)
+
+
+def _put_awkward_releases(folder: Path) -> None:
     for corpus in registry.load_corpora():
         release = folder / corpus.corpus_id
         shutil.copytree(fixtures.release_of(corpus.corpus_id), release)
@@ -121,13 +147,12 @@ def awkward_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if file.path.endswith(".gz") and plain.is_file():
                 (release / file.path).write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
                 plain.unlink()
-    return folder
 
 
 @pytest.fixture(scope="session")
-def awkward_folder(tmp_path_factory: pytest.TempPathFactory, awkward_releases: Path) -> Path:
+def awkward_folder(once: Once, awkward_releases: Path) -> Path:
     """The folder of a warehouse built from the hand-written releases."""
-    return build_warehouse(tmp_path_factory.mktemp("warehouse"), "--source", awkward_releases)
+    return once("awkward_warehouse", lambda folder: build_warehouse(folder, "--source", awkward_releases))
 
 
 @pytest.fixture(scope="session")
@@ -146,9 +171,9 @@ def real_corpora() -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_folder(tmp_path_factory: pytest.TempPathFactory, real_corpora: Path) -> Path:
+def real_folder(once: Once, real_corpora: Path) -> Path:
     """The folder of a warehouse built from the real data."""
-    return build_warehouse(tmp_path_factory.mktemp("real"), "--source", real_corpora)
+    return once("real", lambda folder: build_warehouse(folder, "--source", real_corpora))
 
 
 @pytest.fixture(scope="session")

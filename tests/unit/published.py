@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -20,17 +22,26 @@ TURNS = [(0, "Hi", None), (1, "", "a"), (2, 'He said "x, y"\nand left', "b")]
 def make_build(paths: WarehousePaths, build_id: str = BUILD) -> None:
     """A published build of one described table, with one raw table of two files."""
     paths.builds.mkdir(parents=True, exist_ok=True)
-    with duckdb.connect(str(paths.build_database(build_id))) as con:
-        con.execute("create schema core")
-        con.execute("create table core.fct_turns (turn_index integer, utterance varchar, note varchar)")
-        con.executemany("insert into core.fct_turns values (?, ?, ?)", TURNS)
-        con.execute("create table core.fct_frames (frame_index integer)")
-        con.execute("comment on table core.fct_turns is 'One row per turn, e.g. an utterance. More of it.'")
-        con.execute("comment on column core.fct_turns.utterance is 'What was said.'")
+    paths.build_database(build_id).write_bytes(database())
     raw = {"fruit__apples": [write_raw(paths, "apples-1", [1]), write_raw(paths, "apples-2", [2, 3])]}
     manifest = {"build_id": build_id, "source": "/releases", "started_at": "2020-01-01T00:00:00", "raw": raw}
     paths.build_manifest(build_id).write_text(json.dumps(manifest))
     paths.pointer.write_text(json.dumps({"build_id": build_id}))
+
+
+@functools.cache
+def database() -> bytes:
+    """The database of the build, made once for the hundreds of tests that want one."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "build.duckdb"
+        with duckdb.connect(str(file)) as con:
+            con.execute("create schema core")
+            con.execute("create table core.fct_turns (turn_index integer, utterance varchar, note varchar)")
+            con.executemany("insert into core.fct_turns values (?, ?, ?)", TURNS)
+            con.execute("create table core.fct_frames (frame_index integer)")
+            con.execute("comment on table core.fct_turns is 'One row per turn, e.g. an utterance. More of it.'")
+            con.execute("comment on column core.fct_turns.utterance is 'What was said.'")
+        return file.read_bytes()
 
 
 def write_raw(paths: WarehousePaths, name: str, values: list[int]) -> str:

@@ -297,7 +297,7 @@ def test_model_names_say_layer_and_room() -> None:
 def test_every_model_is_described_with_its_grain_first() -> None:
     described = {}
     for path in MODELS.rglob("*.yml"):
-        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
+        for model in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader).get("models", []):
             described[model["name"]] = model
     paths = {path.stem: path for path in SQL}
     assert set(described) == set(paths)
@@ -319,7 +319,7 @@ def test_every_model_and_source_that_is_read_is_there() -> None:
     sources = {
         f"{source['name']}.{table['name']}"
         for path in MODELS.rglob("*.yml")
-        for source in yaml.safe_load(path.read_text(encoding="utf-8")).get("sources", [])
+        for source in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader).get("sources", [])
         for table in source["tables"]
     }
     models = {path.stem for path in SQL}

@@ -201,7 +201,7 @@ def test_an_interrupt_ends_a_query_at_once_and_quietly(paths, text):
     """F30: 130, one word, no matter what the query does."""
     arguments = [*COMMAND, "--warehouse", str(paths.root), text]
     with subprocess.Popen(arguments, cwd=CLONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(3)
+        time.sleep(1.5)
         assert process.poll() is None
         started = time.monotonic()
         process.send_signal(signal.SIGINT)
