@@ -1,20 +1,76 @@
-"""Jobs: the selections of the graph that are run as one.
+"""Jobs: what of the graph runs as one, and the download of the releases.
 
 For the concept see https://docs.dagster.io/guides/build/jobs
 """
 
-from __future__ import annotations
+from typing import Any
 
 import dagster as dg
 
-BUILD = "build"
+from pipelines.corpora.room import Corpus
+from pipelines.errors import InputError
+from pipelines.intake import fetching
+from pipelines.intake.downloading import Result, SilentWatcher
+from pipelines.paths import WarehousePaths
+
+EVERYTHING = "everything"
+FETCH = "fetch"
 
 
-def build_job() -> dg.UnresolvedAssetJobDefinition:
-    """Everything, from the raw files to the published warehouse and the report about it."""
-    return dg.define_asset_job(
-        BUILD,
+def build_jobs(corpora: tuple[Corpus, ...]) -> list[Any]:
+    """The job that builds everything, one a corpus that leaves the others as they are published, and the download."""
+    everything = dg.define_asset_job(
+        EVERYTHING,
         selection=dg.AssetSelection.all(),
-        description="Land, model, audit and publish the warehouse.",
+        description="Land, model, audit and publish the warehouse, from the raw files to the report about it.",
         executor_def=dg.in_process_executor,
     )
+    of_one = [
+        dg.define_asset_job(
+            corpus.corpus_id,
+            selection=dg.AssetSelection.all(),
+            description=f"Land {corpus.title} anew and publish it beside the others, which stay as they are published.",
+            config={"resources": {"settings": {"config": {"refresh": [corpus.corpus_id]}}}},
+            executor_def=dg.in_process_executor,
+        )
+        for corpus in corpora
+    ]
+    return [everything, *of_one, fetch_job()]
+
+
+@dg.op(
+    name="download",
+    required_resource_keys={"settings"},
+    retry_policy=dg.RetryPolicy(max_retries=3, delay=60, backoff=dg.Backoff.EXPONENTIAL),
+)
+def download(context: dg.OpExecutionContext) -> None:
+    """Download what is missing; what a network has refused is tried again, what was set wrongly is not."""
+    settings = context.resources.settings
+    to = settings.source or WarehousePaths(settings.warehouse).landing
+    try:
+        results = fetching.fetch(settings, to, SilentWatcher())
+    except InputError as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+    by_corpus: dict[str, list[Result]] = {}
+    for result in results:
+        by_corpus.setdefault(result.wanted.corpus.corpus_id, []).append(result)
+    for corpus_id, fetched in by_corpus.items():
+        if not any(result.cause for result in fetched):
+            context.log_event(
+                dg.AssetMaterialization(
+                    ["landing", corpus_id],
+                    description="looked at upstream",
+                    metadata={"files": len(fetched), "bytes": sum(result.bytes for result in fetched)},
+                )
+            )
+    fetching.refuse_failures(results, settings.mirror)
+
+
+def fetch_job() -> dg.JobDefinition:
+    """The download of every listed file that is not there yet, to the source of the settings, else to `landing/`."""
+
+    @dg.job(name=FETCH, description=fetch_job.__doc__, executor_def=dg.in_process_executor)
+    def fetch() -> None:
+        download()
+
+    return fetch

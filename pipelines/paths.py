@@ -92,6 +92,16 @@ class WarehousePaths:
         return self.root / ".dagster"
 
     @property
+    def alerts(self) -> Path:
+        """Every message about a build that failed, or is well again: a JSON object a line."""
+        return self.root / "alerts.jsonl"
+
+    @property
+    def trouble(self) -> Path:
+        """JSON: what was told last, as long as it is not well again."""
+        return self.root / ".trouble.json"
+
+    @property
     def lock(self) -> Path:
         """Held by the build that runs."""
         return self.root / ".lock"

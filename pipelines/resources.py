@@ -16,10 +16,17 @@ from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
 
 
-@dg.resource(description="What the user set in the environment.")
-def settings_resource() -> Settings:
-    """Settings from the `DIALOGUE_…` variables."""
-    return Settings.from_environment()
+@dg.resource(
+    description="What the user set in the environment.",
+    config_schema={
+        "refresh": dg.Field(
+            [str], default_value=[], description="Corpora to land; the others stay as published. None: all."
+        )
+    },
+)
+def settings_resource(context: dg.InitResourceContext) -> Settings:
+    """Settings from the `DIALOGUE_…` variables, and the corpora that the run is about."""
+    return Settings.from_environment(refresh=tuple(context.resource_config["refresh"]) or None)
 
 
 @dg.resource(
@@ -28,7 +35,7 @@ def settings_resource() -> Settings:
 def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
     """Where things lie; the warehouse's lock is held while the run lasts."""
     paths = WarehousePaths(context.resources.settings.warehouse)
-    with lock.exclusive(paths):
+    with lock.exclusive(paths, context.resources.settings.patience):
         for mended in mending.mend(paths):
             context.resources.reporter.notice(mended)
         yield paths

@@ -10,7 +10,8 @@ import math
 import os
 import re
 import urllib.parse
-from collections.abc import Iterable
+import zoneinfo
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,30 @@ class Settings:
     """Processes that land files side by side."""
     builds_kept: int = 3
     """Published builds that stay on disk."""
+    refresh: tuple[str, ...] = ()
+    """Corpora to land; the others stay as they are published. Empty stands for all."""
+    cron: str = "0 4 * * *"
+    """When the daily schedule builds."""
+    fetch_cron: str = "0 2 * * 0"
+    """When the weekly schedule downloads what is missing."""
+    timezone: str = "UTC"
+    """Time zone of the schedules."""
+    quiet_seconds: float = 60.0
+    """Seconds in which nothing below the source changes, before the folder sensor takes it for complete."""
+    upstream_days: float = 30.0
+    """Days after which a release that nobody has looked at is shown as stale."""
+    published_hours: float = 48.0
+    """Hours after which a warehouse that nobody has published anew is shown as stale."""
+    patience: float = 600.0
+    """Seconds that a run of Dagster waits for another build to end."""
+    alert_webhook: str | None = field(default=None, repr=False)
+    """URL that is told of a build that fails and of one that is well again, as JSON `{"text": ...}`."""
+    alert_smtp: str | None = field(default=None, repr=False)
+    """Mail server that is told: `smtp://`, `smtp+starttls://` or `smtps://[USER:PASSWORD@]HOST[:PORT]`."""
+    alert_from: str = "dialogue-warehouse@localhost"
+    """Whom such a mail is from."""
+    alert_to: tuple[str, ...] = ()
+    """Whom it is to."""
     audit_timeout: float = 900.0
     """Seconds after which an audit is given up."""
     query_timeout: float = 600.0
@@ -101,6 +126,7 @@ class Settings:
         settings = replace(settings, **{name: value for name, value in overrides.items() if value is not None})
         if settings.form not in FORMS:
             raise SettingsError(f"DIALOGUE_FORM: '{settings.form}' is none of {', '.join(FORMS)}")
+        _check_alerts(settings)
         if settings.mirror is not None and not _is_mirror(settings.mirror):
             raise SettingsError("DIALOGUE_MIRROR is no URL of http://HOST/…, https://HOST/… or file:///FOLDER")
         return replace(
@@ -127,21 +153,7 @@ def corpora_named(texts: Iterable[str], name: str) -> tuple[str, ...]:
 
 
 def _parse(name: str, text: str) -> Any:
-    match name:
-        case "source" | "warehouse":
-            return Path(text)
-        case "only":
-            return corpora_named([text], "DIALOGUE_ONLY")
-        case "strict" | "verify" | "force" | "replace":
-            return _switch(name, text)
-        case "threads" | "processes" | "builds_kept" | "jobs" | "attempts":
-            return _count(name, text)
-        case "timeout" | "backoff" | "audit_timeout" | "query_timeout":
-            return _seconds(name, text)
-        case "memory_limit":
-            return _memory(name, text)
-        case _:
-            return text
+    return next((parse(name, text) for names, parse in _FORMS if name in names), text)
 
 
 def _switch(name: str, text: str) -> bool:
@@ -159,14 +171,33 @@ def _count(name: str, text: str) -> int:
     return int(digits)
 
 
-def _seconds(name: str, text: str) -> float:
+def _number(name: str, text: str, of: str, most: int) -> float:
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
-        seconds = math.nan
-    if not 0 < seconds <= MOST_SECONDS:
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number of seconds, up to {MOST_SECONDS}")
-    return seconds
+        number = math.nan
+    if not 0 < number <= most:
+        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number of {of}, up to {most}")
+    return number
+
+
+def _seconds(name: str, text: str) -> float:
+    return _number(name, text, "seconds", MOST_SECONDS)
+
+
+def _cron(name: str, text: str) -> str:
+    """A time as cron has it; whether the numbers can be is known to Dagster, which says it when it loads."""
+    if not re.fullmatch(r"@(hourly|daily|weekly|monthly)|[-0-9A-Za-z*,/]+( [-0-9A-Za-z*,/]+){4}", text.strip()):
+        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no time such as '0 4 * * *' or @daily")
+    return text.strip()
+
+
+def _timezone(name: str, text: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(text.strip())
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no time zone such as Europe/Berlin") from None
+    return text.strip()
 
 
 def _memory(name: str, text: str) -> str:
@@ -196,6 +227,44 @@ def _is_mirror(url: str) -> bool:
     except ValueError:
         return False
     return bool(host) if parts.scheme in ("http", "https") else parts.scheme == "file" and host in (None, "localhost")
+
+
+def _check_alerts(settings: Settings) -> None:
+    """Raise SettingsError for a place to tell that there cannot be; its name is not told."""
+    for name, schemes in (("alert_webhook", ("http", "https")), ("alert_smtp", ("smtp", "smtp+starttls", "smtps"))):
+        url = getattr(settings, name)
+        if url is not None and not _has_host(url, schemes):
+            forms = " or ".join(f"{scheme}://HOST" for scheme in schemes)
+            raise SettingsError(f"DIALOGUE_{name.upper()} is no URL of {forms}")
+    for name in ("alert_from", "alert_to"):
+        for address in (settings.alert_from,) if name == "alert_from" else settings.alert_to:
+            if not re.fullmatch(r"[^@\s<>,\x00-\x1f]+@[^@\s<>,\x00-\x1f]+", address):
+                raise SettingsError(f"DIALOGUE_{name.upper()}: '{address}' is no address of mail")
+    if settings.alert_smtp is not None and not settings.alert_to:
+        raise SettingsError("DIALOGUE_ALERT_TO: names nobody that DIALOGUE_ALERT_SMTP could send mail to")
+
+
+def _has_host(url: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+_FORMS: tuple[tuple[set[str], Callable[[str, str], Any]], ...] = (
+    ({"source", "warehouse"}, lambda _, text: Path(text)),
+    ({"only", "refresh"}, lambda name, text: corpora_named([text], f"DIALOGUE_{name.upper()}")),
+    ({"alert_to"}, lambda _, text: tuple(part.strip() for part in text.split(",") if part.strip())),
+    ({"cron", "fetch_cron"}, _cron),
+    ({"timezone"}, _timezone),
+    ({"strict", "verify", "force", "replace"}, _switch),
+    ({"threads", "processes", "builds_kept", "jobs", "attempts"}, _count),
+    ({"timeout", "backoff", "audit_timeout", "query_timeout", "quiet_seconds", "patience"}, _seconds),
+    ({"upstream_days", "published_hours"}, lambda name, text: _number(name, text, name.rpartition("_")[2], MOST)),
+    ({"memory_limit"}, _memory),
+)
+"""How the text of each setting is read; what is in none of these is text."""
 
 
 def silence_telemetry() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import dagster as dg
 
 from expectations.suites import OUTCOMES, load_suites
+from pipelines.assets import labels
 from pipelines.building import history, state
 from pipelines.building.first_cases import first_cases
 
@@ -18,32 +19,27 @@ RESULTS = dg.AssetKey(["audit", "expectation_results"])
 NOT_BUILT = {"evaluated": 0, "note": "nothing of the corpus that can be judged is in this build"}
 BUILDS = dg.AssetKey(["audit", "builds"])
 LEDGER = {
-    "claims": "One row per claim: what a document says of a corpus.",
-    "claim_checks": "One row per claim: its verdict.",
-    "violation_rules": "One row per rule of the violations, with the number that was held against the known one.",
+    dg.AssetKey(["audit", "claims"]): "One row per claim: what a document says of a corpus.",
+    dg.AssetKey(["audit", "claim_checks"]): "One row per claim: its verdict.",
+    dg.AssetKey(["audit", "violation_rules"]): (
+        "One row per rule of the violations, with the number that was held against the known one."
+    ),
 }
+WRITTEN = {
+    RESULTS: "One row per expectation: its result.",
+    BUILDS: "One row per build: this one, and those before it.",
+} | LEDGER
 
 
 def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     """The audit's Parquet, which dbt loads afterwards; `audited` are the models it looks at."""
-    specs = [
-        dg.AssetSpec(RESULTS, deps=audited, group_name="audit", description="One row per expectation: its result."),
-        dg.AssetSpec(BUILDS, deps=audited, group_name="audit", description="The row of this build."),
-        *(
-            dg.AssetSpec(["audit", name], deps=audited, group_name="audit", description=description)
-            for name, description in LEDGER.items()
-        ),
-    ]
-    checks = [
-        dg.AssetCheckSpec(suite.name, asset=RESULTS, description=f"{len(suite.expectations)} expectations")
-        for suite in load_suites()
-    ]
+    specs, checks = _specs(audited)
 
-    @dg.multi_asset(name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES)
+    @dg.multi_asset(name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=labels.POOL)
     def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
         paths = context.resources.paths
-        build = state.current(paths)
+        build = state.of_run(paths, context.run_id)
         with reporter.stage("audit", "warehouse") as stage:
             for notice in history.prepare_audit(build, paths):
                 reporter.notice(notice)
@@ -64,8 +60,8 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
             stage.detail = f"{len(summary)} suites, {evaluated} expectations"
         yield dg.MaterializeResult(asset_key=RESULTS, metadata={"dagster/row_count": evaluated})
         yield dg.MaterializeResult(asset_key=BUILDS, metadata={"dagster/row_count": 1})
-        for name in LEDGER:
-            yield dg.MaterializeResult(asset_key=["audit", name])
+        for key in LEDGER:
+            yield dg.MaterializeResult(asset_key=key)
         for check in checks:
             if check.name not in summary:  # Dagster wants a result of each check
                 yield dg.AssetCheckResult(passed=True, check_name=check.name, asset_key=RESULTS, metadata=NOT_BUILT)
@@ -81,6 +77,24 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         refuse_failures(summary, build.strict, paths.scratch_database)
 
     return audit
+
+
+def _specs(audited: list[dg.AssetKey]) -> tuple[list[dg.AssetSpec], list[dg.AssetCheckSpec]]:
+    """What the audit writes, and what it checks: a check a suite."""
+    kinds = {"parquet", "greatexpectations"}
+    specs = [
+        dg.AssetSpec(key, deps=audited, group_name="audit", description=description, owners=labels.OWNERS, kinds=kinds)
+        for key, description in WRITTEN.items()
+    ]
+    checks = [
+        dg.AssetCheckSpec(
+            suite.name,
+            asset=RESULTS,
+            description=f"{len(suite.expectations)} expectations of Great Expectations: {suite.name}.",
+        )
+        for suite in load_suites()
+    ]
+    return specs, checks
 
 
 def refuse_failures(summary: dict[str, dict], strict: bool, database: Path) -> None:

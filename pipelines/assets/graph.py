@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import dagster as dg
 
-from pipelines.assets import audit, models, published, raw, restoration
+from pipelines.assets import audit, changes, models, published, raw, restoration
 from pipelines.building import dbt
 from pipelines.corpora import registry
-from pipelines.jobs import BUILD, build_job
+from pipelines.jobs import EVERYTHING, build_jobs
 from pipelines.paths import WarehousePaths
 from pipelines.resources import default_resources
+from pipelines.schedules import build_schedules
+from pipelines.sensors import build_sensors
 from pipelines.settings import Settings
 
 
@@ -25,17 +27,20 @@ def assemble(settings: Settings) -> dg.Definitions:
     audit_asset = audit.audit_asset(list(model_assets.keys))
     return dg.Definitions(
         assets=[
-            *(raw.release_spec(corpus) for corpus in corpora),
+            *(raw.release_spec(corpus, settings) for corpus in corpora),
             *(raw.raw_asset(corpus) for corpus in corpora),
             raw.catalog_asset(corpora),
             model_assets,
             audit_asset,
             restoration.restoration_asset(list(model_assets.keys)),
+            changes.changes_asset([*model_assets.keys, *audit_asset.keys]),
             audit_models,
-            published.published_asset(list(audit_models.keys)),
+            published.published_asset(list(audit_models.keys), settings),
             published.report_asset(),
         ],
-        jobs=[build_job()],
+        jobs=build_jobs(corpora),
+        schedules=build_schedules(settings),
+        sensors=build_sensors(),
         resources=default_resources(),
         executor=dg.in_process_executor,
     )
@@ -43,4 +48,4 @@ def assemble(settings: Settings) -> dg.Definitions:
 
 def load_graph(settings: Settings) -> dg.JobDefinition:
     """The job that builds everything for these settings."""
-    return assemble(settings).resolve_job_def(BUILD)
+    return assemble(settings).resolve_job_def(EVERYTHING)

@@ -5,40 +5,70 @@ For the concept see https://docs.dagster.io/integrations/libraries/dbt
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import dagster as dg
-from dagster_dbt import dbt_assets
+from dagster_dbt import DagsterDbtTranslator
+from dagster_dbt.asset_utils import build_dbt_specs
 
-from pipelines.building import dbt
+from pipelines.assets import labels
+from pipelines.building import dbt, state
 from pipelines.paths import WarehousePaths
 
 UNIQUE_ID = "dagster_dbt/unique_id"
 """The metadata by which dagster-dbt ties an asset or a check to a node of dbt."""
+SOUND = "Every key is unique, every reference leads to a row, and every word is one that the vocabulary has."
+RESOURCES = {"settings", "paths", "reporter"}
+
+
+class Translator(DagsterDbtTranslator):
+    """What Dagster is told of a node of dbt: its layer and corpus, who answers for it, what a test is about."""
+
+    def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str:
+        """The layer, with the corpus where the model is of one: `staging_sgd`, `core`."""
+        _, layer, *folders, _ = dbt_resource_props["fqn"]
+        return folders[0] if layer == "marts" else "_".join([layer, *folders])
+
+    def get_owners(self, dbt_resource_props: Mapping[str, Any]) -> list[str]:
+        """Who answers for every model."""
+        return labels.OWNERS
+
+    def get_asset_check_spec(self, *arguments: Any, **named: Any) -> dg.AssetCheckSpec | None:
+        """The check of a test, with what the test says of itself."""
+        spec = super().get_asset_check_spec(*arguments, **named)
+        return spec and spec._replace(description=spec.description or SOUND)
 
 
 def model_assets(paths: WarehousePaths, manifest: Any) -> list[dg.AssetsDefinition]:
-    """The two dbt selections as assets; `manifest` is the parsed project."""
+    """The two dbt selections as assets; `manifest` is the parsed project.
+
+    Neither can be run in part: a build is published whole, so that a part of it would lead nowhere.
+    """
     written = json.loads(dbt.manifest_path(paths).read_text(encoding="utf-8"))
 
-    @dbt_assets(manifest=written, exclude=dbt.AUDIT_TAG, name="models", required_resource_keys=RESOURCES)
-    def models(context: dg.AssetExecutionContext) -> Iterator[Any]:
-        yield from _run(context, manifest, "model", exclude=dbt.AUDIT_TAG)
+    def assets(name: str, stage: str, **selection: str) -> dg.AssetsDefinition:
+        narrowed = {"select": "fqn:*", "exclude": "", "selector": ""} | selection
+        specs, checks = build_dbt_specs(
+            translator=Translator(), manifest=written, io_manager_key=None, project=None, **narrowed
+        )
 
-    @dbt_assets(manifest=written, select=dbt.AUDIT_TAG, name="audit_models", required_resource_keys=RESOURCES)
-    def audit_models(context: dg.AssetExecutionContext) -> Iterator[Any]:
-        yield from _run(context, manifest, "load", select=dbt.AUDIT_TAG)
+        @dg.multi_asset(name=name, specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=labels.POOL)
+        def run(context: dg.AssetExecutionContext) -> Iterator[Any]:
+            yield from _run(context, manifest, stage, **selection)
 
-    return [models, audit_models]
+        return run
 
-
-RESOURCES = {"settings", "paths", "reporter"}
+    return [
+        assets("models", "model", exclude=dbt.AUDIT_TAG),
+        assets("audit_models", "load", select=dbt.AUDIT_TAG),
+    ]
 
 
 def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **selection: str) -> Iterator[Any]:
     """Run a selection, report every node of it to Dagster, and fail when one has failed."""
     settings, paths = context.resources.settings, context.resources.paths
+    state.of_run(paths, context.run_id)
     with context.resources.reporter.stage(stage_name, "warehouse" if stage_name == "model" else "audit") as stage:
         results = dbt.build(manifest, paths, report=stage.update, settings=settings, **selection)
         tests = sum(result.is_test for result in results)

@@ -5,15 +5,17 @@ Publishing itself is `pipelines.building.publishing`, the report `pipelines.repo
 
 import dagster as dg
 
+from pipelines.assets import labels
 from pipelines.building import publishing, state
 from pipelines.errors import InputError
 from pipelines.intake.landed import changes_since
+from pipelines.settings import Settings
 
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
 
 
-def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
-    """The database that readers open; `audited` are the last models of the build."""
+def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefinition:
+    """The database that readers open; `audited` are the last models of the build, `told` says when it is stale."""
 
     @dg.asset(
         key=PUBLISHED,
@@ -21,12 +23,15 @@ def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         group_name="published",
         description="The published warehouse, dialogues.duckdb: schemas core, analytics and quality.",
         kinds={"duckdb"},
+        owners=labels.OWNERS,
+        freshness_policy=labels.published_often_enough(told),
         required_resource_keys={"settings", "paths", "reporter"},
+        pool=labels.POOL,
     )
     def dialogues(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         settings = context.resources.settings
         paths = context.resources.paths
-        build = state.current(paths)
+        build = state.of_run(paths, context.run_id)
         for change in changes_since(build.landed, settings.source or paths.sample):
             context.resources.reporter.notice(change)
         with context.resources.reporter.stage("publish", "warehouse") as stage:
@@ -51,7 +56,9 @@ def report_asset() -> dg.AssetsDefinition:
         group_name="published",
         description="The data-quality site about the published warehouse, reports/index.html.",
         kinds={"html"},
+        owners=labels.OWNERS,
         required_resource_keys={"settings", "paths", "reporter"},
+        pool=labels.POOL,
     )
     def report(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         from pipelines.report import site

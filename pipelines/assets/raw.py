@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import dagster as dg
 
+from pipelines.assets import labels
 from pipelines.building import fingerprint, state
 from pipelines.corpora.room import Corpus
 from pipelines.errors import counted
@@ -22,12 +23,20 @@ RESOURCES = {"settings", "paths", "reporter"}
 LANDING = RESOURCES | {"lander"}
 
 
-def release_spec(corpus: Corpus) -> dg.AssetSpec:
-    """The publisher's files, which nobody here makes."""
+def release_key(corpus: Corpus) -> dg.AssetKey:
+    """The publisher's files of a corpus."""
+    return dg.AssetKey(["landing", corpus.corpus_id])
+
+
+def release_spec(corpus: Corpus, told: Settings) -> dg.AssetSpec:
+    """The publisher's files, which nobody here makes; a download of them, and a build that reads them, is noted."""
     return dg.AssetSpec(
-        ["landing", corpus.corpus_id],
+        release_key(corpus),
         group_name="landing",
         description=f"The files of {corpus.title} as published.",
+        owners=labels.OWNERS,
+        kinds={"file"},
+        freshness_policy=labels.looked_at_often_enough(told),
         metadata={"homepage": corpus.homepage, "license": corpus.license, "listed_files": len(corpus.files)},
     )
 
@@ -38,15 +47,16 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     specs = [
         dg.AssetSpec(
             keys[entity.name],
-            deps=[release_spec(corpus).key],
-            group_name="raw",
+            deps=[release_key(corpus)],
+            group_name=f"raw_{corpus.corpus_id}",
+            owners=labels.OWNERS,
             description=f"One row per record of the release's {entity.name}, every published field kept.",
             kinds={"parquet"},
         )
         for entity in corpus.entities
     ]
 
-    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING)
+    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING, pool=labels.POOL)
     def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
         paths = context.resources.paths
@@ -66,6 +76,14 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         marker = generated.read_marker(release.folder) if landed else None
         scale = {corpus.corpus_id: marker.scale} if marker else {}
         state.add_landed(build, paths, landed, raw_layer.link_raw(corpus, landed, paths), scale, notices)
+        if landed:
+            context.log_event(
+                dg.AssetMaterialization(
+                    release_key(corpus),
+                    description="read by a build",
+                    metadata={"files": len(landed), "bytes": sum(file.bytes for file in landed)},
+                )
+            )
         for entity in corpus.entities:
             files = [file for file in landed if file.entity == entity.name]
             yield dg.MaterializeResult(
@@ -90,16 +108,17 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
             ["raw", name],
             deps=landed,
             group_name="raw",
+            owners=labels.OWNERS,
             description=f"What landing recorded: {name.replace('_', ' ')}.",
             kinds={"parquet"},
         )
         for name in raw_layer.CATALOG_TABLES
     ]
 
-    @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES)
+    @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES, pool=labels.POOL)
     def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         paths = context.resources.paths
-        build = state.current(paths)
+        build = state.of_run(paths, context.run_id)
         built = [corpus for corpus in corpora if corpus.corpus_id in build.corpora]
         counts = raw_layer.write_catalog(built, build.landed, paths)
         replace(build, fingerprint=fingerprint.fingerprint_landed(build)).save(paths)

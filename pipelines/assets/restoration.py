@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from pipelines.assets import labels
 from pipelines.building import state
 from pipelines.proving import verifying
 
@@ -18,7 +19,12 @@ CHECK = "every_file_can_be_rebuilt"
 def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
     """The comparison's Parquet, which dbt loads afterwards; `models` are what the files are rebuilt from."""
     spec = dg.AssetSpec(
-        RESTORATIONS, deps=models, group_name="audit", description="One row per source file: is it equal when rebuilt."
+        RESTORATIONS,
+        deps=models,
+        group_name="audit",
+        description="One row per source file: is it equal when rebuilt.",
+        owners=labels.OWNERS,
+        kinds={"parquet"},
     )
     check = dg.AssetCheckSpec(CHECK, asset=RESTORATIONS, description="Each file rebuilt from core equals the one read.")
 
@@ -27,10 +33,11 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
         specs=[spec],
         check_specs=[check],
         required_resource_keys={"settings", "paths", "reporter"},
+        pool=labels.POOL,
     )
     def restorations(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         settings, paths = context.resources.settings, context.resources.paths
-        build = state.current(paths)
+        build = state.of_run(paths, context.run_id)
         results: list[verifying.Verified] = []
         if settings.verify:
             with context.resources.reporter.stage("verify", "warehouse") as stage:

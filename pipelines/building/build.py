@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from expectations.client import AuditError, AuditProcess
-from pipelines.building import fingerprint, lock, mending, space
+from pipelines.building import alerts, fingerprint, lock, mending, space
 from pipelines.building.inputs import check_input
 from pipelines.building.narrowing import refuse_less
 from pipelines.building.progress import Reporter
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import dagster as dg
 
 
+TOLD = {"dialogue-warehouse/told": "by the command"}
+"""The tag of a run whose failure is told of without Dagster."""
 LoadGraph = Callable[[Settings], "dg.JobDefinition"]
 """Gives the job that builds everything; called once the processes beside it have begun, because it imports Dagster."""
 
@@ -35,9 +37,21 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
     """Build the warehouse of the settings' source and publish it, unless what is published is just that.
 
     Raises InputError for what the user gave (no release there, a file that is refused), BuildError for a check that
-    failed or a build that could not be made. In both cases what was published before stays as it is.
+    failed or a build that could not be made. In both cases what was published before stays as it is, and whoever the
+    settings name is told.
     """
     paths = WarehousePaths(settings.warehouse)
+    try:
+        summary = _build(settings, paths, reporter, load_graph)
+    except Exception as error:
+        if paths.root.is_dir():  # one that cannot be is no warehouse that fails
+            alerts.tell_failure(paths, settings, str(error) or type(error).__name__)
+        raise
+    alerts.tell_success(paths, settings)
+    return summary
+
+
+def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_graph: LoadGraph) -> Summary:
     check_input(settings, paths)
     with lock.exclusive(paths):
         for mended in mending.mend(paths):
@@ -78,4 +92,4 @@ def _run_graph(
     resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with open_instance(paths, reporter.notice) as instance:
-        job.execute_in_process(run_config=quiet, instance=instance, resources=resources)
+        job.execute_in_process(run_config=quiet, instance=instance, resources=resources, tags=TOLD)

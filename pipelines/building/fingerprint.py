@@ -54,6 +54,18 @@ def unchanged(settings: Settings) -> str | None:
         return None
     if settings.verify and not manifest.verified:
         return None
+    return build_id if manifest.fingerprint == of_source(settings) else None
+
+
+def rolled_back(settings: Settings) -> bool:
+    """Whether building now would come to the build that somebody went back from. Reads every file once."""
+    pointer = builds.read_pointer(WarehousePaths(settings.warehouse))
+    return pointer is not None and pointer.rolled_back != "" and pointer.rolled_back == of_source(settings)
+
+
+def of_source(settings: Settings) -> str:
+    """The fingerprint that a build of these settings would have now. Reads every file once."""
+    paths = WarehousePaths(settings.warehouse)
     found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
     tasks = [(release.corpus, release.folder, path) for release in found for _, path in release.files]
     with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:
@@ -62,9 +74,7 @@ def unchanged(settings: Settings) -> str | None:
             (f"{corpus.corpus_id}/{path}", *identity)
             for (corpus, _, path), identity in zip(tasks, identities, strict=True)
         ]
-    if manifest.fingerprint == fingerprint(new_build(settings, ""), files):
-        return build_id
-    return None
+    return fingerprint(new_build(settings, ""), files)
 
 
 def code_version() -> str:

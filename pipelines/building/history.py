@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from pipelines.building.fingerprint import code_version
-from pipelines.building.state import Build
+from pipelines.building.state import Build, BuildError
+from pipelines.errors import InputError
 from pipelines.intake import writing
 from pipelines.intake.sql_text import literal
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
+from pipelines.reading.changes import CASES, FIRST_KEYS, VERDICTS, Changes, Side, compare
 from pipelines.reading.query_errors import one_line
+from pipelines.settings import Settings
 
 BUILDS_SCHEMA = pa.schema(
     [
@@ -35,7 +41,21 @@ BUILDS_SCHEMA = pa.schema(
 """The row of `quality.builds`."""
 
 
-CARRIED_OVER = ("builds", "expectation_results")
+CHANGES_SCHEMA = pa.schema(
+    [
+        ("build_id", pa.string()),
+        ("base_build_id", pa.string()),
+        ("kind", pa.string()),
+        ("table_name", pa.string()),
+        ("corpus_id", pa.string()),
+        ("change", pa.string()),
+        ("row_count", pa.int32()),
+        ("first_keys", pa.list_(pa.string())),
+    ]
+)
+"""The rows of `quality.build_changes`."""
+
+CARRIED_OVER = ("builds", "expectation_results", "build_changes")
 """The tables of `quality` that tell of every build."""
 
 
@@ -81,11 +101,59 @@ def _carry_over(paths: WarehousePaths) -> list[str]:
     database = paths.build_database(build_id)
     try:
         with duckdb.connect(str(database), read_only=True) as con:
+            there = con.execute("select table_name from duckdb_tables() where schema_name = 'quality'").fetchall()
             for name in CARRIED_OVER:
                 target = paths.scratch_audit / name / "history.parquet"
-                con.execute(f"copy quality.{name} to {literal(str(target))} (format parquet)")
+                if (name,) in there:  # another version may have published it
+                    con.execute(f"copy quality.{name} to {literal(str(target))} (format parquet)")
     except duckdb.Error as error:
         for name in CARRIED_OVER:
             (paths.scratch_audit / name / "history.parquet").unlink(missing_ok=True)
         return [f"{database}: the history of earlier builds cannot be read, it begins anew: {one_line(error)}"]
     return []
+
+
+def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Changes | None:
+    """What differs from the published build, written as Parquet for dbt to load; None where there is none to read.
+
+    Raises BuildError when that cannot be found out: what nobody can compare is not published.
+    """
+    base = builds.pointed_build(paths)
+    found = None
+    if base is not None and _is_database(paths.build_database(base)):
+        before = Side(base, paths.build_database(base))
+        now = Side(build.build_id, paths.scratch_database, paths.scratch_audit / "claim_checks")
+        try:
+            found = compare(before, now, settings)
+        except (InputError, duckdb.Error) as error:
+            raise BuildError(f"what differs from build {base} cannot be found out: {one_line(error)}") from error
+    rows = list(_change_rows(found)) if found else []
+    writing.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_SCHEMA, rows)
+    return found
+
+
+def _is_database(file: Path) -> bool:
+    """Whether there is anything to compare with: one that nobody can open has been told of with its history."""
+    try:
+        duckdb.connect(str(file), read_only=True).close()
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _change_rows(found: Changes) -> Iterator[dict[str, Any]]:
+    """The rows of `quality.build_changes` about one build."""
+    of = {"build_id": found.build_id, "base_build_id": found.base_build_id}
+    for one in found.rows:
+        at = {"kind": "row", "table_name": one.table_name, "corpus_id": one.corpus_id, "change": one.change}
+        yield of | at | {"row_count": one.row_count, "first_keys": list(one.first_keys)}
+    moved: dict[tuple[str, str | None, str], list[str]] = {}
+    for one in found.moved:
+        change = "added" if one.before is None else "removed" if one.after is None else "changed"
+        moved.setdefault((one.kind, one.corpus_id, change), []).append(one.name)
+    for (kind, corpus_id, change), names in moved.items():
+        at = {"kind": kind, "table_name": VERDICTS if kind == "claim" else CASES, "corpus_id": corpus_id}
+        yield of | at | {"change": change, "row_count": len(names), "first_keys": names[:FIRST_KEYS]}
+    if found.columns:
+        at = {"kind": "column", "table_name": None, "corpus_id": None, "change": "changed"}
+        yield of | at | {"row_count": len(found.columns), "first_keys": list(found.columns)}

@@ -22,7 +22,15 @@ from pipelines.errors import is_full
 from pipelines.intake import own_files
 from pipelines.paths import WarehousePaths
 
-DAGSTER_YAML = "telemetry:\n  enabled: false\n"
+DAGSTER_YAML = """\
+telemetry:
+  enabled: false
+# One run at a time works on the warehouse: the next one waits in the queue.
+concurrency:
+  pools:
+    default_limit: 1
+    granularity: run
+"""
 RUNS_KEPT = 20
 """Runs whose events are kept, the newest: a run is one to three megabytes."""
 
@@ -52,8 +60,7 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
         report(f"{damaged}: the history of runs cannot be read, it begins anew")
         own_files.remove(paths.dagster_home)
         break
-    paths.dagster_home.mkdir(parents=True, exist_ok=True)
-    (paths.dagster_home / "dagster.yaml").write_text(DAGSTER_YAML, encoding="utf-8")
+    write_configuration(paths)
     home = plain_path(paths.dagster_home)
     event_log = {
         "module": OpenEventLog.__module__,
@@ -65,6 +72,12 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
         for record in instance.get_run_records()[RUNS_KEPT:]:
             instance.delete_run(record.dagster_run.run_id)
         yield instance
+
+
+def write_configuration(paths: WarehousePaths) -> None:
+    """Tell Dagster how the instance of this warehouse works; `make dagster` does so before a first build."""
+    paths.dagster_home.mkdir(parents=True, exist_ok=True)
+    (paths.dagster_home / "dagster.yaml").write_text(DAGSTER_YAML, encoding="utf-8")
 
 
 def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:

@@ -5,16 +5,25 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Generator
+from typing import IO
 
 from pipelines.building.state import BuildError
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds between two tries to get the lock; each pause is twice as long as the one before."""
+
 
 @contextlib.contextmanager
-def exclusive(paths: WarehousePaths) -> Generator[None]:
-    """Hold the warehouse's lock. Raises BuildError when another build holds it, InputError when there can be none."""
+def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
+    """Hold the warehouse's lock.
+
+    Raises BuildError when another build holds it for longer than `patience`, in seconds, and InputError when there can
+    be none.
+    """
     try:
         paths.root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -26,8 +35,19 @@ def exclusive(paths: WarehousePaths) -> Generator[None]:
             raise InputError(f"{paths.lock}: is a link; the lock of a warehouse is a file of its own") from None
         raise InputError(f"{paths.lock}: cannot be written: {error.strerror}") from error
     with os.fdopen(opened, "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BuildError(f"{paths.root}: another build is running") from None
+        if not _taken(lock, patience):
+            raise BuildError(f"{paths.root}: another build is running")
         yield
+
+
+def _taken(lock: IO[str], patience: float) -> bool:
+    """Whether the lock could be had, tried again and again as long as patience lasts."""
+    until, pause = time.monotonic() + patience, FIRST_PAUSE
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if time.monotonic() >= until:
+            return False
+        time.sleep(min(pause, until - time.monotonic()))
+        pause = min(2 * pause, LONGEST_PAUSE)

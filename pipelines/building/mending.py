@@ -62,7 +62,7 @@ def _right_files(paths: WarehousePaths) -> Iterator[str]:
     damaged = builds.damage(paths, build_id)
     if damaged == [paths.published]:
         own_files.remove(paths.published)
-        publishing.show(build_id, paths)
+        publishing.copy(database, paths.published)
         yield f"{paths.published} was not build {build_id}, which is published: it is again"
     elif damaged == [database]:
         own_files.remove(database)

@@ -59,9 +59,12 @@ def tidy(paths: WarehousePaths, builds_kept: int) -> list[str]:
     return []
 
 
-def show(build_id: str, paths: WarehousePaths) -> None:
-    """Make a kept build the published one: the pointer first, then the file, each replaced in one step."""
-    _write(paths.pointer, Pointer(build_id))
+def show(build_id: str, paths: WarehousePaths, rolled_back: str = "") -> None:
+    """Make a kept build the published one: the pointer first, then the file, each replaced in one step.
+
+    `rolled_back` is the fingerprint of the newest build, where that is gone back from.
+    """
+    _write(paths.pointer, Pointer(build_id, rolled_back))
     copy(paths.build_database(build_id), paths.published)
 
 
@@ -84,6 +87,7 @@ def _manifest(build: Build, paths: WarehousePaths) -> BuildManifest:
         corpora=build.corpora,
         verified=build.verify,
         fingerprint=build.fingerprint,
+        changed=build.changed,
         notices=build.notices,
         raw=build.raw,
         database=describe_database(paths.scratch_database),

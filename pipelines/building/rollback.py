@@ -26,8 +26,17 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
             if not mending.is_whole(paths, target):
                 database = paths.build_database(target)
                 raise InputError(f"{database}: is not what was published, so that nobody can go back to it")
-            publishing.show(target, paths)
+            newest = kept.kept_builds(paths)[-1]
+            publishing.show(target, paths, _fingerprint(paths, newest) if target != newest else "")
     return before, target
+
+
+def _fingerprint(paths: WarehousePaths, build_id: str) -> str:
+    """What a build was made of; nothing where its manifest cannot be read."""
+    try:
+        return builds.read_manifest(paths, build_id).fingerprint
+    except InputError:
+        return ""
 
 
 def pin(paths: WarehousePaths, build_id: str | None = None, is_pinned: bool = True) -> str:

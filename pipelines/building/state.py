@@ -45,6 +45,8 @@ class Build:
     form: str = RELEASE_FORM
     scales: dict[str, float] = field(default_factory=dict)
     """The scales of the corpora whose release was generated."""
+    changed: str = ""
+    """What differs from the build before, in a few words."""
     notices: tuple[str, ...] = ()
     """What the user is told that does not stop the build; told again when nothing has changed."""
 
@@ -96,6 +98,17 @@ def new_build(settings: Settings, run_id: str) -> Build:
 def current(paths: WarehousePaths) -> Build:
     """The state of the running build."""
     return msgspec.json.decode(paths.scratch_state.read_bytes(), type=Build)
+
+
+def of_run(paths: WarehousePaths, run_id: str) -> Build:
+    """The build of this run. Raises BuildError where it has landed nothing: a build is made whole, or not at all."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        build = current(paths)
+        if build.run_id == run_id:
+            return build
+    raise BuildError(
+        "a part of the graph cannot be built alone, because a build is published whole: run the job `everything`"
+    )
 
 
 def add_landed(

@@ -40,6 +40,8 @@ class Summary:
     notices: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     """Where the real releases come from and where to put them; empty when real data was built."""
+    changed: str = ""
+    """What differs from the build before, in a few words."""
     is_unchanged: bool = False
     """Nothing was built, because the published build was made from the same files and the same code."""
 
@@ -47,6 +49,7 @@ class Summary:
 def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> Summary:
     """Read the summary from what was published."""
     build_id, database = builds.published_build(paths)
+    manifest = builds.read_manifest(paths, build_id)
     with duckdb.connect(str(database), read_only=True) as con:
         overview = con.sql("select * from analytics.corpus_overview order by corpus_id").to_arrow_table().to_pylist()
         tallies = con.execute(
@@ -76,7 +79,8 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
         corpora=[row | checks.get(row["corpus_id"], nothing) for row in overview],
         marts=checks.get("marts", nothing),
         warnings=[f"{suite}: {name}: {what}; {observed}" for suite, name, what, observed in warnings],
-        notices=list(dict.fromkeys([*reporter.notices, *builds.read_manifest(paths, build_id).notices])),
+        notices=list(dict.fromkeys([*reporter.notices, *manifest.notices])),
+        changed=manifest.changed,
         places=[] if settings.source else places(registry.load_corpora(settings.only)),
     )
 
@@ -106,6 +110,8 @@ def print_summary(summary: Summary) -> None:
     said = "nothing changed, still published:" if summary.is_unchanged else "published"
     console.print(f"{said} {summary.database} ({megabytes:,.1f} MiB, build {summary.build_id})", soft_wrap=True)
     root = summary.database.parent
+    if summary.changed and not summary.is_unchanged:
+        console.print(f"changed: {visible(summary.changed)}", markup=False, soft_wrap=True)
     console.print(f"next: {command('tables', warehouse=root)}", markup=False, soft_wrap=True)
     console.print(f"      {command('sql', EXAMPLE, warehouse=root)}", markup=False, soft_wrap=True)
     if summary.places:

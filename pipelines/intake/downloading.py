@@ -74,6 +74,22 @@ class Watcher(Protocol):
         ...
 
 
+class SilentWatcher:
+    """Sees the downloads and says nothing."""
+
+    def start(self, wanted: list[Wanted]) -> None:
+        """Nothing."""
+
+    def progress(self, wanted: Wanted, done: int, total: int | None) -> None:
+        """Nothing."""
+
+    def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
+        """Nothing."""
+
+    def finish(self, result: Result) -> None:
+        """Nothing."""
+
+
 class Hosts:
     """Remembers who does not answer, so that all other files of a dead host fail at once and for the same cause."""
 

@@ -35,6 +35,8 @@ class Pointer(Struct, frozen=True):
     """What the pointer says."""
 
     build_id: str
+    rolled_back: str = ""
+    """The fingerprint of the newest build, where somebody went back from it: no schedule builds the same again."""
 
 
 class BuildManifest(Struct, frozen=True, kw_only=True):
@@ -52,6 +54,8 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """Whether every file was rebuilt from core and compared before the build was published."""
     fingerprint: str = ""
     """The hash of all that decides what the build comes to."""
+    changed: str = ""
+    """What differs from the build before, in a few words."""
     notices: tuple[str, ...] = ()
     """What was odd and did not stop the build."""
     raw: dict[str, list[str]]
@@ -90,9 +94,14 @@ def raw_files(paths: WarehousePaths, build_id: str) -> dict[str, list[Path]]:
     return {table: [paths.root / file for file in files] for table, files in named.items()}
 
 
+def read_pointer(paths: WarehousePaths) -> Pointer | None:
+    """What the pointer says, None when nothing is published. Raises InputError when it is damaged."""
+    return own_files.read(paths.pointer, Pointer, "the name of the published build")
+
+
 def pointed_build(paths: WarehousePaths) -> str | None:
     """The id of the published build, None when nothing is published. Raises InputError when the pointer is damaged."""
-    pointer = own_files.read(paths.pointer, Pointer, "the name of the published build")
+    pointer = read_pointer(paths)
     return pointer.build_id if pointer else None
 
 

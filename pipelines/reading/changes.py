@@ -7,11 +7,12 @@ known by all columns that both have: then nothing is changed, it is removed and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 import yaml
 
-from pipelines.errors import InputError
+from pipelines.errors import InputError, counted
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
 from pipelines.paths import DBT_PROJECT, WarehousePaths
 from pipelines.reading.connection import Connection
@@ -26,6 +27,24 @@ FIRST_KEYS = 3
 
 Columns = tuple[dict[str, str], dict[str, str]]
 """The columns of a table and their types, before and after."""
+VERDICTS, CASES = "quality.claim_checks", "quality.violations"
+"""The tables that say what became of claims, and what breaks a rule."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two builds that are compared."""
+
+    build_id: str
+    database: Path
+    verdicts: Path | None = None
+    """Where the Parquet of the verdicts lies, where it is not in the database yet."""
+
+    def relation(self, name: str, table: str) -> str:
+        """What to select from for a table, in the database that is attached by this name."""
+        if table == VERDICTS and self.verdicts:
+            return f"read_parquet({literal(f'{self.verdicts}/*.parquet')})"
+        return f"{name}.{table}"
 
 
 @dataclass(frozen=True)
@@ -41,7 +60,7 @@ class RowChange:
 
 @dataclass(frozen=True)
 class Moved:
-    """A claim that came to something else, or a rule with another count; None where one build has no such thing."""
+    """A claim that came to something else, None where a build has no such claim; or a rule with other cases."""
 
     kind: str
     name: str
@@ -61,18 +80,40 @@ class Changes:
     rows: tuple[RowChange, ...]
     moved: tuple[Moved, ...]
 
+    def summary(self) -> str:
+        """What differs, in a few words."""
+        counts = [
+            f"{counted(sum(row.row_count for row in self.rows if row.change == change), 'row')} {change}"
+            for change in ("added", "removed", "changed")
+            if any(row.change == change for row in self.rows)
+        ]
+        counts += [
+            f"{counted(number, noun)} moved"
+            for noun in ("claim", "rule")
+            if (number := sum(one.kind == noun for one in self.moved))
+        ]
+        if self.columns:
+            counts.append(f"{counted(len(self.columns), 'schema change')}")
+        return ", ".join(counts) or "nothing differs"
+
 
 def find_changes(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Settings) -> Changes:
+    """Compare a kept build with an earlier one. Raises InputError when one of them cannot be read."""
+    base, build = (Side(one, paths.build_database(one)) for one in (base_build_id, build_id))
+    return compare(base, build, settings)
+
+
+def compare(base: Side, build: Side, settings: Settings) -> Changes:
     """Compare a build with an earlier one. Raises InputError when one of them cannot be read."""
     with duckdb.connect() as con:
         con.execute(f"set memory_limit = {literal(settings.memory_limit)}")
+        con.execute(f"set threads = {settings.threads}")
         con.execute(NO_PROGRESS_BAR)
-        for name, one in (("before", base_build_id), ("after", build_id)):
-            database = paths.build_database(one)
+        for name, side in (("before", base), ("after", build)):
             try:
-                con.execute(f"attach {literal(str(database))} as {name} (read_only)")
+                con.execute(f"attach {literal(str(side.database))} as {name} (read_only)")
             except duckdb.Error as error:
-                raise InputError(f"{database} cannot be opened: {one_line(error)}") from error
+                raise InputError(f"{side.database} cannot be opened: {one_line(error)}") from error
         before, after = _tables(con, "before"), _tables(con, "after")
         shared = sorted(before.keys() & after.keys())
         keys = declared_keys()
@@ -81,7 +122,8 @@ def find_changes(paths: WarehousePaths, base_build_id: str, build_id: str, setti
             for table in shared
             for change in _row_changes(con, table, (before[table], after[table]), keys.get(table, ()))
         ]
-        return Changes(base_build_id, build_id, tuple(_column_changes(before, after)), tuple(rows), tuple(_moved(con)))
+        columns, moved = _column_changes(before, after), _moved(con, base, build)
+        return Changes(base.build_id, build.build_id, tuple(columns), tuple(rows), tuple(moved))
 
 
 def declared_keys() -> dict[str, tuple[str, ...]]:
@@ -154,28 +196,29 @@ def _row_changes(con: Connection, table: str, columns: Columns, key: tuple[str, 
     return [RowChange(table, corpus_id, change, count, tuple(keys)) for corpus_id, change, count, keys in found]
 
 
-def _moved(con: Connection) -> list[Moved]:
-    """Claims and rules that came to something else."""
+def _moved(con: Connection, base: Side, build: Side) -> list[Moved]:
+    """Claims that came to something else, and rules with another count of cases: none, where nothing breaks them."""
     moved = []
-    for kind, table, name, value in (
-        ("claim", "claim_checks", "claim_id", "verdict || coalesce(': ' || observed, '')"),
-        ("rule", "violation_rules", "rule_id", "cast(observed as varchar)"),
+    for kind, query, absent in (
+        ("claim", "select claim_id as name, corpus_id, verdict || coalesce(': ' || observed, '') as value", None),
+        ("rule", "select rule_id as name, corpus_id, cast(count(*) as varchar) as value", "0"),
     ):
         sides = [
-            f"{side} as (select {name} as name, corpus_id, {value} as value from {side}.quality.{table})"
-            for side in ("before", "after")
+            f"{at} as ({query} from {side.relation(at, VERDICTS if kind == 'claim' else CASES)} group by all)"
+            for at, side in (("before", base), ("after", build))
         ]
         found = con.execute(
             f"""
             with {", ".join(sides)}
             select coalesce(after.name, before.name), coalesce(after.corpus_id, before.corpus_id),
-                before.value, after.value
+                coalesce(before.value, ?), coalesce(after.value, ?)
             from before
             full outer join after
                 on before.name = after.name and before.corpus_id is not distinct from after.corpus_id
             where before.value is distinct from after.value
             order by 2 nulls first, 1
-            """
+            """,
+            [absent, absent],
         ).fetchall()
         moved += [Moved(kind, *row) for row in found]
     return moved

@@ -73,9 +73,16 @@ class Table:
     def filler(self) -> str:
         """The statement that inserts a row, for a table of which the sample has none."""
         values = [
-            FILLERS.get(self.types[column], "[]" if "[" in self.types[column] else "0") for column in self.required
+            f"'{words[0]}'"
+            if (words := self.words(column))
+            else FILLERS.get(self.types[column], "[]" if "[" in self.types[column] else "0")
+            for column in self.required
         ]
         return f"insert into {self.name} ({', '.join(self.required)}) values ({', '.join(values)})"
+
+    def words(self, column: str) -> list[str]:
+        """The words that a column may have; none where it may have any."""
+        return VOCABULARIES.get(f"{self.short_name}.{column}", VOCABULARIES.get(column, []))
 
     def compiled(self, target: Path) -> str:
         """The SQL of the table's test, as dbt ran it."""
@@ -97,7 +104,7 @@ class Table:
                 f"{', '.join(columns)} refers to {parent}", lost, (f"no such row in {parent}", ", ".join(columns))
             )
         for column in self.types:
-            if column in VOCABULARIES or f"{self.short_name}.{column}" in VOCABULARIES:
+            if self.words(column):
                 misnamed = f"update {self.name} set {column} = '{UNHEARD}' {first}"
                 yield Change(f"{column} is a word of ours", misnamed, ("unknown word", column))
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
-from pipelines.building import kept
-from pipelines.errors import InputError
+from pipelines.building import history, kept
+from pipelines.building.state import Build, BuildError
+from pipelines.errors import InputError, counted
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.changes import COMPARED, Moved, RowChange, declared_keys, find_changes
@@ -95,7 +98,7 @@ def test_columns_verdicts_and_counts_that_moved_are_told(paths: WarehousePaths) 
         "drop table analytics.vote_consensus",
         "create table analytics.brand_new as select 1 as one",
         f"update quality.claim_checks set verdict = 'refuted' where claim_id = '{claim}'",
-        "update quality.violation_rules set observed = observed + 7 where rule_id = 'double_blank' and corpus_id is null",
+        "insert into quality.violations select * from quality.violations where rule_id = (select min(rule_id) from quality.violations)",
     )
     found = find_changes(paths, before, OTHER, Settings())
     assert set(found.columns) == {
@@ -107,8 +110,69 @@ def test_columns_verdicts_and_counts_that_moved_are_told(paths: WarehousePaths) 
     }
     assert found.rows == ()
     assert Moved("claim", claim, corpus_id, verdict, "refuted") in found.moved
-    (rule,) = [one for one in found.moved if one.kind == "rule"]
-    assert (rule.name, rule.corpus_id, int(rule.after or 0) - int(rule.before or 0)) == ("double_blank", None, 7)
+    rules = [one for one in found.moved if one.kind == "rule"]
+    assert len({rule.name for rule in rules}) == 1
+    assert all(int(rule.after or 0) == 2 * int(rule.before or 0) > 0 for rule in rules)
+    assert found.summary() == f"1 claim moved, {counted(len(rules), 'rule')} moved, 5 schema changes"
+
+
+@pytest.fixture
+def built(paths: WarehousePaths) -> Build:
+    """A build in the scratch folder that has passed, and comes to what is published."""
+    paths.scratch_audit.mkdir(parents=True, exist_ok=True)
+    shutil.copy(builds.published_build(paths)[1], paths.scratch_database)
+    paths.scratch_database.chmod(0o644)
+    (paths.scratch_audit / "claim_checks").mkdir()
+    (paths.scratch_audit / "build_changes").mkdir()
+    with duckdb.connect(str(paths.scratch_database)) as con:
+        con.execute(f"copy quality.claim_checks to '{paths.scratch_audit}/claim_checks/results.parquet'")
+        con.execute("drop table quality.claim_checks")
+    return Build(OTHER, "run", datetime(2099, 12, 31, tzinfo=UTC), "source", ())
+
+
+def kept_changes(paths: WarehousePaths) -> list[tuple[Any, ...]]:
+    """What dbt would load of this build."""
+    return duckdb.sql(f"from '{paths.scratch_audit}/build_changes/results.parquet'").fetchall()
+
+
+def test_changes_are_found_before_a_build_is_published(paths: WarehousePaths, built: Build) -> None:
+    before = builds.published_build(paths)[0]
+    found = history.find_changes(built, paths, Settings())
+    assert found is not None
+    assert found.summary() == "nothing differs"
+    assert kept_changes(paths) == []
+    with duckdb.connect(str(paths.scratch_database)) as con:
+        con.execute("delete from core.fct_votes")
+        con.execute("alter table core.fct_frames drop column requested_slots")
+    history.find_changes(built, paths, Settings())
+    rows = kept_changes(paths)
+    assert all(row[:2] == (OTHER, before) for row in rows)
+    (votes,) = [row[2:] for row in rows if row[3] == "core.fct_votes"]
+    assert votes[:4] == ("row", "core.fct_votes", "bbai", "removed")
+    assert votes[4] > 3 == len(votes[5])
+    assert ("column", None, None, "changed", 1, ["core.fct_frames.requested_slots is gone"]) in [
+        row[2:] for row in rows
+    ]
+
+
+def test_what_cannot_be_compared_is_not_published(paths: WarehousePaths, built: Build) -> None:
+    before, database = builds.published_build(paths)
+    database.chmod(0o644)
+    with duckdb.connect(str(database)) as con:
+        con.execute("drop table quality.violations cascade")
+    with pytest.raises(BuildError, match=f"what differs from build {before} cannot be found out: ") as raised:
+        history.find_changes(built, paths, Settings())
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_with_nothing_to_compare_with_there_are_no_changes(paths: WarehousePaths, built: Build) -> None:
+    database = builds.published_build(paths)[1]
+    database.chmod(0o644)
+    database.write_bytes(b"no database")
+    assert history.find_changes(built, paths, Settings()) is None
+    paths.pointer.unlink()
+    assert history.find_changes(built, paths, Settings()) is None
+    assert kept_changes(paths) == []
 
 
 def test_table_whose_key_is_gone_is_compared_by_all_that_both_have(paths: WarehousePaths) -> None:

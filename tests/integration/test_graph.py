@@ -119,7 +119,7 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
     import dagster as dg
 
     from pipelines.definitions import definitions
-    from pipelines.jobs import BUILD
+    from pipelines.jobs import EVERYTHING
 
     paths = WarehousePaths(tmp_path / "warehouse")
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
@@ -135,7 +135,7 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
                 pass
             held.append(True)
 
-    job = definitions().resolve_job_def(BUILD).with_hooks({try_to_build_too})
+    job = definitions().resolve_job_def(EVERYTHING).with_hooks({try_to_build_too})
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
         assert job.execute_in_process(run_config=quiet, instance=instance).success

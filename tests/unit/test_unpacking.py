@@ -32,11 +32,11 @@ def bomb(size: int) -> bytes:
 @pytest.mark.parametrize("text", [b"", b"[1]", WORDS], ids=["empty", "small", "of many pieces"])
 @pytest.mark.parametrize("level", [0, 1, 9])
 def test_text_comes_back_whole(text: bytes, level: int) -> None:
-    assert unpack("toy/a.json.gz", gzip.compress(text, level)) == Text(text)
+    assert unpack("toy/a.json.gz", gzip.compress(text, level, mtime=0)) == Text(text)
 
 
 def test_members_of_an_archive_are_one_text() -> None:
-    data = gzip.compress(b"[1,") + gzip.compress(WORDS) + gzip.compress(b"]")
+    data = gzip.compress(b"[1,", mtime=0) + gzip.compress(WORDS, mtime=0) + gzip.compress(b"]", mtime=0)
     assert unpack("toy/a.json.gz", data) == Text(b"[1," + WORDS + b"]")
 
 
@@ -44,13 +44,13 @@ def test_members_of_an_archive_are_one_text() -> None:
     "data",
     [
         b"no gzip",
-        gzip.compress(WORDS)[:-1],
-        gzip.compress(WORDS)[:-9],
-        gzip.compress(WORDS)[:5000],
-        gzip.compress(WORDS)[:12],
-        gzip.compress(WORDS) + b"more",
-        gzip.compress(WORDS) + gzip.compress(WORDS)[:-4],
-        gzip.compress(b"[1]")[:-8] + b"\1" * 8,
+        gzip.compress(WORDS, mtime=0)[:-1],
+        gzip.compress(WORDS, mtime=0)[:-9],
+        gzip.compress(WORDS, mtime=0)[:5000],
+        gzip.compress(WORDS, mtime=0)[:12],
+        gzip.compress(WORDS, mtime=0) + b"more",
+        gzip.compress(WORDS, mtime=0) + gzip.compress(WORDS, mtime=0)[:-4],
+        gzip.compress(b"[1]", mtime=0)[:-8] + b"\1" * 8,
     ],
 )
 def test_broken_archive_is_refused(data: bytes) -> None:
@@ -73,7 +73,7 @@ def test_archive_of_300_mb_is_refused_by_its_ratio_at_once() -> None:
 
 def test_archive_beyond_the_largest_text_is_refused_whatever_its_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     """F6, and its twin: the same archive passes a larger limit."""
-    data = gzip.compress(WORDS, 1)
+    data = gzip.compress(WORDS, 1, mtime=0)
     monkeypatch.setattr(unpacking, "LARGEST_TEXT", len(WORDS) - 1)
     with pytest.raises(LandingError, match="unpacks to more than 2 GiB"):
         unpack("toy/a.json.gz", data)
@@ -90,7 +90,7 @@ def test_archive_is_unpacked_in_little_more_than_the_memory_of_its_text() -> Non
         "resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), -1))\n"
         "print(len(unpack('toy/a.json.gz', data).content))\n"
     )
-    data = gzip.compress(WORDS * 40, 1)
+    data = gzip.compress(WORDS * 40, 1, mtime=0)
     held = 40 * len(WORDS)
     unpacked = subprocess.run(
         [sys.executable, "-c", program, str(2**30)], input=data, capture_output=True, cwd=CLONE, check=False
@@ -104,7 +104,7 @@ def test_archive_is_unpacked_in_little_more_than_the_memory_of_its_text() -> Non
 )
 def test_zeros_behind_an_archive_are_passed_over_and_told(zeros: int, told: str) -> None:
     """F7: they were passed over in silence."""
-    text = unpack("toy/a.json.gz", gzip.compress(b"[1]") + bytes(zeros))
+    text = unpack("toy/a.json.gz", gzip.compress(b"[1]", mtime=0) + bytes(zeros))
     assert text == Text(b"[1]", (f"{told} behind the archive",))
 
 
@@ -112,7 +112,7 @@ def test_byte_order_mark_is_passed_over_and_told() -> None:
     """F7, packed and plain."""
     marked = "\ufeff[1]".encode()
     assert unpack("toy/a.json", marked) == Text(b"[1]", ("a byte-order mark in front",))
-    packed = unpack("toy/a.json.gz", gzip.compress(marked) + b"\0")
+    packed = unpack("toy/a.json.gz", gzip.compress(marked, mtime=0) + b"\0")
     assert packed == Text(b"[1]", ("1 zero byte behind the archive", "a byte-order mark in front"))
 
 

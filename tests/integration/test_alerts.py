@@ -1,0 +1,224 @@
+"""Whoever the settings name is told once that building fails and once that it is well again, and of no secret."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.policy import default
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
+
+from pipelines.building import alerts
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings, SettingsError
+from tests.conftest import run_command
+
+SECRET = "T0/B1/xyzzy"
+
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    """Keeps what it is told, and answers with the status of the class."""
+
+    told: list[dict[str, Any]]
+    status = 200
+
+    def do_POST(self) -> None:
+        self.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(self.status)
+        self.send_header("Location", "http://127.0.0.1:1/")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def hook() -> Iterator[tuple[type[Hook], str]]:
+    """A webhook of this machine: what it was told, and its URL."""
+
+    class Own(Hook):
+        pass
+
+    Own.told = []
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Own) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield Own, f"http://127.0.0.1:{server.server_port}/services/{SECRET}"
+        server.shutdown()
+
+
+class Post:
+    """A mail server: what it was given."""
+
+    def __init__(self) -> None:
+        self.mails: list[Any] = []
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
+        self.mails.append((envelope.mail_from, envelope.rcpt_tos, message_from_bytes(envelope.content, policy=default)))
+        return "250 OK"
+
+
+@pytest.fixture
+def post() -> Iterator[tuple[Post, int]]:
+    """A mail server of this machine that wants a password, and its port."""
+    handler = Post()
+
+    def authenticate(*given: Any) -> AuthResult:
+        return AuthResult(success=(given[-1].login, given[-1].password) == (b"anna", b"pass word"))
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    controller = Controller(
+        handler, "127.0.0.1", port, authenticator=authenticate, auth_required=True, auth_require_tls=False
+    )
+    controller.start()
+    yield handler, port
+    controller.stop()
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> WarehousePaths:
+    paths = WarehousePaths(tmp_path / "warehouse")
+    paths.root.mkdir()
+    return paths
+
+
+def written(paths: WarehousePaths) -> list[dict[str, Any]]:
+    """The lines of the file."""
+    return [json.loads(line) for line in paths.alerts.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_failure_is_told_once_and_so_is_its_end(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
+    settings = Settings(warehouse=paths.root, alert_webhook=hook[1])
+    alerts.tell_success(paths, settings)
+    assert not paths.alerts.exists()  # nobody was told of a failure
+    for _ in range(3):
+        alerts.tell_failure(paths, settings, "sgd: S01: dialogues (critical): 3, expected 4; such as sgd/dev/x.json /7")
+    alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # another failure
+    for _ in range(2):
+        alerts.tell_success(paths, settings)
+    told = [message["text"] for message in hook[0].told]
+    assert [line["text"] for line in written(paths)] == told
+    assert [line["kind"] for line in written(paths)] == ["failure", "failure", "recovery"]
+    assert told[0] == (
+        f"The build of {paths.root} has failed.\n"
+        "sgd: S01: dialogues (critical): 3, expected 4; such as sgd/dev/x.json /7\npublished: nothing yet"
+    )
+    assert "is no JSON" in told[1]
+    assert f"The build of {paths.root} is well again.\nIt had failed since 20" in told[2]
+    alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # the same once more, later
+    assert len(hook[0].told) == 4
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+def test_mail_is_sent_with_a_password(paths: WarehousePaths, post: tuple[Post, int]) -> None:
+    handler, port = post
+    settings = Settings(
+        warehouse=paths.root,
+        alert_smtp=f"smtp://anna:pass%20word@127.0.0.1:{port}",
+        alert_from="house@a.example",
+        alert_to=("b@b.example", "c@c.example"),
+    )
+    alerts.tell_failure(paths, settings, "bbai: no é record\nsecond line")
+    assert written(paths)[0]["undelivered"] == []
+    ((sender, to, mail),) = handler.mails
+    assert (sender, to) == ("house@a.example", ["b@b.example", "c@c.example"])
+    assert mail["Subject"] == f"dialogue-warehouse: The build of {paths.root} has failed."
+    assert "bbai: no é record\nsecond line" in mail.get_content().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("status", [301, 403, 500])
+def test_a_server_that_refuses_fails_nothing_and_is_told_of(
+    paths: WarehousePaths, hook: tuple[type[Hook], str], status: int
+) -> None:
+    hook[0].status = status
+    alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y")
+    assert written(paths)[0]["undelivered"] == [f"webhook: the server answers {status}"]
+
+
+def test_no_message_has_a_secret_in_it(paths: WarehousePaths) -> None:
+    """The URL of a dead webhook is in the library's words, and a password may be in an error's."""
+    settings = Settings(
+        warehouse=paths.root,
+        alert_webhook=f"http://127.0.0.1:1/services/{SECRET}?token=plugh",
+        alert_smtp="smtp://anna:pass%20word@127.0.0.1:1",
+        alert_to=("b@b.example",),
+        mirror="https://user:hunter22@m.example/x",
+    )
+    alerts.tell_failure(
+        paths, settings, f"{settings.mirror}: no such file; anna, pass word and {settings.alert_webhook}\x1b[31m"
+    )
+    text = paths.alerts.read_text() + paths.trouble.read_text()
+    assert [place.partition(":")[0] for place in written(paths)[0]["undelivered"]] == ["webhook", "mail"]
+    for secret in (SECRET, "plugh", "pass word", "pass%20word", "hunter22", "\x1b", r"\u001b"):
+        assert secret not in text
+    assert "no such file" in text
+
+
+def test_a_long_error_is_cut(paths: WarehousePaths) -> None:
+    alerts.tell_failure(paths, Settings(warehouse=paths.root), "\n".join(f"{n} " + "x" * 9_000 for n in range(300)))
+    (line,) = written(paths)
+    assert "and 288 more lines" in line["text"]
+    assert len(line["text"]) < 10_000
+
+
+def test_a_damaged_memory_is_none(paths: WarehousePaths) -> None:
+    paths.trouble.write_text("{")
+    alerts.tell_failure(paths, Settings(warehouse=paths.root), "x: y")
+    alerts.tell_success(paths, Settings(warehouse=paths.root))
+    assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
+
+
+def test_the_command_tells_of_a_failure_and_of_its_end(
+    sample_folder: Path, tmp_path: Path, hook: tuple[type[Hook], str]
+) -> None:
+    paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
+    (tmp_path / "releases" / "sgd" / "dev").mkdir(parents=True)
+    (tmp_path / "releases" / "sgd" / "dev" / "dialogues_001.json").write_text('[{"dialogue_id": ')
+    cut = ["build", "--warehouse", paths.root, "--source", tmp_path / "releases", "--replace", "--corpora", "sgd"]
+    for _ in range(2):
+        failed = run_command(*cut, DIALOGUE_ALERT_WEBHOOK=hook[1])
+        assert failed.returncode == 2, failed.stderr
+    (failure,) = hook[0].told
+    assert "sgd/dev/dialogues_001.json: " in failure["text"]
+    assert f"report: {paths.reports / 'index.html'}" in failure["text"]
+    assert "published: build 20" in failure["text"]
+    assert SECRET not in failed.stderr
+    well = run_command("build", "--warehouse", paths.root, DIALOGUE_ALERT_WEBHOOK=hook[1])
+    assert well.returncode == 0, well.stderr
+    assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
+    assert "is well again" in hook[0].told[1]["text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("ALERT_WEBHOOK", "ftp://secret@host/x", "DIALOGUE_ALERT_WEBHOOK is no URL of http://HOST or https://HOST"),
+        ("ALERT_SMTP", "mail.example", "DIALOGUE_ALERT_SMTP is no URL of smtp://HOST or "),
+        ("ALERT_SMTP", "smtp://mail.example", "DIALOGUE_ALERT_TO: names nobody"),
+        ("ALERT_TO", "anna", "DIALOGUE_ALERT_TO: 'anna' is no address of mail"),
+        ("ALERT_FROM", "a@b\nBcc: c@d", "DIALOGUE_ALERT_FROM: "),
+        ("CRON", "every day", "DIALOGUE_CRON: 'every day' is no time such as"),
+        ("TIMEZONE", "Mars/Olympus", "DIALOGUE_TIMEZONE: 'Mars/Olympus' is no time zone"),
+        ("TIMEZONE", "../../etc/passwd", "DIALOGUE_TIMEZONE: "),
+        ("PUBLISHED_HOURS", "0", "DIALOGUE_PUBLISHED_HOURS: '0' is no positive number of hours"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch, name: str, text: str, told: str) -> None:
+    monkeypatch.setenv(f"DIALOGUE_{name}", text)
+    with pytest.raises(SettingsError) as raised:
+        Settings.from_environment()
+    assert str(raised.value).startswith(told)
+    assert "secret" not in str(raised.value)
+    assert issubclass(SettingsError, InputError)

@@ -1,0 +1,316 @@
+"""What starts by itself, in Dagster's own terms: schedule and sensor ticks, told failures, runs that wait in a queue."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.building import lock
+from pipelines.building.rollback import roll_back
+from pipelines.building.state import BuildError
+from pipelines.errors import CheckError
+from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
+from pipelines.settings import Settings
+from tests.conftest import build_warehouse
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@pytest.fixture
+def paths(tmp_path: Path, sample_folder: Path, monkeypatch: pytest.MonkeyPatch) -> WarehousePaths:
+    """The sample's warehouse, which the environment names."""
+    paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
+    monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
+    monkeypatch.setenv("DIALOGUE_PATIENCE", "0.01")
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    return paths
+
+
+@pytest.fixture
+def definitions(paths: WarehousePaths) -> Any:
+    from pipelines.definitions import definitions
+
+    return definitions()
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[Any]:
+    import dagster as dg
+
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        yield instance
+
+
+def told(paths: WarehousePaths) -> list[dict[str, Any]]:
+    """The alerts."""
+    return [json.loads(line) for line in paths.alerts.read_text().splitlines()] if paths.alerts.exists() else []
+
+
+def test_schedules_are_off_and_at_the_times_of_the_settings(
+    monkeypatch: pytest.MonkeyPatch, paths: WarehousePaths
+) -> None:
+    import dagster as dg
+
+    from pipelines.definitions import definitions
+
+    monkeypatch.setenv("DIALOGUE_CRON", "30 5 * * 1-5")
+    monkeypatch.setenv("DIALOGUE_FETCH_CRON", "@monthly")
+    monkeypatch.setenv("DIALOGUE_TIMEZONE", "Europe/Berlin")
+    schedules = {schedule.name: schedule for schedule in definitions().schedules}
+    assert {name: schedule.cron_schedule for name, schedule in schedules.items()} == {
+        "daily": "30 5 * * 1-5",
+        "weekly_fetch": "@monthly",
+    }
+    for schedule in schedules.values():
+        assert schedule.execution_timezone == "Europe/Berlin"
+        assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+
+
+def tick(definitions: Any) -> Any:
+    """What the daily schedule does now."""
+    import dagster as dg
+
+    return definitions.get_schedule_def("daily").evaluate_tick(dg.build_schedule_context())
+
+
+def test_daily_builds_when_something_has_changed_and_not_what_was_rolled_back(
+    paths: WarehousePaths, definitions: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = builds.pointed_build(paths)
+    assert tick(definitions).skip_message == f"nothing has changed since build {published}"
+    build_warehouse(paths.root, "--corpora", "bbai", "--replace")
+    monkeypatch.setenv("DIALOGUE_ONLY", "bbai")
+    assert "nothing has changed since build" in tick(definitions).skip_message
+    roll_back(paths)
+    assert builds.pointed_build(paths) == published
+    assert tick(definitions).skip_message == "nothing has changed since the build that was rolled back"
+    monkeypatch.setenv("DIALOGUE_ONLY", "sgd")
+    (request,) = tick(definitions).run_requests
+    assert request.run_key is None
+
+
+def test_daily_leaves_a_source_that_is_not_there_to_the_run(
+    definitions: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DIALOGUE_SOURCE", str(tmp_path / "nothing"))
+    assert len(tick(definitions).run_requests) == 1
+
+
+class Folder:
+    """The sensor of a folder, tick by tick, at moments of the test's choice."""
+
+    def __init__(self, definitions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        from pipelines import sensors
+
+        self.sensor = definitions.get_sensor_def("folder")
+        self.cursor: str | None = None
+        self.now = 1_000.0
+        monkeypatch.setattr(sensors.time, "time", lambda: self.now)
+
+    def look(self, after: float) -> Any:
+        import dagster as dg
+
+        self.now += after
+        tick = self.sensor.evaluate_tick(dg.build_sensor_context(cursor=self.cursor))
+        self.cursor = tick.cursor
+        return tick
+
+
+def test_folder_is_built_once_a_change_when_it_is_quiet(
+    definitions: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "releases"
+    folder = Folder(definitions, monkeypatch)
+    assert folder.look(0).skip_message == "DIALOGUE_SOURCE names no folder"
+    monkeypatch.setenv("DIALOGUE_SOURCE", str(source))
+    monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "60")
+    assert folder.look(15).skip_message == f"{source}: no files there"
+    (source / "sgd").mkdir(parents=True)
+    (source / "sgd" / "a.json").write_text("[")
+    assert folder.look(15).skip_message == "files are being written"
+    (source / "sgd" / "a.json").write_text("[1]")
+    assert folder.look(50).skip_message == "files are being written"  # it has changed meanwhile
+    assert folder.look(50).skip_message == "files are being written"
+    (first,) = folder.look(15).run_requests
+    for seconds in (15, 1_000_000):
+        assert folder.look(seconds).skip_message == "nothing has changed"
+    state = (source / "sgd" / "a.json").stat()
+    (source / "sgd" / "a.json").write_text("[2]")  # of the same size
+    os.utime(source / "sgd" / "a.json", ns=(state.st_atime_ns, state.st_mtime_ns + 1))
+    assert folder.look(15).skip_message == "files are being written"
+    (second,) = folder.look(60).run_requests
+    (source / "sgd" / "b.json").write_text("[]")
+    (source / "sgd" / "b.json").unlink()
+    assert folder.look(15).skip_message == "nothing has changed"
+    assert first.run_key != second.run_key
+    shutil.rmtree(source)
+    assert folder.look(15).skip_message == f"{source}: no files there"
+
+
+def run(definitions: Any, instance: Any, job: str = "everything", **options: Any) -> Any:
+    return definitions.resolve_job_def(job).execute_in_process(
+        run_config=QUIET, instance=instance, raise_on_error=False, **options
+    )
+
+
+def tell(definitions: Any, instance: Any, result: Any) -> None:
+    """Let the sensor that is for the outcome of a run see it."""
+    import dagster as dg
+
+    name, event = ("tell_success", result.dagster_run.status) if result.success else ("tell_failure", None)
+    context = dg.build_run_status_sensor_context(
+        sensor_name=name,
+        dagster_instance=instance,
+        dagster_run=result.dagster_run,
+        dagster_event=result.get_run_success_event() if event else result.get_run_failure_event(),
+        partition_key=None,
+    )
+    sensor = definitions.get_sensor_def(name)
+    sensor(context if result.success else context.for_run_failure())
+
+
+def test_a_run_that_fails_is_told_of_once_and_so_is_the_one_that_is_well(
+    paths: WarehousePaths, definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A cut file, then a lock that is held, then all is well: three failed runs, two failures told, one end."""
+    source = tmp_path / "releases"
+    shutil.copytree(paths.sample / "bbai", source / "bbai")
+    cut = source / "bbai" / "test_classifier.json"
+    text = cut.read_bytes()
+    cut.write_bytes(text[: len(text) // 2])
+    monkeypatch.setenv("DIALOGUE_SOURCE", str(source))
+    monkeypatch.setenv("DIALOGUE_ONLY", "bbai")
+    monkeypatch.setenv("DIALOGUE_REPLACE", "1")
+    for _ in range(2):
+        failed = run(definitions, instance)
+        assert not failed.success
+        tell(definitions, instance, failed)
+    (first,) = told(paths)
+    assert first["text"].splitlines()[1].startswith("bbai/test_classifier.json: not JSON, cut off")
+    assert "Traceback" not in first["text"]
+    with lock.exclusive(paths):
+        failed = run(definitions, instance)
+    tell(definitions, instance, failed)
+    assert told(paths)[1]["text"].splitlines()[1] == f"{paths.root}: another build is running"
+    cut.write_bytes(text)
+    well = run(definitions, instance)
+    assert well.success
+    tell(definitions, instance, well)
+    assert [line["kind"] for line in told(paths)] == ["failure", "failure", "recovery"]
+    assert "rows removed" in told(paths)[2]["text"]
+
+
+def test_a_run_waits_for_a_build_that_ends_in_time(tmp_path: Path) -> None:
+    import threading
+    import time
+
+    paths = WarehousePaths(tmp_path)
+    with lock.exclusive(paths):
+        began, waited = time.monotonic(), []
+
+        def wait() -> None:
+            with lock.exclusive(paths, patience=30):
+                waited.append(time.monotonic() - began)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        time.sleep(1)
+    thread.join(20)
+    assert 1 < waited[0] < 20
+    with lock.exclusive(paths), pytest.raises(BuildError, match="another build is running"):
+        wait_no_longer = lock.exclusive(paths, patience=0.2)
+        wait_no_longer.__enter__()
+
+
+def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitions: Any, instance: Any) -> None:
+    """U4, U5: what belongs together cannot be divided, and a step without what comes before it says so in one line."""
+    import dagster as dg
+
+    def of(*keys: dg.AssetKey) -> Any:
+        job = definitions.resolve_implicit_global_asset_job_def()
+        return job.execute_in_process(
+            run_config=QUIET, instance=instance, raise_on_error=False, asset_selection=list(keys)
+        )
+
+    graph = definitions.resolve_asset_graph()
+    published = builds.pointed_build(paths)
+    with pytest.raises(dg.DagsterInvalidSubsetError, match="models"):
+        of(dg.AssetKey(["core", "fct_turns"]))
+    models = graph.get(dg.AssetKey(["core", "fct_turns"])).execution_set_entity_keys
+    assets = [key for key in models if isinstance(key, dg.AssetKey)]
+    assert len(assets) > 60
+    assert {check.asset_key for check in models if isinstance(check, dg.AssetCheckKey)} < set(assets)
+    for keys in (assets, [dg.AssetKey(["published", "dialogues"])]):
+        failed = of(*keys)
+        assert not failed.success
+        from pipelines.sensors import error_text
+
+        (event,) = [event for event in failed.all_events if event.event_type_value == "STEP_FAILURE"]
+        assert error_text(event.step_failure_data.error) == (
+            "a part of the graph cannot be built alone, because a build is published whole: run the job `everything`"
+        )
+    assert builds.pointed_build(paths) == published
+    report = of(dg.AssetKey(["published", "report"]))  # it is about what is published, and can be made again
+    assert report.success
+
+
+def test_every_check_runs_with_what_it_checks(definitions: Any) -> None:
+    import dagster as dg
+
+    graph = definitions.resolve_asset_graph()
+    for key in graph.asset_check_keys:
+        assert key in graph.get(key.asset_key).execution_set_entity_keys, key  # and never without it
+        assert graph.get(key).description, key
+    for key in graph.materializable_asset_keys | graph.external_asset_keys:
+        node = graph.get(key)
+        assert node.description, key
+        assert node.owners == ["team:dialogue-warehouse"], key
+        assert node.kinds, key
+        assert node.group_name != "default", key
+    assert graph.get(dg.AssetKey(["published", "dialogues"])).freshness_policy is not None
+    assert graph.get(dg.AssetKey(["landing", "sgd"])).freshness_policy is not None
+
+
+def test_releases_that_were_read_are_shown_so(paths: WarehousePaths) -> None:
+    """U19: `landing` is what a build has read, and when."""
+    import dagster as dg
+
+    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+        for corpus_id in ("bbai", "sgd"):
+            event = instance.get_latest_materialization_event(dg.AssetKey(["landing", corpus_id]))
+            assert event is not None
+            assert event.asset_materialization is not None
+            assert event.asset_materialization.metadata["files"].value > 0
+
+
+def test_download_is_noted_and_tried_again(
+    definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, generated_sample: Path
+) -> None:
+    """Of a mirror that has one corpus: that one is noted, what the others lack is told and worth another try."""
+    import dagster as dg
+
+    from pipelines import jobs
+
+    mirror = tmp_path / "mirror"
+    shutil.copytree(generated_sample / "mutualfriends", mirror / "mutualfriends")
+    monkeypatch.setenv("DIALOGUE_MIRROR", mirror.as_uri())
+    monkeypatch.setenv("DIALOGUE_SOURCE", str(tmp_path / "to"))
+    monkeypatch.setenv("DIALOGUE_ONLY", "mutualfriends")
+    settings = Settings.from_environment()
+    with pytest.raises(CheckError, match="mutualfriends/"):  # the generated files are not those that are listed
+        jobs.download(dg.build_op_context(resources={"settings": settings}, instance=instance))
+    assert jobs.download.retry_policy.max_retries == 3
+    assert jobs.download.retry_policy.backoff is dg.Backoff.EXPONENTIAL
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DIALOGUE_SOURCE", str(tmp_path / "file" / "below"))
+    with pytest.raises(dg.Failure) as raised:
+        jobs.download(dg.build_op_context(resources={"settings": Settings.from_environment()}, instance=instance))
+    assert raised.value.allow_retries is False
