@@ -4,6 +4,7 @@ Resources are plain objects. `dagster dev` gets the quiet defaults made here; `p
 For the concept see https://docs.dagster.io/guides/build/external-resources
 """
 
+import os
 from collections.abc import Iterator
 
 import dagster as dg
@@ -26,7 +27,8 @@ from pipelines.settings import Settings
 )
 def settings_resource(context: dg.InitResourceContext) -> Settings:
     """Settings from the `DIALOGUE_…` variables, and the corpora that the run is about."""
-    return Settings.from_environment(refresh=tuple(context.resource_config["refresh"]) or None)
+    keep_going = None if os.environ.get("DIALOGUE_KEEP_GOING") else True  # nobody is there to mend it at once
+    return Settings.from_environment(refresh=tuple(context.resource_config["refresh"]) or None, keep_going=keep_going)
 
 
 @dg.resource(

@@ -75,6 +75,10 @@ class Settings:
     """Processes that land files side by side."""
     builds_kept: int = 3
     """Published builds that stay on disk."""
+    builds_kept_days: float | None = None
+    """Days after which a build does not stay, however few there are; None stands for no limit."""
+    keep_going: bool = False
+    """Leave a corpus whose source is damaged as it is published, and build the others."""
     refresh: tuple[str, ...] = ()
     """Corpora to land; the others stay as they are published. Empty stands for all."""
     cron: str = "0 4 * * *"
@@ -185,6 +189,10 @@ def _seconds(name: str, text: str) -> float:
     return _number(name, text, "seconds", MOST_SECONDS)
 
 
+def _period(name: str, text: str) -> float:
+    return _number(name, text, name.rpartition("_")[2], MOST)
+
+
 def _cron(name: str, text: str) -> str:
     """A time as cron has it; whether the numbers can be is known to Dagster, which says it when it loads."""
     if not re.fullmatch(r"@(hourly|daily|weekly|monthly)|[-0-9A-Za-z*,/]+( [-0-9A-Za-z*,/]+){4}", text.strip()):
@@ -258,10 +266,13 @@ _FORMS: tuple[tuple[set[str], Callable[[str, str], Any]], ...] = (
     ({"alert_to"}, lambda _, text: tuple(part.strip() for part in text.split(",") if part.strip())),
     ({"cron", "fetch_cron"}, _cron),
     ({"timezone"}, _timezone),
-    ({"strict", "verify", "force", "replace"}, _switch),
+    ({"strict", "verify", "force", "replace", "keep_going"}, _switch),
     ({"threads", "processes", "builds_kept", "jobs", "attempts"}, _count),
     ({"timeout", "backoff", "audit_timeout", "query_timeout", "quiet_seconds", "patience"}, _seconds),
-    ({"upstream_days", "published_hours"}, lambda name, text: _number(name, text, name.rpartition("_")[2], MOST)),
+    (
+        {"upstream_days", "published_hours", "builds_kept_days"},
+        _period,
+    ),
     ({"memory_limit"}, _memory),
 )
 """How the text of each setting is read; what is in none of these is text."""

@@ -8,7 +8,7 @@ import dagster as dg
 from pipelines.assets import labels
 from pipelines.building import publishing, state
 from pipelines.errors import InputError
-from pipelines.intake.landed import changes_since
+from pipelines.intake.landed import Landed, changes_since
 from pipelines.settings import Settings
 
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
@@ -32,12 +32,12 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
         settings = context.resources.settings
         paths = context.resources.paths
         build = state.of_run(paths, context.run_id)
-        for change in changes_since(build.landed, settings.source or paths.sample):
+        for change in changes_since(_landed_now(build), settings.source or paths.sample):
             context.resources.reporter.notice(change)
         with context.resources.reporter.stage("publish", "warehouse") as stage:
             database = publishing.publish(build, paths)
             stage.detail = f"build {build.build_id}"
-        for notice in publishing.tidy(paths, settings.builds_kept):
+        for notice in publishing.tidy(paths, settings):
             context.resources.reporter.notice(notice)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(build.fingerprint),
@@ -45,6 +45,11 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
         )
 
     return dialogues
+
+
+def _landed_now(build: state.Build) -> list[Landed]:
+    """The files that this build has read itself."""
+    return [file for file in build.landed if file.corpus_id not in build.carried]
 
 
 def report_asset() -> dg.AssetsDefinition:

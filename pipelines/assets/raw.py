@@ -10,11 +10,14 @@ from dataclasses import replace
 import dagster as dg
 
 from pipelines.assets import labels
-from pipelines.building import fingerprint, state
+from pipelines.building import carrying, fingerprint, narrowing, state
+from pipelines.building.carrying import Kept
 from pipelines.corpora.room import Corpus
-from pipelines.errors import counted
+from pipelines.errors import InputError, counted
 from pipelines.intake import generated, raw_layer, releases
-from pipelines.intake.landed import Landed, data_version
+from pipelines.intake.landed import Carried, Landed, data_version
+from pipelines.intake.lander import Lander
+from pipelines.paths import WarehousePaths
 from pipelines.settings import RELEASE_FORM, Settings
 
 MISMATCH = "mismatch"
@@ -63,20 +66,25 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         build = state.begin(settings, context.run_id, reporter)
         landed: list[Landed] = []
         notices: list[str] = []
+        scale: dict[str, float] = {}
+        carried: dict[str, Carried] = {}
         release = releases.find(corpus, settings, paths)
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
-                landed = context.resources.lander.land(release)
-                stage.seconds = context.resources.lander.seconds(release)
+                kept = _land_or_keep(release, context.resources.lander, settings, paths)
+                landed, scale = kept.landed, kept.scale
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
-            notices = _notices(settings, release, landed)
+                stage.seconds = context.resources.lander.seconds(release)
+                if kept.carried:
+                    carried = {corpus.corpus_id: kept.carried}
+                    stage.detail = f"stays as in build {kept.carried.build_id}"
+            notices = [_stays(corpus, kept.carried)] if kept.carried else _notices(settings, release, landed)
             for notice in notices:
                 reporter.notice(notice)
-        marker = generated.read_marker(release.folder) if landed else None
-        scale = {corpus.corpus_id: marker.scale} if marker else {}
-        state.add_landed(build, paths, landed, raw_layer.link_raw(corpus, landed, paths), scale, notices)
-        if landed:
+        raw = raw_layer.link_raw(corpus, landed, paths)
+        state.add_landed(build, paths, landed, raw, scale, notices, carried)
+        if landed and not carried:
             context.log_event(
                 dg.AssetMaterialization(
                     release_key(corpus),
@@ -100,6 +108,29 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     return land
 
 
+def _land_or_keep(release: releases.Release, lander: Lander, settings: Settings, paths: WarehousePaths) -> Kept:
+    """Land a release; keep what is published of it where the run is not about it, or it is damaged and others are not.
+
+    Raises InputError for a release that is damaged and may not stay as it is.
+    """
+    corpus = release.corpus
+    reason = carrying.reason_not_to_land(corpus, bool(release.files), settings, paths)
+    if reason is not None:
+        return carrying.keep(corpus, paths, reason)
+    try:
+        landed = lander.land(release)
+    except InputError as error:
+        if not settings.keep_going or not narrowing.is_to_stay(corpus.corpus_id, paths):
+            raise
+        return carrying.keep(corpus, paths, str(error))
+    marker = generated.read_marker(release.folder) if landed else None
+    return Kept(landed, {corpus.corpus_id: marker.scale} if marker else {}, None)
+
+
+def _stays(corpus: Corpus, carried: Carried) -> str:
+    return f"{corpus.corpus_id} stays as in build {carried.build_id}: {carried.reason}"
+
+
 def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
     """The raw tables about the build itself: its corpora and their rules, files, extra keys and refused records."""
     landed = [dg.AssetKey(["raw", table]) for table in raw_layer.raw_tables(corpora)]
@@ -120,7 +151,8 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
         paths = context.resources.paths
         build = state.of_run(paths, context.run_id)
         built = [corpus for corpus in corpora if corpus.corpus_id in build.corpora]
-        counts = raw_layer.write_catalog(built, build.landed, paths)
+        _refuse_nothing_new(build, context.resources.settings)
+        counts = raw_layer.write_catalog(built, build.landed, paths, build.carried)
         replace(build, fingerprint=fingerprint.fingerprint_landed(build)).save(paths)
         for name, count in counts.items():
             yield dg.MaterializeResult(
@@ -130,6 +162,14 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
             )
 
     return catalog
+
+
+def _refuse_nothing_new(build: state.Build, settings: Settings) -> None:
+    """Raise InputError when every corpus that the build is about is damaged: there is nothing to publish."""
+    about = settings.refresh or build.corpora
+    damaged = [build.carried[corpus_id].reason for corpus_id in about if corpus_id in build.carried]
+    if about and len(damaged) == len(about):
+        raise InputError("\n".join(damaged))
 
 
 def _notices(settings: Settings, release: releases.Release, landed: list[Landed]) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from pipelines.assets import labels
-from pipelines.building import state
+from pipelines.building import history, state
 from pipelines.proving import verifying
 
 RESTORATIONS = dg.AssetKey(["audit", "restorations"])
@@ -42,11 +42,13 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
         if settings.verify:
             with context.resources.reporter.stage("verify", "warehouse") as stage:
                 source = settings.source or paths.sample
-                for result in verifying.verify_database(paths.scratch_database, source, build.corpora, settings):
+                read = [corpus_id for corpus_id in build.corpora if corpus_id not in build.carried]
+                for result in verifying.verify_database(paths.scratch_database, source, read, settings):
                     results.append(result)
                     stage.update(result.source_file_id)
                 stage.detail = f"{len(results):,} files, {sum(result.records for result in results):,} records"
         verifying.write_results(results, paths.scratch_audit / "restorations")
+        history.keep_restorations(build, paths)
         unequal = sum(not result.is_equal for result in results)
         yield dg.MaterializeResult(asset_key=RESTORATIONS, metadata={"dagster/row_count": len(results)})
         yield dg.AssetCheckResult(

@@ -17,6 +17,7 @@ from email.message import EmailMessage
 
 import msgspec
 
+from pipelines.building.carrying import NOT_ASKED_FOR
 from pipelines.errors import InputError, first_line
 from pipelines.intake import own_files, writing
 from pipelines.paths import WarehousePaths
@@ -50,7 +51,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """Where it did not arrive, and why."""
 
 
-def tell_failure(paths: WarehousePaths, settings: Settings, error: str) -> None:
+def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_part: bool = False) -> None:
     """Tell that building has failed with these lines, unless that is what was told last."""
     with contextlib.suppress(OSError):
         lines = [visible(line)[:LONGEST] for line in error.splitlines() if line.strip()]
@@ -60,17 +61,38 @@ def tell_failure(paths: WarehousePaths, settings: Settings, error: str) -> None:
         trouble = _trouble(paths)
         if trouble is None or trouble.text != text:
             _keep(paths, Trouble(text, trouble.since if trouble else _now()))
-            _tell(paths, settings, "failure", f"The build of {paths.root} has failed.\n{text}{_standing(paths)}")
+            _tell(
+                paths,
+                settings,
+                "failure",
+                f"The build of {paths.root} has failed{' in part' if is_in_part else ''}.\n{text}{_standing(paths)}",
+            )
 
 
 def tell_success(paths: WarehousePaths, settings: Settings) -> None:
-    """Tell that building is well again, where it was told that it was not."""
+    """Tell that building is well again, where it was told that it was not.
+
+    A build that had to leave a corpus as it was is none that is well.
+    """
+    left = "\n".join(_left_as_they_were(paths))
+    if left:
+        tell_failure(paths, settings, left, is_in_part=True)
+        return
     with contextlib.suppress(OSError):
         trouble = _trouble(paths)
         if trouble is not None:
             own_files.remove(paths.trouble)
             since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
             _tell(paths, settings, "recovery", f"The build of {paths.root} is well again.\n{since}{_standing(paths)}")
+
+
+def _left_as_they_were(paths: WarehousePaths) -> Iterator[str]:
+    """The corpora of the published build whose source was damaged, a line each."""
+    with contextlib.suppress(InputError):
+        build_id = builds.pointed_build(paths)
+        for corpus_id, carried in (builds.read_manifest(paths, build_id).carried if build_id else {}).items():
+            if carried.reason != NOT_ASKED_FOR:
+                yield f"{corpus_id} stays as in build {carried.build_id}: {carried.reason}"
 
 
 def _standing(paths: WarehousePaths) -> str:

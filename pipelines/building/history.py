@@ -157,3 +157,15 @@ def _change_rows(found: Changes) -> Iterator[dict[str, Any]]:
     if found.columns:
         at = {"kind": "column", "table_name": None, "corpus_id": None, "change": "changed"}
         yield of | at | {"row_count": len(found.columns), "first_keys": list(found.columns)}
+
+
+def keep_restorations(build: Build, paths: WarehousePaths) -> None:
+    """Carry over what was found of the files of corpora that stay as they are published."""
+    target = paths.scratch_audit / "restorations" / "carried.parquet"
+    target.unlink(missing_ok=True)
+    base = builds.pointed_build(paths)
+    if build.carried and base is not None:
+        listed = ", ".join(literal(corpus_id) for corpus_id in sorted(build.carried))
+        rows = f"from quality.restorations where split_part(source_file_id, '/', 1) in ({listed})"
+        with duckdb.connect(str(paths.build_database(base)), read_only=True) as con:
+            con.execute(f"copy ({rows}) to {literal(str(target))} (format parquet)")

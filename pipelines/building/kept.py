@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
+from datetime import datetime
 from pathlib import Path
 
 from pipelines.errors import InputError
@@ -66,14 +68,16 @@ def remove(paths: WarehousePaths, build_id: str) -> None:
         own_files.remove(file(build_id))
 
 
-def prune(paths: WarehousePaths, builds_kept: int) -> None:
-    """Delete the oldest builds beyond `builds_kept`, and raw files that no build names.
+def prune(paths: WarehousePaths, builds_kept: int, days: float | None = None) -> None:
+    """Delete the oldest builds beyond `builds_kept` and those older than so many days, and raw files that none names.
 
     The published build is never deleted, and a pinned one neither; it does not count.
     """
     published = builds.pointed_build(paths)
-    for build_id in [name for name in kept_builds(paths) if not is_pinned(paths, name)][:-builds_kept]:
-        if build_id != published:
+    names = [name for name in kept_builds(paths) if not is_pinned(paths, name)]
+    for build_id in names:
+        is_old = days is not None and time.time() - _built_at(paths, build_id) > days * 24 * 3600
+        if build_id != published and (is_old or build_id in names[:-builds_kept]):
             remove(paths, build_id)
     named: set[Path] = set()
     for build_id in kept_builds(paths):
@@ -83,6 +87,14 @@ def prune(paths: WarehousePaths, builds_kept: int) -> None:
         if parquet not in named:
             own_files.remove(parquet)
             own_files.remove(parquet.with_suffix(".json"))
+
+
+def _built_at(paths: WarehousePaths, build_id: str) -> float:
+    """When a build was made, in seconds since 1970; now, where nobody knows."""
+    try:
+        return datetime.fromisoformat(builds.read_manifest(paths, build_id).started_at).timestamp()
+    except (InputError, ValueError):
+        return time.time()
 
 
 def sweep(paths: WarehousePaths) -> None:

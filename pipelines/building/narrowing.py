@@ -36,6 +36,11 @@ def refuse_less(settings: Settings, paths: WarehousePaths) -> None:
         return
     held = _published(paths)
     offered = _offered(settings, paths)
+    if settings.keep_going or settings.refresh:  # what is not there, or not asked for, stays
+        named = {corpus.corpus_id for corpus in registry.load_corpora(settings.only)}
+        offered = {key: one for key, one in held.items() if key in named} | {
+            key: one for key, one in offered.items() if not settings.refresh or key in settings.refresh
+        }
     losses = [loss for corpus_id, before in held.items() if (loss := _loss(corpus_id, before, offered.get(corpus_id)))]
     if losses:
         published = builds.pointed_build(paths)
@@ -45,6 +50,11 @@ def refuse_less(settings: Settings, paths: WarehousePaths) -> None:
             f"another warehouse is built with --warehouse FOLDER; `{command('status', warehouse=paths.root)}` shows "
             "what is published"
         )
+
+
+def is_to_stay(corpus_id: str, paths: WarehousePaths) -> bool:
+    """Whether a corpus is published, so that it can stay as it is."""
+    return corpus_id in _published(paths)
 
 
 def _loss(corpus_id: str, before: Holding, after: Holding | None) -> str | None:

@@ -22,7 +22,8 @@ from pipelines.building.state import Build, BuildError, clear_scratch
 from pipelines.errors import InputError
 from pipelines.intake import writing
 from pipelines.paths import WarehousePaths
-from pipelines.reading.builds import BuildManifest, Pointer, describe_database, encode_manifest
+from pipelines.reading.builds import UNEXPECTED, BuildManifest, Pointer, describe_database, encode_manifest
+from pipelines.settings import Settings
 
 PUBLISHED_SCHEMAS = {"core", "analytics", "quality"}
 READ_ONLY = 0o444
@@ -47,10 +48,10 @@ def publish(build: Build, paths: WarehousePaths) -> Path:
     return paths.published
 
 
-def tidy(paths: WarehousePaths, builds_kept: int) -> list[str]:
+def tidy(paths: WarehousePaths, settings: Settings) -> list[str]:
     """Remove what is not needed any more. What could not be, a line each: nothing fails what is published."""
     try:
-        kept.prune(paths, builds_kept)
+        kept.prune(paths, settings.builds_kept, settings.builds_kept_days)
         clear_scratch(paths)
     except OSError as error:
         return [f"{error.filename or paths.root}: what is not needed any more cannot be removed: {error.strerror}"]
@@ -90,9 +91,22 @@ def _manifest(build: Build, paths: WarehousePaths) -> BuildManifest:
         changed=build.changed,
         notices=build.notices,
         raw=build.raw,
+        scales=build.scales,
+        carried=build.carried,
+        verdicts=_verdicts(paths.scratch_database),
         database=describe_database(paths.scratch_database),
         files=tuple(replace(file, extras=[], quarantine=[]) for file in build.landed),
     )
+
+
+def _verdicts(database: Path) -> dict[str, int]:
+    """What became of the claims of a build."""
+    with duckdb.connect(str(database), read_only=True) as con:
+        if not con.execute("from duckdb_tables() where table_name = 'claim_checks'").fetchall():
+            return {}
+        checks = con.sql("from quality.claim_checks")
+        verdicts = dict(checks.aggregate("verdict, count(*)").order("all").fetchall())
+        return verdicts | {UNEXPECTED: len(checks.filter("not is_as_recorded"))}
 
 
 def _write(path: Path, content: Any) -> None:

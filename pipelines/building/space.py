@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pipelines.building.state import BuildError
 from pipelines.corpora import registry
-from pipelines.errors import NO_SPACE, is_full
+from pipelines.errors import NO_SPACE, InputError, is_full
 from pipelines.intake import releases
 from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
 from pipelines.settings import Settings
 
 FIXED_BYTES = 64 << 20
@@ -26,7 +27,20 @@ def needed_bytes(settings: Settings, paths: WarehousePaths) -> int:
         return FIXED_BYTES
     found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
     files = [release.folder / path for release in found for _, path in release.files]
-    return FIXED_BYTES + int(sum(file.stat().st_size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file in files))
+    by_source = int(sum(file.stat().st_size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file in files))
+    return FIXED_BYTES + max(by_source, _like_the_last(settings, paths))
+
+
+def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
+    """What a build of the published build's source needs, as that one shows: itself twice, its raw files once more."""
+    try:
+        build_id = builds.pointed_build(paths)
+        if build_id is None or builds.source_of(paths, build_id) != settings.source:
+            return 0
+        raw = [file for files in builds.raw_files(paths, build_id).values() for file in files if file.is_file()]
+        return 2 * paths.build_database(build_id).stat().st_size + sum(file.stat().st_size for file in raw)
+    except (InputError, OSError):
+        return 0
 
 
 def refuse_full_disk(settings: Settings, paths: WarehousePaths) -> None:

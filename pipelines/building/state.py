@@ -14,7 +14,7 @@ from pipelines.building.progress import Reporter
 from pipelines.corpora import registry
 from pipelines.errors import CheckError, InputError
 from pipelines.intake import own_files, simulating, writing
-from pipelines.intake.landed import Landed
+from pipelines.intake.landed import Carried, Landed
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.builds import EMBEDDED_SAMPLE
@@ -47,6 +47,8 @@ class Build:
     """The scales of the corpora whose release was generated."""
     changed: str = ""
     """What differs from the build before, in a few words."""
+    carried: dict[str, Carried] = field(default_factory=dict)
+    """The corpora that stay as they are published."""
     notices: tuple[str, ...] = ()
     """What the user is told that does not stop the build; told again when nothing has changed."""
 
@@ -118,13 +120,15 @@ def add_landed(
     raw: dict[str, list[str]],
     scale: dict[str, float],
     notices: list[str],
+    carried: dict[str, Carried],
 ) -> Build:
-    """Note what a corpus landed, at which scale its release was generated, and what is to be told of it."""
+    """Note what a corpus landed or kept, at which scale its release was generated, and what is to be told of it."""
     return replace(
         build,
         landed=(*build.landed, *landed),
         raw=build.raw | raw,
         scales=build.scales | scale,
+        carried=build.carried | carried,
         notices=(*build.notices, *notices),
     ).save(paths)
 

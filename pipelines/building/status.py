@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pipelines.errors import InputError
 from pipelines.intake import releases
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
+from pipelines.reading.builds import UNEXPECTED
 from pipelines.reading.printing import make_console
 from pipelines.settings import RELEASE_FORM, Settings
 
@@ -33,6 +34,10 @@ class BuildStatus:
     build_id: str
     is_published: bool
     is_pinned: bool
+    verdicts: dict[str, int]
+    """What became of its claims: verdict -> claims, and `unexpected` for those that are not as the ledger has it."""
+    carried: tuple[str, ...]
+    """What of it stayed as it was published before, a line a corpus."""
     built_at: str | None
     source: str | None
     form: str
@@ -119,6 +124,11 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         build_id=build_id,
         is_published=build_id == published,
         is_pinned=bool(manifest and manifest.is_pinned),
+        verdicts=manifest.verdicts if manifest else {},
+        carried=tuple(
+            f"{corpus_id} stays as in build {carried.build_id}: {carried.reason}"
+            for corpus_id, carried in (manifest.carried if manifest else {}).items()
+        ),
         built_at=manifest.started_at if manifest else None,
         source=manifest.source if manifest else None,
         form=manifest.form if manifest else RELEASE_FORM,
@@ -162,6 +172,9 @@ def print_status(found: Status, console: Console | None = None) -> None:
         console.print(f"published  build {found.published_build}, made from {source}", markup=False, soft_wrap=True)
     if found.builds:
         console.print(_builds_grid(found.builds))
+    for build in found.builds:
+        for line in build.carried if build.is_published else ():
+            console.print(Text(f"kept       {line}"), soft_wrap=True)
     for file in found.damaged:
         console.print(f"damaged    {file} is not what was published: the next build puts it right", soft_wrap=True)
     console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
@@ -174,6 +187,7 @@ def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
     grid.add_column("build", no_wrap=True)
     grid.add_column("built at")
     grid.add_column("source")
+    grid.add_column("claims", justify="right", no_wrap=True)
     grid.add_column("database", justify="right", no_wrap=True)
     grid.add_column("raw", justify="right", no_wrap=True)
     for build in builds:
@@ -181,10 +195,17 @@ def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
             Text(f"{build.build_id}{_marks(build)}"),
             Text(build.built_at or "?"),
             Text(build.source or "?"),
+            Text(_claims(build.verdicts)),
             _size(build.database_bytes),
             _size(build.raw_bytes),
         )
     return grid
+
+
+def _claims(verdicts: Mapping[str, int]) -> str:
+    """How many claims were judged as the ledger has it, and how many were not."""
+    judged = sum(count for verdict, count in verdicts.items() if verdict in ("reproduced", "refuted"))
+    return f"{judged:,}, {verdicts.get(UNEXPECTED, 0):,} unexpected" if verdicts else "?"
 
 
 def _marks(build: BuildStatus) -> str:

@@ -29,6 +29,11 @@ from pipelines.settings import Settings
 @click.option("--verify", is_flag=True, default=None, help="Rebuild every file from core and compare first.")
 @click.option("--force", is_flag=True, default=None, help="Build although nothing changed; land every file again.")
 @click.option("--replace", is_flag=True, default=None, help="Replace even what has more corpora, or real files.")
+@click.option(
+    "--keep-going/--stop",
+    default=None,
+    help="Leave a corpus whose source is damaged as it is published and build the others.  [default: stop]",
+)
 @click.option("--quiet", is_flag=True, help="No progress; errors only.")
 @corpora_option
 @warehouse_option

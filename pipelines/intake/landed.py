@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pipelines.intake.checksums import sha256_of
 from pipelines.intake.records import LandingError
 from pipelines.intake.source_bytes import FileState, state_of
@@ -44,6 +46,14 @@ class Landed:
     def source_file_id(self) -> str:
         """`<corpus_id>/<path>`."""
         return f"{self.corpus_id}/{self.path}"
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """Why a corpus stayed as it was published, and since when."""
+
+    build_id: str
+    """The build that landed its files."""
+    reason: str
 
 
 def data_version(files: Iterable[Landed]) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow as pa
 from pipelines.corpora.claims import load_defects
 from pipelines.corpora.room import Corpus, Entity
 from pipelines.intake import landing
-from pipelines.intake.landed import Landed
+from pipelines.intake.landed import Carried, Landed
 from pipelines.intake.writing import write_table
 from pipelines.paths import WarehousePaths
 
@@ -33,6 +34,8 @@ CATALOG_TABLES = {
             ("text_kind", pa.string()),
             ("annotator_count", pa.int32()),
             ("voter_count", pa.int32()),
+            ("carried_from", pa.string()),
+            ("carried_because", pa.string()),
         ]
     ),
     "rules": pa.schema(
@@ -112,12 +115,21 @@ def link_raw(corpus: Corpus, landed: Sequence[Landed], paths: WarehousePaths) ->
     return tables
 
 
-def write_catalog(corpora: Iterable[Corpus], landed: Iterable[Landed], paths: WarehousePaths) -> dict[str, int]:
-    """Write the raw tables about the build itself; their row counts."""
+def write_catalog(
+    corpora: Iterable[Corpus],
+    landed: Iterable[Landed],
+    paths: WarehousePaths,
+    carried: Mapping[str, Carried] = MappingProxyType({}),
+) -> dict[str, int]:
+    """Write the raw tables about the build itself; their row counts. `carried` are the corpora that stay as is."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in CATALOG_TABLES}
     rules = list(load_defects(None))
     for corpus in corpora:
-        rows["corpora"].append({name: getattr(corpus, name) for name in CATALOG_TABLES["corpora"].names})
+        stays = carried.get(corpus.corpus_id)
+        why = {"carried_from": stays and stays.build_id, "carried_because": stays and stays.reason}
+        rows["corpora"].append(
+            {name: getattr(corpus, name) for name in CATALOG_TABLES["corpora"].names if name not in why} | why
+        )
         rules += load_defects(corpus.corpus_id)
     rows["rules"] = [{name: getattr(rule, name) for name in CATALOG_TABLES["rules"].names} for rule in rules]
     for file in landed:

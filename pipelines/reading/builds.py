@@ -14,12 +14,16 @@ from msgspec import Struct
 from pipelines.commands import command
 from pipelines.errors import InputError
 from pipelines.intake import own_files
-from pipelines.intake.landed import Landed
+from pipelines.intake.landed import Carried, Landed
 from pipelines.paths import WarehousePaths
 from pipelines.settings import RELEASE_FORM
 
 EMBEDDED_SAMPLE = "embedded sample"
 """What a manifest calls the source of a build that was made from the embedded sample."""
+
+
+UNEXPECTED = "unexpected"
+"""What is said of a claim whose verdict is not the one that the ledger records."""
 
 
 class Database(Struct, frozen=True, kw_only=True):
@@ -62,6 +66,12 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """The Parquet files of each raw table, relative to the warehouse folder."""
     files: tuple[Landed, ...] = ()
     """What landing each file came to; extra keys and refused records are left out."""
+    scales: dict[str, float] = {}
+    """The scales of the corpora whose release was generated."""
+    carried: dict[str, Carried] = {}
+    """The corpora that stayed as they were published."""
+    verdicts: dict[str, int] = {}
+    """What became of its claims: verdict -> claims, and UNEXPECTED for those that are not as the ledger has it."""
     is_pinned: bool = False
     """Whether it is kept however old it gets."""
     database: Database | None = None

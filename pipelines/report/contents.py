@@ -61,6 +61,8 @@ _CORPORA = """
     select
         overview.*,
         corpora.homepage,
+        corpora.carried_from,
+        corpora.carried_because,
         coalesce(files.files_present, 0) as files_present,
         coalesce(files.files_verified, 0) as files_verified,
         coalesce(files.files_generated, 0) as files_generated,

@@ -25,6 +25,7 @@ from pathlib import Path
 from pipelines.building import publishing
 from pipelines.building.state import Build
 from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
 
 paths, step = WarehousePaths(Path(sys.argv[1])), int(sys.argv[2])
 STEPS = ("os.rename", "os.chmod", "shutil.copyfile", "shutil.copystat", "os.remove", "os.rmdir", "os.mkdir")
@@ -41,7 +42,7 @@ publishing.refuse_unfit(paths.scratch_database)  # DuckDB's own files do not cou
 publishing.refuse_unfit = lambda database: None
 sys.addaudithook(kill_at_step)
 publishing.publish(Build("new", "run", datetime.now(UTC), "source", ("toy",)), paths)
-publishing.tidy(paths, 3)
+publishing.tidy(paths, Settings())
 """
 
 

@@ -7,5 +7,7 @@ select
     release,
     text_kind,
     annotator_count,
-    voter_count
+    voter_count,
+    carried_from,
+    carried_because
 from {{ ref('stg_landing__corpora') }}

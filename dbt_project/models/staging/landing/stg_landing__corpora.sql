@@ -7,5 +7,7 @@ select
     release,
     text_kind,
     annotator_count,
-    voter_count
+    voter_count,
+    carried_from,
+    carried_because
 from {{ source('raw_landing', 'corpora') }}

@@ -1,0 +1,146 @@
+"""A corpus whose source is damaged stays as it is published, and says so, while the others are built."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipelines.building import carrying, narrowing
+from pipelines.building.status import status
+from pipelines.corpora import registry
+from pipelines.errors import InputError
+from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
+from pipelines.settings import Settings
+from tests.conftest import run_command
+
+DAMAGED, GONE, NEW = "abcd", "bbai", "sgd"
+
+
+def snapshot(database: Path, *corpora: str) -> dict[str, list[Any]]:
+    """All rows of these corpora in core, but for what marks that they were kept."""
+    listed = ", ".join(f"'{corpus_id}'" for corpus_id in corpora)
+    with duckdb.connect(str(database), read_only=True) as con:
+        tables = con.execute(
+            "select distinct table_name from duckdb_columns() where schema_name = 'core' and column_name = 'corpus_id'"
+        ).fetchall()
+        return {
+            table: con.execute(
+                f"select * {'exclude (carried_from, carried_because)' if table == 'dim_corpora' else ''} "
+                f"from core.{table} where corpus_id in ({listed}) order by all"
+            ).fetchall()
+            for (table,) in tables
+        }
+
+
+@pytest.fixture(scope="module")
+def kept(
+    awkward_folder: Path, awkward_releases: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[WarehousePaths, Path, str]:
+    """A warehouse whose last build kept two corpora, the release it was built from, and the build before."""
+    folder = tmp_path_factory.mktemp("kept")
+    source = Path(shutil.copytree(awkward_releases, folder / "releases"))
+    paths = WarehousePaths(shutil.copytree(awkward_folder, folder / "warehouse"))
+    (source / DAMAGED / "ontology.json").write_text('{"cut')
+    shutil.rmtree(source / GONE)
+    changed = source / NEW / "dev" / "dialogues_001.json"
+    first, *others = json.loads(changed.read_text())
+    changed.write_text(json.dumps(others))
+    assert first
+    before = builds.pointed_build(paths)
+    assert before is not None
+    command = ("build", "--warehouse", paths.root, "--source", source)
+    stopped = run_command(*command, "--replace")
+    assert stopped.returncode == 2
+    assert f"error: {DAMAGED}/ontology.json: " in stopped.stderr
+    assert builds.pointed_build(paths) == before
+    built = run_command(*command, "--keep-going", "--verify")
+    assert built.returncode == 0, built.stderr
+    for corpus_id, reason in ((DAMAGED, f"{DAMAGED}/ontology.json: not JSON"), (GONE, "none of its files is at the")):
+        assert f"notice: {corpus_id} stays as in build {before}: {reason}" in built.stdout
+    return paths, source, before
+
+
+def test_its_rows_are_those_of_the_build_before_and_the_others_are_new(kept: tuple[WarehousePaths, Path, str]) -> None:
+    paths, _, before = kept
+    now = builds.published_build(paths)[1]
+    assert snapshot(now, DAMAGED, GONE) == snapshot(paths.build_database(before), DAMAGED, GONE)
+    assert snapshot(now, NEW) != snapshot(paths.build_database(before), NEW)
+    with duckdb.connect(str(now), read_only=True) as con:
+        marks = con.execute("select corpus_id, carried_from from core.dim_corpora order by 1").fetchall()
+        changed = con.execute("select distinct corpus_id from quality.build_changes where kind = 'row'").fetchall()
+        compared = con.execute(
+            "select distinct split_part(source_file_id, '/', 1) from quality.restorations"
+        ).fetchall()
+        results = con.execute(
+            "select distinct suite from quality.expectation_results where build_id = ?", [now.stem]
+        ).fetchall()
+    assert dict(marks) == dict.fromkeys(registry.corpus_ids()) | {DAMAGED: before, GONE: before}
+    assert {NEW} <= {corpus_id for (corpus_id,) in changed}
+    assert {DAMAGED, GONE} & {corpus_id for (corpus_id,) in compared} == set()  # there was nothing to compare with
+    assert {DAMAGED, GONE} <= {suite for (suite,) in results}
+
+
+def test_everybody_is_told(kept: tuple[WarehousePaths, Path, str]) -> None:
+    paths, _, before = kept
+    (published, *_) = status(paths, Settings(warehouse=paths.root)).builds
+    assert [line.partition(":")[0] for line in published.carried] == [
+        f"{corpus_id} stays as in build {before}" for corpus_id in (DAMAGED, GONE)
+    ]
+    assert sum(published.verdicts.values()) > 100
+    page = (paths.reports / "index.html").read_text()
+    assert page.count(f"stays as in build <code>{before}</code>") == 2
+    last = json.loads(paths.alerts.read_text().splitlines()[-1])
+    assert last["kind"] == "failure"
+    assert last["text"].startswith(
+        f"The build of {paths.root} has failed in part.\n{DAMAGED} stays as in build {before}"
+    )
+
+
+def test_what_is_kept_again_says_where_it_is_from(kept: tuple[WarehousePaths, Path, str]) -> None:
+    paths, _, before = kept
+    again = carrying.keep(registry.load_corpus(GONE), paths, "still")
+    assert again.carried == carrying.Carried(before, "still")
+    assert len(again.landed) == 3
+    parquet = paths.raw / again.landed[0].parquet
+    content = parquet.read_bytes()
+    try:
+        parquet.write_bytes(content[:-1])
+        with pytest.raises(InputError, match=rf"{GONE}/.*: cannot stay as it is published: .* is damaged"):
+            carrying.keep(registry.load_corpus(GONE), paths, "still")
+    finally:
+        parquet.write_bytes(content)
+
+
+def test_a_run_about_one_corpus_leaves_the_others(kept: tuple[WarehousePaths, Path, str]) -> None:
+    """The job of a corpus: what is damaged besides does not matter."""
+    paths, source, before = kept
+    command = ("build", "--warehouse", paths.root, "--source", source)
+    built = run_command(*command, DIALOGUE_REFRESH="mutualfriends", DIALOGUE_FORCE="1")
+    assert built.returncode == 0, built.stderr
+    carried = builds.read_manifest(paths, builds.pointed_build(paths) or "").carried
+    assert set(carried) == set(registry.corpus_ids()) - {"mutualfriends"}
+    assert {one.reason for one in carried.values()} == {carrying.NOT_ASKED_FOR}
+    assert carried[DAMAGED].build_id == before
+    assert f"notice: {GONE} stays as in build {before}: the run is not about it" in built.stdout
+    damaged = run_command(*command, "--keep-going", DIALOGUE_REFRESH=DAMAGED)
+    assert damaged.returncode == 2  # what it is about is damaged: there is nothing to publish
+    assert f"error: {DAMAGED}/ontology.json: " in damaged.stderr
+
+
+def test_what_is_published_nowhere_cannot_stay(tmp_path: Path, awkward_releases: Path) -> None:
+    source = Path(shutil.copytree(awkward_releases, tmp_path / "releases"))
+    (source / DAMAGED / "ontology.json").write_text('{"cut')
+    built = run_command("build", "--warehouse", tmp_path / "new", "--source", source, "--keep-going")
+    assert built.returncode == 2
+    assert f"error: {DAMAGED}/ontology.json: not JSON" in built.stderr
+    corpus = registry.load_corpus(DAMAGED)
+    paths = WarehousePaths(tmp_path / "new")
+    assert not narrowing.is_to_stay(DAMAGED, paths)
+    with pytest.raises(InputError, match=f"{DAMAGED}: cannot stay as it is published, because nothing is"):
+        carrying.keep(corpus, paths, "x")
