@@ -41,8 +41,8 @@ format: $(READY) ## Put the Python code into its form.
 	@$(BIN)/ruff check --fix --quiet .
 	@$(BIN)/ruff format --quiet .
 
-dagster: $(READY) ## Show the asset graph in a browser.
-	@mkdir -p $(WAREHOUSE)/.dagster
+dagster: $(READY) ## Show the asset graph in a browser, with its schedules and sensors.
+	@$(BIN)/python -m pipelines.building.instance $(abspath $(WAREHOUSE))
 	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
 		$(BIN)/dagster dev --host 127.0.0.1 -m pipelines.definitions
 

@@ -85,13 +85,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         raw = raw_layer.link_raw(corpus, landed, paths)
         state.add_landed(build, paths, landed, raw, scale, notices, carried)
         if landed and not carried:
-            context.log_event(
-                dg.AssetMaterialization(
-                    release_key(corpus),
-                    description="read by a build",
-                    metadata={"files": len(landed), "bytes": sum(file.bytes for file in landed)},
-                )
-            )
+            context.log_event(_read_by_a_build(corpus, landed))
         for entity in corpus.entities:
             files = [file for file in landed if file.entity == entity.name]
             yield dg.MaterializeResult(
@@ -108,6 +102,12 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     return land
 
 
+def _read_by_a_build(corpus: Corpus, landed: list[Landed]) -> dg.AssetMaterialization:
+    """That somebody has looked at the publisher's files."""
+    metadata = {"files": len(landed), "bytes": sum(file.bytes for file in landed)}
+    return dg.AssetMaterialization(release_key(corpus), description="read by a build", metadata=metadata)
+
+
 def _land_or_keep(release: releases.Release, lander: Lander, settings: Settings, paths: WarehousePaths) -> Kept:
     """Land a release; keep what is published of it where the run is not about it, or it is damaged and others are not.
 
@@ -122,7 +122,10 @@ def _land_or_keep(release: releases.Release, lander: Lander, settings: Settings,
     except InputError as error:
         if not settings.keep_going or not narrowing.is_to_stay(corpus.corpus_id, paths):
             raise
-        return carrying.keep(corpus, paths, str(error))
+        try:
+            return carrying.keep(corpus, paths, str(error))
+        except InputError as why:
+            raise InputError(f"{error}; {why}") from error
     marker = generated.read_marker(release.folder) if landed else None
     return Kept(landed, {corpus.corpus_id: marker.scale} if marker else {}, None)
 

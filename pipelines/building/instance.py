@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -92,3 +93,7 @@ def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
             is_sound = False
         if not is_sound:
             yield database
+
+
+if __name__ == "__main__":
+    write_configuration(WarehousePaths(Path(sys.argv[1])))
