@@ -43,6 +43,8 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
     paths = WarehousePaths(settings.warehouse)
     try:
         summary = _build(settings, paths, reporter, load_graph)
+    except lock.BusyError:  # that one tells what becomes of it
+        raise
     except Exception as error:
         if paths.root.is_dir():  # one that cannot be is no warehouse that fails
             alerts.tell_failure(paths, settings, str(error) or type(error).__name__)

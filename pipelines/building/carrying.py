@@ -46,8 +46,10 @@ def keep(corpus: Corpus, paths: WarehousePaths, reason: str) -> Kept:
     if not files:
         raise InputError(f"{corpus.corpus_id}: cannot stay as it is published: build {build_id} has none of it")
     scale = {key: value for key, value in manifest.scales.items() if key == corpus.corpus_id}
-    since = manifest.carried.get(corpus.corpus_id)
-    return Kept(files, scale, Carried(since.build_id if since else build_id, reason))
+    before = manifest.carried.get(corpus.corpus_id)
+    if before and reason == NOT_ASKED_FOR:  # what was wrong with it is not put right by not looking
+        return Kept(files, scale, before)
+    return Kept(files, scale, Carried(before.build_id if before else build_id, reason))
 
 
 def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:

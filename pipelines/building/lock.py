@@ -13,6 +13,11 @@ from pipelines.building.state import BuildError
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 
+
+class BusyError(BuildError):
+    """Another build is running: this one was not begun."""
+
+
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds between two tries to get the lock; each pause is twice as long as the one before."""
 
@@ -21,7 +26,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
     """Hold the warehouse's lock.
 
-    Raises BuildError when another build holds it for longer than `patience`, in seconds, and InputError when there can
+    Raises BusyError when another build holds it for longer than `patience`, in seconds, and InputError when there can
     be none.
     """
     try:
@@ -36,7 +41,7 @@ def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
         raise InputError(f"{paths.lock}: cannot be written: {error.strerror}") from error
     with os.fdopen(opened, "w") as lock:
         if not _taken(lock, patience):
-            raise BuildError(f"{paths.root}: another build is running")
+            raise BusyError(f"{paths.root}: another build is running")
         yield
 
 

@@ -125,9 +125,11 @@ def test_a_run_about_one_corpus_leaves_the_others(kept: tuple[WarehousePaths, Pa
     assert built.returncode == 0, built.stderr
     carried = builds.read_manifest(paths, builds.pointed_build(paths) or "").carried
     assert set(carried) == set(registry.corpus_ids()) - {"mutualfriends"}
-    assert {one.reason for one in carried.values()} == {carrying.NOT_ASKED_FOR}
+    assert carried[DAMAGED].reason.startswith(f"{DAMAGED}/ontology.json: not JSON")  # which it still is
     assert carried[DAMAGED].build_id == before
-    assert f"notice: {GONE} stays as in build {before}: the run is not about it" in built.stdout
+    assert carried[NEW].reason == carrying.NOT_ASKED_FOR
+    assert carried[NEW].build_id not in (before, builds.pointed_build(paths))
+    assert [json.loads(line)["kind"] for line in paths.alerts.read_text().splitlines()] == ["failure"] * 2
     damaged = run_command(*command, "--keep-going", DIALOGUE_REFRESH=DAMAGED)
     assert damaged.returncode == 2  # what it is about is damaged: there is nothing to publish
     assert f"error: {DAMAGED}/ontology.json: " in damaged.stderr
