@@ -31,6 +31,15 @@ concurrency:
   pools:
     default_limit: 1
     granularity: run
+# What is older is forgotten; a build forgets all but its last 20 runs too.
+retention:
+  schedule:
+    purge_after_days: 90
+  sensor:
+    purge_after_days:
+      skipped: 7
+      failure: 30
+      success: 90
 """
 RUNS_KEPT = 20
 """Runs whose events are kept, the newest: a run is one to three megabytes."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from pipelines.building.instance import DAGSTER_YAML
 from pipelines.paths import CLONE, WarehousePaths
-from pipelines.settings import Settings
+from pipelines.settings import TELEMETRY_OFF, Settings
 
 PAGE = (CLONE / "docs" / "run_it_unattended.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.M | re.S)
@@ -57,3 +60,55 @@ def test_what_the_page_says_is_there_is_there() -> None:
     started = {name for *_, job in rows for name in re.findall(r"job `(\w+)`", job)}
     assert named == {one.name for one in (*build_schedules(Settings()), *build_sensors())}
     assert started == {EVERYTHING, FETCH}
+
+
+# What stands in deploy/
+
+
+def test_units_are_what_systemd_takes(tmp_path: Path) -> None:
+    """With the places of this clone, so that systemd finds what they start."""
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("no systemd here")
+    units = sorted((CLONE / "deploy").glob("*.service"))
+    assert len(units) == 2
+    for unit in units:
+        text = unit.read_text(encoding="utf-8")
+        for place, here in (
+            ("/opt/dialogue-warehouse/.venv/bin", str(Path(sys.executable).parent)),
+            ("/opt/dialogue-warehouse", str(CLONE)),
+            ("/etc/dialogue-warehouse.env", str(CLONE / "deploy" / "dialogue-warehouse.env")),
+            ("User=dialogue-warehouse", "User=root"),
+        ):
+            text = text.replace(place, here)
+        (tmp_path / unit.name).write_text(text, encoding="utf-8")
+    files = [str(tmp_path / unit.name) for unit in units]
+    found = subprocess.run([analyze, "verify", "--man=no", *files], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (0, "")
+    broken = tmp_path / units[0].name
+    broken.write_text(broken.read_text().replace("ExecStart=/", "ExecStart=/nothing/"))
+    found = subprocess.run([analyze, "verify", "--man=no", broken], capture_output=True, text=True, check=False)
+    assert "/nothing/" in found.stderr
+
+
+def test_variables_of_the_units_are_settings_or_switch_telemetry_off() -> None:
+    lines = (CLONE / "deploy" / "dialogue-warehouse.env").read_text(encoding="utf-8").splitlines()
+    variables = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    assert TELEMETRY_OFF.items() <= variables.items()
+    for name in variables.keys() - TELEMETRY_OFF.keys() - {"DAGSTER_HOME"}:
+        assert hasattr(Settings(), name.removeprefix("DIALOGUE_").lower()), name
+    assert variables["DAGSTER_HOME"] == str(WarehousePaths(Path(variables["DIALOGUE_WAREHOUSE"])).dagster_home)
+
+
+def test_history_is_configured_as_every_warehouse_has_it(tmp_path: Path) -> None:
+    import dagster as dg
+
+    sqlite = yaml.safe_load((CLONE / "deploy" / "dagster.yaml").read_text(encoding="utf-8"))
+    postgresql = yaml.safe_load((CLONE / "deploy" / "dagster-postgresql.yaml").read_text(encoding="utf-8"))
+    assert sqlite == yaml.safe_load(DAGSTER_YAML)
+    assert postgresql == sqlite | {"storage": {"postgres": {"postgres_url": {"env": "DAGSTER_POSTGRES_URL"}}}}
+    (tmp_path / "dagster.yaml").write_text((CLONE / "deploy" / "dagster.yaml").read_text())
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        assert not instance.telemetry_enabled
+        pools = instance.get_concurrency_config().pool_config
+        assert (pools.default_pool_limit, pools.pool_granularity.value) == (1, "run")

@@ -1,0 +1,88 @@
+"""Readers see one published build or another, whole, however often it changes under them (issue 12, point 6)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.building import kept
+from pipelines.building.rollback import roll_back
+from pipelines.paths import CLONE, WarehousePaths
+from pipelines.reading import builds
+from tests.conftest import build_warehouse
+
+READERS, SECONDS, A_SECOND = 4, 20, 13
+"""Four processes, together 52 queries a second."""
+QUERIES = (
+    "select count(*) from core.fct_turns",
+    "select count(distinct corpus_id) from core.dim_corpora",
+    "select max(build_id) from quality.builds",
+)
+READER = """
+import json, sys, time
+from collections import Counter
+from pathlib import Path
+import duckdb
+from pipelines.paths import WarehousePaths
+from pipelines.reading.connection import open_published
+paths, seconds, a_second, queries = WarehousePaths(Path(sys.argv[1])), float(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4])
+is_ours, seen, failures, began, number = sys.argv[5] == "ours", Counter(), [], time.monotonic(), 0
+while time.monotonic() - began < seconds:
+    try:
+        with open_published(paths) if is_ours else duckdb.connect(str(paths.published), read_only=True) as con:
+            answers = []
+            for query in queries:
+                answers.append(con.execute(query).fetchall()[0][0])
+                number += 1
+                time.sleep(max(0, began + number / a_second - time.monotonic()))
+        seen[json.dumps(answers)] += 1
+    except Exception as error:
+        failures.append(repr(error))
+print(json.dumps({"queries": number, "seen": seen, "failures": failures}))
+"""
+
+
+@pytest.fixture
+def paths(tmp_path: Path, sample_folder: Path) -> WarehousePaths:
+    """A warehouse with two builds of different rows."""
+    paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
+    build_warehouse(paths.root, "--corpora", "bbai,mutualfriends", "--replace")
+    return paths
+
+
+def test_readers_fail_at_nothing_and_see_nothing_mixed(paths: WarehousePaths) -> None:
+    """Half of them through our own connection, half as any client of DuckDB opens the published file."""
+    whole = {}
+    for build_id in kept.kept_builds(paths):
+        with duckdb.connect(str(paths.build_database(build_id)), read_only=True) as con:
+            whole[json.dumps([con.execute(query).fetchall()[0][0] for query in QUERIES])] = build_id
+    assert len(whole) == 2
+    arguments = [str(paths.root), str(SECONDS), str(A_SECOND), json.dumps(QUERIES)]
+    readers = [
+        subprocess.Popen(
+            [sys.executable, "-c", READER, *arguments, "ours" if number % 2 else "any"],
+            cwd=CLONE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(READERS)
+    ]
+    changes = 0
+    while any(reader.poll() is None for reader in readers):
+        first, second = kept.kept_builds(paths)
+        roll_back(paths, first if builds.pointed_build(paths) == second else second)
+        changes += 1
+        time.sleep(0.3)
+    told = [json.loads(reader.communicate()[0]) for reader in readers]
+    assert [one["failures"] for one in told] == [[]] * READERS
+    assert changes > SECONDS  # published anew more than once a second
+    assert sum(one["queries"] for one in told) > READERS * A_SECOND * SECONDS * 0.5
+    for one in told:
+        assert set(one["seen"]) == set(whole), "something mixed, or one build alone"
