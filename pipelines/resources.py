@@ -16,6 +16,10 @@ from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
 
+UNATTENDED = {"keep_going": True, "verify": True}
+"""What a run of Dagster does unless the environment says otherwise: nobody is there to mend a source at once, or to
+look at what was built."""
+
 
 @dg.resource(
     description="What the user set in the environment.",
@@ -27,8 +31,8 @@ from pipelines.settings import Settings
 )
 def settings_resource(context: dg.InitResourceContext) -> Settings:
     """Settings from the `DIALOGUE_…` variables, and the corpora that the run is about."""
-    keep_going = None if os.environ.get("DIALOGUE_KEEP_GOING") else True  # nobody is there to mend it at once
-    return Settings.from_environment(refresh=tuple(context.resource_config["refresh"]) or None, keep_going=keep_going)
+    asked = {name: value for name, value in UNATTENDED.items() if not os.environ.get(f"DIALOGUE_{name.upper()}")}
+    return Settings.from_environment(refresh=tuple(context.resource_config["refresh"]) or None, **asked)
 
 
 @dg.resource(

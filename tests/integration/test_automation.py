@@ -314,3 +314,36 @@ def test_download_is_noted_and_tried_again(
     with pytest.raises(dg.Failure) as raised:
         jobs.download(dg.build_op_context(resources={"settings": Settings.from_environment()}, instance=instance))
     assert raised.value.allow_retries is False
+
+
+def test_a_run_keeps_going_and_verifies_unless_it_is_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    import dagster as dg
+
+    from pipelines.resources import settings_resource
+
+    def settings() -> Settings:
+        with dg.build_resources({"settings": settings_resource}) as resources:
+            return resources.settings
+
+    assert (settings().keep_going, settings().verify, settings().refresh) == (True, True, ())
+    monkeypatch.setenv("DIALOGUE_KEEP_GOING", "0")
+    monkeypatch.setenv("DIALOGUE_VERIFY", "off")
+    assert (settings().keep_going, settings().verify) == (False, False)
+    config = {"settings": {"config": {"refresh": ["sgd"]}}}
+    with dg.build_resources({"settings": settings_resource}, resource_config=config) as resources:
+        assert resources.settings.refresh == ("sgd",)
+
+
+def test_a_run_never_replaces_real_files_by_the_sample(
+    paths: WarehousePaths, definitions: Any, instance: Any, real_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """U2: "Materialize all" without a source, on a warehouse of real files."""
+    shutil.rmtree(paths.root)
+    shutil.copytree(real_folder, paths.root)
+    published = builds.pointed_build(paths)
+    monkeypatch.delenv("DIALOGUE_SOURCE", raising=False)
+    failed = run(definitions, instance)
+    assert not failed.success
+    tell(definitions, instance, failed)
+    assert "would give way to generated ones" in told(paths)[0]["text"]
+    assert builds.pointed_build(paths) == published
