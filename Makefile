@@ -71,5 +71,5 @@ lock: ## Pin the newest allowed versions (needs uv).
 
 clean: ## Remove the environment and everything built; releases that were fetched stay.
 	rm -rf $(VENV) .venv-peers *.egg-info warehouse/.scratch warehouse/.dagster warehouse/raw warehouse/builds warehouse/sample warehouse/reports \
-		warehouse/dialogues.duckdb warehouse/published.json warehouse/.lock
+		warehouse/dialogues.duckdb warehouse/published.json warehouse/.lock warehouse/alerts.jsonl warehouse/.trouble.json
 	@if [ -d warehouse/landing ]; then echo "kept: the fetched releases (rm -r warehouse/landing removes them)"; fi
