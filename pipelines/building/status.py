@@ -193,7 +193,7 @@ def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
     for build in builds:
         grid.add_row(
             Text(f"{build.build_id}{_marks(build)}"),
-            Text(build.built_at or "?"),
+            Text((build.built_at or "?")[: len("2026-01-01T00:00:00")].replace("T", " ")),
             Text(build.source or "?"),
             Text(_claims(build.verdicts)),
             _size(build.database_bytes),
@@ -205,12 +205,13 @@ def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
 def _claims(verdicts: Mapping[str, int]) -> str:
     """How many claims were judged as the ledger has it, and how many were not."""
     judged = sum(count for verdict, count in verdicts.items() if verdict in ("reproduced", "refuted"))
-    return f"{judged:,}, {verdicts.get(UNEXPECTED, 0):,} unexpected" if verdicts else "?"
+    unexpected = f"\n{verdicts[UNEXPECTED]:,} unexpected" if verdicts.get(UNEXPECTED) else ""
+    return f"{judged:,}{unexpected}" if verdicts else "?"
 
 
 def _marks(build: BuildStatus) -> str:
     marks = [name for name, is_so in (("published", build.is_published), ("pinned", build.is_pinned)) if is_so]
-    return f" ({', '.join(marks)})" if marks else ""
+    return f"\n({', '.join(marks)})" if marks else ""
 
 
 def _sample_lines(warehouse: Path) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -24,8 +25,9 @@ def paste(line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, shell=True, cwd=CLONE, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_next_commands_of_a_build_can_be_pasted(sample_folder: Path) -> None:
+def test_next_commands_of_a_build_can_be_pasted(sample_folder: Path, tmp_path: Path) -> None:
     """U8, U9: they answer from the warehouse that was built, with nothing activated."""
+    sample_folder = Path(shutil.copytree(sample_folder, tmp_path / "warehouse"))  # no other test builds there meanwhile
     built = run_command("build", "--warehouse", sample_folder)
     assert "nothing changed" in built.stdout
     lines = re.findall(r"^(?:next:|     ) (\S*dialogue-warehouse .*)$", built.stdout, flags=re.M)
@@ -55,8 +57,9 @@ def test_status_names_the_source_of_what_is_published(awkward_folder: Path, awkw
     assert of_sgd and int(of_sgd[1]) > 0
 
 
-def test_files_that_are_not_those_listed_are_told(awkward_folder: Path, awkward_warehouse) -> None:
+def test_files_that_are_not_those_listed_are_told(awkward_folder: Path, awkward_warehouse, tmp_path: Path) -> None:
     """U11: a notice a corpus, also when nothing has changed since."""
+    awkward_folder = Path(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
     told = run_command("build", "--warehouse", awkward_folder, "--source", awkward_source(awkward_folder)).stdout
     query = "select corpus_id, count(*), count(*) filter (where verification = 'mismatch') from core.dim_source_files group by 1"
     counted = [row for row in rows(awkward_warehouse, query) if row[2]]
@@ -68,8 +71,9 @@ def test_files_that_are_not_those_listed_are_told(awkward_folder: Path, awkward_
         )
 
 
-def test_files_that_are_those_listed_are_not_told(sample_folder: Path) -> None:
+def test_files_that_are_those_listed_are_not_told(sample_folder: Path, tmp_path: Path) -> None:
     """U11: the failing twin."""
+    sample_folder = Path(shutil.copytree(sample_folder, tmp_path / "warehouse"))
     assert "checksum" not in run_command("build", "--warehouse", sample_folder).stdout
 
 

@@ -113,6 +113,8 @@ def test_commands_say_what_is_published_and_kept(tmp_path: Path, awkward_folder:
     pinned = run_command("keep", "--warehouse", folder)
     assert pinned.stdout.startswith(f"build {first} is kept until `")
     assert pinned.stdout.endswith(f"dialogue-warehouse keep {first} --no-longer --warehouse {folder}`\n")
-    assert f"{first} (published, pinned)" in run_command("status", "--warehouse", folder).stdout
+    told = [line.split() for line in run_command("status", "--warehouse", folder).stdout.splitlines()]
+    (place,) = [number for number, words in enumerate(told) if words[:1] == [first]]
+    assert told[place + 1][:2] == ["(published,", "pinned)"]
     nothing = run_command("keep", "--warehouse", tmp_path / "none")
     assert (nothing.returncode, nothing.stderr.startswith(f"error: no warehouse at {tmp_path / 'none'}: ")) == (2, True)

@@ -82,7 +82,7 @@ RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HO
 }
 CORPUS = (
     dict.fromkeys(("corpus_id", "title", "license"), HOSTILE)
-    | {"homepage": "data:text/html,x"}
+    | {"homepage": "data:text/html,x", "carried_from": HOSTILE, "carried_because": HOSTILE}
     | dict.fromkeys(
         [
             "dialogue_count",

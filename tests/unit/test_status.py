@@ -65,7 +65,7 @@ def test_status_names_each_missing_file_with_where_to_get_and_put_it(paths, frui
     assert corpus.missing == (status.MissingFile("b.json", "https://example.com/b.json", put_at),)
     stream = io.StringIO()
     status.print_status(found, Console(file=stream, width=100))
-    for words in (f"{BUILD} (published)", "fruit: 1 of 2 files present", "https://example.com/b.json", put_at):
+    for words in (BUILD, "(published)", "fruit: 1 of 2 files present", "https://example.com/b.json", put_at):
         assert words in stream.getvalue()
 
 
