@@ -79,7 +79,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
                 if kept.carried:
                     carried = {corpus.corpus_id: kept.carried}
                     stage.detail = f"stays as in build {kept.carried.build_id}"
-            notices = [_stays(corpus, kept.carried)] if kept.carried else _notices(settings, release, landed)
+            notices = [kept.carried.told_of(corpus.corpus_id)] if kept.carried else _notices(settings, release, landed)
             for notice in notices:
                 reporter.notice(notice)
         raw = raw_layer.link_raw(corpus, landed, paths)
@@ -128,10 +128,6 @@ def _land_or_keep(release: releases.Release, lander: Lander, settings: Settings,
             raise InputError(f"{error}; {why}") from error
     marker = generated.read_marker(release.folder) if landed else None
     return Kept(landed, {corpus.corpus_id: marker.scale} if marker else {}, None)
-
-
-def _stays(corpus: Corpus, carried: Carried) -> str:
-    return f"{corpus.corpus_id} stays as in build {carried.build_id}: {carried.reason}"
 
 
 def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:

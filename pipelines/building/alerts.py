@@ -92,7 +92,7 @@ def _left_as_they_were(paths: WarehousePaths) -> Iterator[str]:
         build_id = builds.pointed_build(paths)
         for corpus_id, carried in (builds.read_manifest(paths, build_id).carried if build_id else {}).items():
             if carried.reason != NOT_ASKED_FOR:
-                yield f"{corpus_id} stays as in build {carried.build_id}: {carried.reason}"
+                yield carried.told_of(corpus_id)
 
 
 def _standing(paths: WarehousePaths) -> str:

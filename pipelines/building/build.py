@@ -86,7 +86,10 @@ def _run_graph(
     with reporter.stage("load", "framework") as stage:
         audit.start()
         if settings.source is not None:
-            lander.start(releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only))
+            lander.start(
+                releases.find(corpus, settings, paths)
+                for corpus in registry.load_corpora(settings.refresh or settings.only)
+            )
         from pipelines.building.instance import open_instance
 
         job = load_graph(settings)

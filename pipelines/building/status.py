@@ -126,8 +126,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         is_pinned=bool(manifest and manifest.is_pinned),
         verdicts=manifest.verdicts if manifest else {},
         carried=tuple(
-            f"{corpus_id} stays as in build {carried.build_id}: {carried.reason}"
-            for corpus_id, carried in (manifest.carried if manifest else {}).items()
+            carried.told_of(corpus_id) for corpus_id, carried in (manifest.carried if manifest else {}).items()
         ),
         built_at=manifest.started_at if manifest else None,
         source=manifest.source if manifest else None,

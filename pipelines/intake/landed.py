@@ -55,6 +55,10 @@ class Carried(msgspec.Struct, frozen=True):
     """The build that landed its files."""
     reason: str
 
+    def told_of(self, corpus_id: str) -> str:
+        """What people are told, in one line."""
+        return f"{corpus_id} stays as in build {self.build_id}: {self.reason}"
+
 
 def data_version(files: Iterable[Landed]) -> str:
     """Identifies what was landed: the bytes of each file, what they were checked against, and the schema."""

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import signal
-import subprocess
-import sys
-import time
 
 import pyarrow.parquet
 import pytest
@@ -19,16 +15,12 @@ from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from pipelines.cli.main import cli, main
-from pipelines.paths import CLONE
 from pipelines.reading import builds, connection, printing, query, shell
 from pipelines.reading.query_errors import QueryError
 from pipelines.settings import Settings
 from tests.unit.published import BUILD, TURNS, make_build, run
 
 ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) select max(n) from t"
-COMMAND = (sys.executable, "-m", "pipelines.cli", "sql")
-HEEDLESS = "select list_sum(list_transform(range(50000000), lambda x: x * 2))"
-"""A query of one step, in which DuckDB looks for no interrupt."""
 
 
 def sql(paths, *arguments: str, **options) -> tuple[int, str, str]:
@@ -171,43 +163,12 @@ def test_long_results_go_to_the_pager_on_a_terminal_alone(con):
 # Giving up
 
 
-@pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
-def test_a_query_that_takes_too_long_is_given_up(paths, text):
-    """F14: one that heeds no interrupt too."""
-    started = time.monotonic()
-    done = subprocess.run(
-        [*COMMAND, "--warehouse", str(paths.root), "--timeout", "0.5", text],
-        cwd=CLONE,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    told = "error: given up after 0.5 seconds; --timeout SECONDS gives it more\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
-    assert time.monotonic() - started < 15
-
-
 def test_a_time_limit_is_said_and_there_by_default(con):
     """F14."""
     with pytest.raises(QueryError, match=r"given up after 0\.2 seconds; --timeout SECONDS gives it more"):
         list(query.run_query(con, ENDLESS, timeout=0.2).rows())
     assert run(con, "select 1") == [(1,)]
     assert 0 < Settings.query_timeout < 3600
-
-
-@pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
-@pytest.mark.usefixtures("answered_signals")
-def test_an_interrupt_ends_a_query_at_once_and_quietly(paths, text):
-    """F30: 130, one word, no matter what the query does."""
-    arguments = [*COMMAND, "--warehouse", str(paths.root), text]
-    with subprocess.Popen(arguments, cwd=CLONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(1.5)
-        assert process.poll() is None
-        started = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        output, told = process.communicate(timeout=30)
-    assert (process.returncode, output, told) == (130, "", "interrupted\n")
-    assert time.monotonic() - started < 3
 
 
 # What reaches a terminal

@@ -1,0 +1,58 @@
+"""The command `sql` as a process of its own: given up in time, and interrupted."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipelines.paths import CLONE, WarehousePaths
+from tests.unit.published import make_build
+
+ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) select max(n) from t"
+COMMAND = (sys.executable, "-m", "pipelines.cli", "sql")
+HEEDLESS = "select list_sum(list_transform(range(50000000), lambda x: x * 2))"
+"""A query of one step, in which DuckDB looks for no interrupt."""
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> WarehousePaths:
+    """A warehouse with one published build."""
+    paths = WarehousePaths(tmp_path)
+    make_build(paths)
+    return paths
+
+
+@pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
+def test_a_query_that_takes_too_long_is_given_up(paths, text):
+    """F14: one that heeds no interrupt too."""
+    started = time.monotonic()
+    done = subprocess.run(
+        [*COMMAND, "--warehouse", str(paths.root), "--timeout", "0.5", text],
+        cwd=CLONE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = "error: given up after 0.5 seconds; --timeout SECONDS gives it more\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+    assert time.monotonic() - started < 15
+
+
+@pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
+@pytest.mark.usefixtures("answered_signals")
+def test_an_interrupt_ends_a_query_at_once_and_quietly(paths, text):
+    """F30: 130, one word, no matter what the query does."""
+    arguments = [*COMMAND, "--warehouse", str(paths.root), text]
+    with subprocess.Popen(arguments, cwd=CLONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(1.5)
+        assert process.poll() is None
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, told = process.communicate(timeout=30)
+    assert (process.returncode, output, told) == (130, "", "interrupted\n")
+    assert time.monotonic() - started < 3
