@@ -166,9 +166,12 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
 def _refuse_nothing_new(build: state.Build, settings: Settings) -> None:
     """Raise InputError when every corpus that the build is about is damaged: there is nothing to publish."""
     about = settings.refresh or build.corpora
-    damaged = [build.carried[corpus_id].reason for corpus_id in about if corpus_id in build.carried]
+    damaged = {corpus_id: build.carried[corpus_id].reason for corpus_id in about if corpus_id in build.carried}
     if about and len(damaged) == len(about):
-        raise InputError("\n".join(damaged))
+        lines = (
+            why if why.startswith(f"{corpus_id}/") else f"{corpus_id}: {why}" for corpus_id, why in damaged.items()
+        )
+        raise InputError("\n".join(lines))
 
 
 def _notices(settings: Settings, release: releases.Release, landed: list[Landed]) -> list[str]:

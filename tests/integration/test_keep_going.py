@@ -146,3 +146,18 @@ def test_what_is_published_nowhere_cannot_stay(tmp_path: Path, awkward_releases:
     assert not narrowing.is_to_stay(DAMAGED, paths)
     with pytest.raises(InputError, match=f"{DAMAGED}: cannot stay as it is published, because nothing is"):
         carrying.keep(corpus, paths, "x")
+
+
+def test_where_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, tmp_path: Path) -> None:
+    paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
+    file = tmp_path / "releases" / NEW / "dev" / "dialogues_001.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('[{"dialogue_id": "1')
+    built = run_command("build", "--warehouse", paths.root, "--source", tmp_path / "releases", "--keep-going")
+    assert built.returncode == 2
+    lines = built.stderr.partition("error: ")[2].splitlines()
+    assert len(lines) == len(registry.corpus_ids())
+    for corpus_id, line in zip(registry.corpus_ids(), lines, strict=True):
+        assert line.startswith(
+            (f"{corpus_id}: none of its files is at the source", f"{NEW}/dev/dialogues_001.json: not")
+        )
