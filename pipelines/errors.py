@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 NO_SPACE = os.strerror(errno.ENOSPC)
 FULL = re.compile(r"disk is full|[Nn]o space left on device")
@@ -21,6 +22,11 @@ class InputError(ValueError):
 
 class CheckError(RuntimeError):
     """A check failed, or something could not be done; exit status 1. One line a failure."""
+
+    def __init__(self, message: str, at_fault: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`at_fault` has the corpora whose rows failed, each with the first line about it; none where others did."""
+        super().__init__(message)
+        self.at_fault = at_fault
 
 
 def first_line(error: Exception) -> str:

@@ -78,7 +78,7 @@ class Settings:
     builds_kept_days: float | None = None
     """Days after which a build does not stay, however few there are; None stands for no limit."""
     keep_going: bool = False
-    """Leave a corpus whose source is damaged as it is published, and build the others."""
+    """Leave a corpus whose source is damaged, or fails a check, as it is published, and build the others."""
     refresh: tuple[str, ...] = ()
     """Corpora to land; the others stay as they are published. Empty stands for all."""
     cron: str = "0 4 * * *"

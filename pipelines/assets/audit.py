@@ -10,9 +10,10 @@ from pathlib import Path
 import dagster as dg
 
 from expectations.suites import OUTCOMES, load_suites
-from pipelines.assets import labels
-from pipelines.building import history, state
+from pipelines.assets import labels, models
+from pipelines.building import blaming, history, holding_back, state
 from pipelines.building.first_cases import first_cases
+from pipelines.errors import CheckError
 
 RESOURCES = {"settings", "paths", "reporter", "audit"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
@@ -37,27 +38,8 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
 
     @dg.multi_asset(name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=labels.POOL)
     def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-        settings, reporter = context.resources.settings, context.resources.reporter
-        paths = context.resources.paths
-        build = state.of_run(paths, context.run_id)
-        with reporter.stage("audit", "warehouse") as stage:
-            for notice in history.prepare_audit(build, paths):
-                reporter.notice(notice)
-            summary = context.resources.audit.run(
-                {
-                    "database": str(paths.scratch_database),
-                    "suites": "all",
-                    "corpora": list(build.corpora),
-                    "output": str(paths.scratch_audit),
-                    "build_id": build.build_id,
-                    "run_at": build.started_at.isoformat(),
-                    "scales": build.scales,
-                    "processes": settings.threads,
-                    "config": {"memory_limit": settings.memory_limit_of_each(settings.threads), "threads": 1},
-                }
-            )
-            evaluated = sum(suite["evaluated"] for suite in summary.values())
-            stage.detail = f"{len(summary)} suites, {evaluated} expectations"
+        summary, error = _audit_again(context)
+        evaluated = sum(suite["evaluated"] for suite in summary.values())
         yield dg.MaterializeResult(asset_key=RESULTS, metadata={"dagster/row_count": evaluated})
         yield dg.MaterializeResult(asset_key=BUILDS, metadata={"dagster/row_count": 1})
         for key in LEDGER:
@@ -74,9 +56,51 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
                 severity=dg.AssetCheckSeverity.ERROR if is_blocked else dg.AssetCheckSeverity.WARN,
                 metadata={key: suite[key] for key in ("evaluated", *OUTCOMES)} | suite.get("verdicts", {}),
             )
-        refuse_failures(summary, build.strict, paths.scratch_database)
+        if error is not None:
+            raise error
 
     return audit
+
+
+def _audit_again(context: dg.AssetExecutionContext) -> tuple[dict[str, dict], CheckError | None]:
+    """Audit, and again without the rows of corpora that fail, where those can stay; what fails even so."""
+    settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
+    build = state.of_run(paths, context.run_id)
+    while True:
+        summary = _audit(context, build)
+        error = failure(summary, build.strict, paths.scratch_database)
+        if error is None:
+            return summary, None
+        try:
+            holding_back.hold_back(error, build, settings, paths, reporter)
+        except CheckError as final:
+            return summary, final
+        models.remodel(context)
+        build = state.of_run(paths, context.run_id)
+
+
+def _audit(context: dg.AssetExecutionContext, build: state.Build) -> dict[str, dict]:
+    """Run every suite over the built database; the summary of each."""
+    settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
+    with reporter.stage("audit", "warehouse") as stage:
+        for notice in history.prepare_audit(build, paths):
+            reporter.notice(notice)
+        summary = context.resources.audit.run(
+            {
+                "database": str(paths.scratch_database),
+                "suites": "all",
+                "corpora": list(build.corpora),
+                "output": str(paths.scratch_audit),
+                "build_id": build.build_id,
+                "run_at": build.started_at.isoformat(),
+                "scales": build.scales,
+                "processes": settings.threads,
+                "config": {"memory_limit": settings.memory_limit_of_each(settings.threads), "threads": 1},
+            }
+        )
+        evaluated = sum(suite["evaluated"] for suite in summary.values())
+        stage.detail = f"{len(summary)} suites, {evaluated} expectations"
+    return summary
 
 
 def _specs(audited: list[dg.AssetKey]) -> tuple[list[dg.AssetSpec], list[dg.AssetCheckSpec]]:
@@ -97,23 +121,24 @@ def _specs(audited: list[dg.AssetKey]) -> tuple[list[dg.AssetSpec], list[dg.Asse
     return specs, checks
 
 
-def refuse_failures(summary: dict[str, dict], strict: bool, database: Path) -> None:
-    """Raise BuildError with a line for each critical expectation that failed; under `strict` for each warning too.
+def failure(summary: dict[str, dict], strict: bool, database: Path) -> state.BuildError | None:
+    """What failed, with a line for each critical expectation; under `strict` for each warning too. None where nothing.
 
     A line names the first cases in the built `database`: file, record and key.
     """
     failures = [
-        (name, failure)
+        (name, failed)
         for name, suite in summary.items()
-        for failure in suite["failures"]
-        if strict or failure["severity"] == "critical"
+        for failed in suite["failures"]
+        if strict or failed["severity"] == "critical"
     ]
     if not failures:
-        return
+        return None
     declared = {(suite.name, one.expectation_id): one for suite in load_suites() for one in suite.expectations}
-    lines = []
-    for name, failure in failures:
-        what = f"{failure['expectation']} ({failure['severity']}): {failure['description']}; {failure['observed']}"
-        cases = first_cases(database, name, declared[name, failure["expectation"]])
-        lines.append(f"{name}: {what}{'; such as ' if cases else ''}{'; '.join(cases)}")
-    raise state.BuildError("\n".join(lines))
+    described = []
+    for name, failed in failures:
+        what = f"{failed['expectation']} ({failed['severity']}): {failed['description']}; {failed['observed']}"
+        cases = first_cases(database, name, declared[name, failed["expectation"]])
+        line = f"{name}: {what}{'; such as ' if cases else ''}{'; '.join(cases)}"
+        described.append((line, blaming.named([name]) or blaming.of_rows([case] for case in cases)))
+    return state.BuildError("\n".join(line for line, _ in described), blaming.at_fault(described))

@@ -32,7 +32,7 @@ def assemble(settings: Settings) -> dg.Definitions:
             raw.catalog_asset(corpora),
             model_assets,
             audit_asset,
-            restoration.restoration_asset(list(model_assets.keys)),
+            restoration.restoration_asset([*model_assets.keys, *audit_asset.keys]),
             changes.changes_asset([*model_assets.keys, *audit_asset.keys]),
             audit_models,
             published.published_asset(list(audit_models.keys), settings),

@@ -13,7 +13,8 @@ from dagster_dbt import DagsterDbtTranslator
 from dagster_dbt.asset_utils import build_dbt_specs
 
 from pipelines.assets import labels
-from pipelines.building import dbt, state
+from pipelines.building import dbt, holding_back, state
+from pipelines.errors import CheckError
 from pipelines.paths import WarehousePaths
 
 UNIQUE_ID = "dagster_dbt/unique_id"
@@ -40,6 +41,10 @@ class Translator(DagsterDbtTranslator):
         return spec and spec._replace(description=spec.description or SOUND)
 
 
+WAREHOUSE = {"exclude": dbt.AUDIT_TAG}
+"""The models that the audit looks at."""
+
+
 def model_assets(paths: WarehousePaths, manifest: Any) -> list[dg.AssetsDefinition]:
     """The two dbt selections as assets; `manifest` is the parsed project.
 
@@ -60,19 +65,14 @@ def model_assets(paths: WarehousePaths, manifest: Any) -> list[dg.AssetsDefiniti
         return run
 
     return [
-        assets("models", "model", exclude=dbt.AUDIT_TAG),
+        assets("models", "model", **WAREHOUSE),
         assets("audit_models", "load", select=dbt.AUDIT_TAG),
     ]
 
 
 def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **selection: str) -> Iterator[Any]:
     """Run a selection, report every node of it to Dagster, and fail when one has failed."""
-    settings, paths = context.resources.settings, context.resources.paths
-    state.of_run(paths, context.run_id)
-    with context.resources.reporter.stage(stage_name, "warehouse" if stage_name == "model" else "audit") as stage:
-        results = dbt.build(manifest, paths, report=stage.update, settings=settings, **selection)
-        tests = sum(result.is_test for result in results)
-        stage.detail = f"{len(results) - tests} models, {tests} tests"
+    results, error = _run_models(context, manifest, stage_name, **selection)
     assets = {spec.metadata.get(UNIQUE_ID): spec.key for spec in context.assets_def.specs}
     checks = {spec.metadata.get(UNIQUE_ID): spec for spec in context.assets_def.check_specs}
     for result in results:
@@ -87,4 +87,33 @@ def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **se
                 )
         elif result.is_passed and result.unique_id in assets:
             yield dg.MaterializeResult(asset_key=assets[result.unique_id], metadata=metadata)
-    dbt.refuse_failures(results, paths)
+    if error is not None:
+        raise error
+
+
+def remodel(context: dg.AssetExecutionContext) -> None:
+    """Make the warehouse's models again in a step that has found rows wrong. Raises CheckError when they fail then."""
+    _, error = _run_models(context, dbt.parse(context.resources.paths), "model", **WAREHOUSE)
+    if error is not None:
+        raise error
+
+
+def _run_models(
+    context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **selection: str
+) -> tuple[list[dbt.NodeResult], CheckError | None]:
+    """Run a selection, and again without the rows of corpora that fail, where those can stay; what fails even so."""
+    settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
+    build = state.of_run(paths, context.run_id)
+    while True:
+        with reporter.stage(stage_name, "warehouse" if stage_name == "model" else "audit") as stage:
+            results = dbt.build(manifest, paths, report=stage.update, settings=settings, **selection)
+            tests = sum(result.is_test for result in results)
+            stage.detail = f"{len(results) - tests} models, {tests} tests"
+        error = dbt.failure(results, paths)
+        if error is None:
+            return results, None
+        try:
+            build = holding_back.hold_back(error, build, settings, paths, reporter)
+        except CheckError as final:
+            return results, final
+        manifest = dbt.parse(paths)  # a run leaves its own marks in a manifest

@@ -5,12 +5,11 @@ For the concept see https://docs.dagster.io/guides/build/assets/defining-assets
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import dagster as dg
 
 from pipelines.assets import labels
-from pipelines.building import carrying, fingerprint, narrowing, state
+from pipelines.building import carrying, holding_back, narrowing, state
 from pipelines.building.carrying import Kept
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError, counted
@@ -149,10 +148,8 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
     def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         paths = context.resources.paths
         build = state.of_run(paths, context.run_id)
-        built = [corpus for corpus in corpora if corpus.corpus_id in build.corpora]
         _refuse_nothing_new(build, context.resources.settings)
-        counts = raw_layer.write_catalog(built, build.landed, paths, build.carried)
-        replace(build, fingerprint=fingerprint.fingerprint_landed(build)).save(paths)
+        _, counts = holding_back.write_catalog(build, paths)
         for name, count in counts.items():
             yield dg.MaterializeResult(
                 asset_key=dg.AssetKey(["raw", name]),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipelines.building import dbt_places, inlining, quiet_events
+from pipelines.building import blaming, dbt_places, inlining, quiet_events
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
@@ -35,6 +35,10 @@ NO_CACHE = "--no-populate-cache"
 """Nothing stands in the database of a build yet: looking for it takes 0.4 s of the sample's 5.4 (medians of three)."""
 
 
+FIRST_ROWS = 1_000
+"""Failing rows of a test that are looked at."""
+
+
 class ModelError(CheckError):
     """A model or a test of dbt failed; one line each."""
 
@@ -52,6 +56,8 @@ class NodeResult:
     message: str
     query: str
     """The SQL of a test, which selects the rows that fail."""
+    folders: tuple[str, ...] = ()
+    """The folders of the model, or of the model that a test is about."""
 
 
 def _copy_whole(source: Path, target: Path) -> None:
@@ -128,25 +134,30 @@ def _raise_interrupt(error: BaseException | None) -> None:
         raise error
 
 
-def refuse_failures(results: list[NodeResult], paths: WarehousePaths) -> None:
-    """Raise ModelError with one line for each model or test that failed, and a failing row of each test."""
+def failure(results: list[NodeResult], paths: WarehousePaths) -> ModelError | None:
+    """What failed, with one line for each model or test, and a failing row of each test; None where nothing did."""
     failed = [result for result in results if not result.is_passed]
-    if failed:
-        causes = [result for result in failed if result.message != "skipped"] or failed
-        raise ModelError("\n".join(_describe_failure(cause, paths) for cause in causes))
+    if not failed:
+        return None
+    causes = [result for result in failed if result.message != "skipped"] or failed
+    described = [_describe_failure(cause, paths) for cause in sorted(causes, key=lambda one: one.name)]
+    return ModelError("\n".join(line for line, _ in described), blaming.at_fault(described))
 
 
-def _describe_failure(result: NodeResult, paths: WarehousePaths) -> str:
+def _describe_failure(result: NodeResult, paths: WarehousePaths) -> tuple[str, set[str]]:
+    """A line about a failure, and the corpora that it is about."""
     if not (result.is_test and result.failures):
-        return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}"
-    first = ""
+        return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}", blaming.named(result.folders)
+    first, about = "", blaming.named(result.folders)
     with contextlib.suppress(duckdb.Error), duckdb.connect(str(paths.scratch_database), read_only=True) as con:
         con.execute(f"attach {literal(str(paths.scratch_staging))} as staging (read_only)")
         rows = con.execute(result.query)
         names = [column[0] for column in rows.description]
-        values = zip(names, rows.fetchone() or (), strict=False)
+        broken = rows.fetchmany(FIRST_ROWS)
+        values = zip(names, broken[0] if broken else (), strict=False)
         first = ", the first: " + ", ".join(f"{name}={value}" for name, value in values)
-    return f"test {result.name}: {result.failures:,} rows fail{first}"
+        about = about or blaming.of_rows(broken)
+    return f"test {result.name}: {result.failures:,} rows fail{first}", about
 
 
 def _node_result(node: Any) -> NodeResult:
@@ -160,6 +171,7 @@ def _node_result(node: Any) -> NodeResult:
         failures=int(node.failures or 0),
         message="skipped" if status == "skipped" else _one_line(node.message),
         query=(getattr(node.node, "compiled_code", None) or "") if str(node.node.resource_type) == "test" else "",
+        folders=tuple(node.node.fqn[1:-1]),
     )
 
 

@@ -32,7 +32,7 @@ from pipelines.settings import Settings
 @click.option(
     "--keep-going/--stop",
     default=None,
-    help="Leave a corpus whose source is damaged as it is published and build the others.  [default: stop]",
+    help="Leave a corpus that is damaged or fails a check as it is published and build the others.  [default: stop]",
 )
 @click.option("--quiet", is_flag=True, help="No progress; errors only.")
 @corpora_option

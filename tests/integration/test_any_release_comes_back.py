@@ -52,7 +52,8 @@ def build_models(source: Path, paths: Any) -> dict[str, int]:
     raw_layer.write_catalog(corpora, landed, paths)
     manifest = dbt.parse(paths)  # a run leaves its own marks in a manifest
     results = dbt.build(manifest, paths, exclude=f"{dbt.AUDIT_TAG} resource_type:test")
-    dbt.refuse_failures(results, paths)
+    if (error := dbt.failure(results, paths)) is not None:
+        raise error
     return {
         "records": sum(file.record_count for file in landed),
         "refused": sum(len(file.quarantine) for file in landed),

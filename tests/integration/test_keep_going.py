@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
 from tests.conftest import run_command
+from tests.integration.disturbing import edit_file
 
 DAMAGED, GONE, NEW = "abcd", "bbai", "sgd"
 
@@ -161,3 +163,67 @@ def test_where_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, 
         assert line.startswith(
             (f"{corpus_id}: none of its files is at the source", f"{NEW}/dev/dialogues_001.json: not")
         )
+
+
+def with_an_unknown_split(parts: Any) -> Any:
+    """A part that no corpus declares: a test of the models fails."""
+    return parts | {"holdout": [parts["train"][0] | {"convo_id": 4711}]}
+
+
+def with_a_candidate_twice(parts: Any) -> Any:
+    """A turn that offers the same candidate twice: an expectation fails, which blocks under `--strict`."""
+    turns = (turn for conversation in parts["train"] for turn in conversation["delexed"])
+    candidates = next(turn["candidates"] for turn in turns if turn["candidates"] and turn["targets"][4] > 1)
+    candidates[0] = candidates[1]
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("edit", "told", "options"),
+    [
+        (with_an_unknown_split, "test sound_", ()),
+        (with_a_candidate_twice, f"{DAMAGED}: A09c (warning): ", ("--strict",)),
+    ],
+)
+def test_rows_that_fail_a_check_stay_out(
+    sample_folder: Path, tmp_path: Path, edit: Callable[[Any], Any], told: str, options: tuple[str, ...]
+) -> None:
+    """What lands and fails later: the corpus stays as it is published, and what is new of another is published."""
+    paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
+    source = paths.sample.rename(tmp_path / "releases")
+    before, database = builds.published_build(paths)
+    changed = source / NEW / "dev" / "dialogues_001.json"
+    edit_file(source / DAMAGED / "abcd_v1.1.json.gz", edit)
+    edit_file(changed, lambda dialogues: dialogues[1:])
+    command = ("build", "--warehouse", paths.root, "--source", source, "--verify", *options)
+    stopped = run_command(*command)
+    assert stopped.returncode == 1
+    assert f"error: {told}" in stopped.stderr
+    built = run_command(*command, "--keep-going")
+    assert built.returncode == 0, built.stderr
+    assert f"notice: {DAMAGED} stays as in build {before}: {told}" in built.stdout
+    now, manifest = builds.published_build(paths)[1], builds.read_manifest(paths, builds.published_build(paths)[0])
+    assert snapshot(now, *registry.corpus_ids())["dim_source_files"]
+    for corpus_id in registry.corpus_ids():
+        assert (snapshot(now, corpus_id) == snapshot(database, corpus_id)) is (corpus_id != NEW)
+    assert {corpus_id: one.build_id for corpus_id, one in manifest.carried.items()} == {DAMAGED: before}
+    assert [line for line in manifest.notices if line.startswith(DAMAGED)] == [
+        manifest.carried[DAMAGED].told_of(DAMAGED)
+    ]
+    assert json.loads(paths.alerts.read_text().splitlines()[-1])["text"].count(f"{DAMAGED} stays as in build") == 1
+
+
+def test_what_cannot_be_held_back_fails(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
+    """The corpus that a run is about fails, or one that is published nowhere: there is nothing to fall back on."""
+    paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
+    source = Path(shutil.copytree(awkward_releases, tmp_path / "releases"))
+    edit_file(source / DAMAGED / "abcd_v1.1.json.gz", with_an_unknown_split)
+    before = builds.pointed_build(paths)
+    command = ("build", "--source", source, "--keep-going", "--quiet")
+    about_it = run_command(*command, "--warehouse", paths.root, DIALOGUE_REFRESH=DAMAGED)
+    assert (about_it.returncode, about_it.stdout) == (1, "")
+    assert about_it.stderr.startswith("error: test sound_")
+    assert builds.pointed_build(paths) == before
+    nowhere = run_command(*command, "--warehouse", tmp_path / "new")
+    assert nowhere.returncode == 1
+    assert nowhere.stderr.endswith(f"; {DAMAGED}: cannot stay as it is published, because nothing is\n")

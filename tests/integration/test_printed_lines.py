@@ -98,7 +98,7 @@ def failing(awkward_folder: Path) -> list[tuple[str, object]]:
 
 def test_what_strict_refuses_for_names_file_record_and_key(awkward_folder: Path, failing) -> None:
     """U22: the first cases of each claim that rows break, in one line with the claim."""
-    from pipelines.assets.audit import refuse_failures
+    from pipelines.assets.audit import failure
 
     failures = {
         suite: {
@@ -111,13 +111,15 @@ def test_what_strict_refuses_for_names_file_record_and_key(awkward_folder: Path,
         for suite, _ in failing
     }
     database = awkward_folder / "dialogues.duckdb"
-    with pytest.raises(BuildError) as refused:
-        refuse_failures(failures, strict=True, database=database)
-    lines = str(refused.value).splitlines()
+    refused = failure(failures, strict=True, database=database)
+    assert isinstance(refused, BuildError)
+    of_corpora = {suite: failed for suite, failed in failures.items() if suite in registry.corpus_ids()}
+    assert set(getattr(failure(of_corpora, strict=True, database=database), "at_fault", ())) == set(of_corpora)
+    lines = str(refused).splitlines()
     assert len(lines) == len(failing)
     case = re.compile(r"such as (\w+)/\S+ record \d+ at /\S* \(\1/\S+\)")
     assert sum(bool(case.search(line)) for line in lines) >= len(registry.corpus_ids())
-    refuse_failures(failures, strict=False, database=database)
+    assert failure(failures, strict=False, database=database) is None
 
 
 def test_cases_that_are_named_are_rows_that_break_the_claim(awkward_folder: Path, failing) -> None:
