@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from expectations.client import AuditProcess
-from pipelines.building import lock, mending
+from pipelines.building import instance, lock, mending
 from pipelines.building.progress import Reporter
 from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
@@ -42,6 +42,8 @@ def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
     """Where things lie; the warehouse's lock is held while the run lasts."""
     paths = WarehousePaths(context.resources.settings.warehouse)
     with lock.exclusive(paths, context.resources.settings.patience):
+        if context.instance is not None:
+            instance.forget_old_runs(context.instance)
         for mended in mending.mend(paths):
             context.resources.reporter.notice(mended)
         yield paths

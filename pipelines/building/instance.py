@@ -42,7 +42,7 @@ retention:
       success: 90
 """
 RUNS_KEPT = 20
-"""Runs whose events are kept, the newest: a run is one to three megabytes."""
+"""Runs whose events are kept, the newest, whoever started them: a run is one to three megabytes."""
 
 
 class HistoryEndsError(BaseException):
@@ -79,9 +79,15 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
     }
     reference = InstanceRef.from_dir(str(home), overrides={"event_log_storage": event_log})
     with _Instance.from_ref(reference) as instance:
-        for record in instance.get_run_records()[RUNS_KEPT:]:
-            instance.delete_run(record.dagster_run.run_id)
+        forget_old_runs(instance)
         yield instance
+
+
+def forget_old_runs(instance: dg.DagsterInstance) -> None:
+    """Remove the runs beyond `RUNS_KEPT` from the history, but for those that wait or run."""
+    for record in instance.get_run_records()[RUNS_KEPT:]:
+        if record.dagster_run.is_finished:
+            instance.delete_run(record.dagster_run.run_id)
 
 
 def write_configuration(paths: WarehousePaths) -> None:

@@ -96,6 +96,7 @@ def failing(awkward_folder: Path) -> list[tuple[str, object]]:
     return [(suite, declared[suite, name]) for suite, name in found]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:sqlglotrs")
 def test_what_strict_refuses_for_names_file_record_and_key(awkward_folder: Path, failing) -> None:
     """U22: the first cases of each claim that rows break, in one line with the claim."""
     from pipelines.assets.audit import failure

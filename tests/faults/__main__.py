@@ -1,0 +1,120 @@
+"""`make faults`: every fault, over and over, and `docs/faults.md` written from what came of them."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.paths import CLONE
+from tests.faults import company, damage, killing, limits
+from tests.faults.scene import Fault, Outcome, Scene
+
+PAGE = CLONE / "docs" / "faults.md"
+SEED = 12
+
+
+class Row(NamedTuple):
+    """A fault, how often `make faults` makes it happen, and how often its quick part does."""
+
+    name: str
+    title: str
+    happen: Fault
+    times: int
+    quick: int
+
+
+FAULTS = (
+    Row("kill", "`kill -9` at a random moment of a build", killing.killed, 60, 2),
+    Row("publishing", "`kill -9` before each step of publishing", killing.killed_while_publishing, 100, 1),
+    Row("sigterm", "SIGTERM at a random moment", killing.interrupted("SIGTERM"), 10, 1),
+    Row("sigint", "SIGINT (Ctrl-C) at a random moment", killing.interrupted("SIGINT"), 10, 0),
+    Row("sighup", "SIGHUP (the terminal is closed) at a random moment", killing.interrupted("SIGHUP"), 10, 0),
+    Row("disk", "the disk fills up at a random moment", limits.full_disk, 15, 1),
+    Row("memory", "little memory for the processes: 0.3 to 2.5 GiB of address space", limits.little_memory, 12, 1),
+    Row("limit", "little memory for the queries: 20 to 250 MB", limits.small_limit, 6, 1),
+    Row("input", "the largest file of each corpus damaged, in eleven ways", damage.damaged_input, 55, 1),
+    Row("own", "a file that the warehouse keeps damaged, in four ways", damage.damaged_own_file, 1000, 2),
+    Row("changed", "a file of a release written anew while it is read", company.changed_while_read, 10, 1),
+    Row("two", "two builds begin at once", company.two_builds, 10, 1),
+    Row("clock", "the clock is set back by years", company.clock_set_back, 3, 1),
+    Row("readers", "readers at 52 queries a second through builds", company.readers, 10, 2),
+    Row("many", "the schedule builds over and over", company.many_builds, 200, 0),
+)
+
+
+def make_happen(row: Row, times: int, folder: Path) -> Outcome:
+    """A fault, so many times, in a scene of its own."""
+    scene = Scene(folder, random.Random(f"{SEED} {row.name}"))
+    try:
+        return row.happen(scene, times)
+    finally:
+        scene.close()
+
+
+def main() -> int:
+    """Make faults happen; 1 where something came of one that must not."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--only", default="", help="names of faults, with commas between them")
+    arguments.add_argument("--share", type=float, default=1, help="of the times that each fault happens")
+    arguments.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(CLONE)}")
+    given = arguments.parse_args()
+    asked = set(filter(None, given.only.split(",")))
+    if unknown := asked - {row.name for row in FAULTS}:
+        arguments.error(f"no such fault: {', '.join(sorted(unknown))}")
+    outcomes: dict[str, Outcome] = {}
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        for row in FAULTS:
+            if asked and row.name not in asked:
+                continue
+            began = time.monotonic()
+            outcome = outcomes[row.name] = make_happen(row, max(1, round(row.times * given.share)), Path(folder))
+            print(
+                f"{row.title}: {outcome.times} times, {len(outcome.problems)} problems, "
+                f"{time.monotonic() - began:,.0f} s",
+                flush=True,
+            )
+            for problem in outcome.problems:
+                print(f"  {problem}", flush=True)
+            for counter in (outcome.saw, outcome.left):
+                for what, count in counter.most_common(8):
+                    print(f"    {count} x {what[:300]}", flush=True)
+    if given.write:
+        PAGE.write_text(page(outcomes), encoding="utf-8")
+    return 1 if any(outcome.problems for outcome in outcomes.values()) else 0
+
+
+def page(outcomes: dict[str, Outcome]) -> str:
+    """The table of the faults, as Markdown."""
+    lines = ["| fault | times | what the user saw | what was left | problems |", "| --- | --- | --- | --- | --- |"]
+    for row in FAULTS:
+        if (outcome := outcomes.get(row.name)) is not None:
+            cells = (row.title, str(outcome.times), _told(outcome.saw), _told(outcome.left), str(len(outcome.problems)))
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return HEAD + "\n".join(lines) + "\n"
+
+
+HEAD = """\
+# Faults, made to happen
+
+Written by `make faults`, which makes each of them happen to real builds of the sample, over and over. After every one
+readers see a whole build, nothing of ours is left running, and the next build comes to what it would have come to without
+the fault: anything else counts as a problem.
+
+"""
+SHOWN = 4
+
+
+def _told(counter: Counter[str]) -> str:
+    first = [f"{text[:200].replace('<', '&lt;')} ({count})" for text, count in counter.most_common(SHOWN)]
+    rest = sum(counter.values()) - sum(count for _, count in counter.most_common(SHOWN))
+    return "<br>".join(first) + (f"<br>and {rest} others" if rest else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

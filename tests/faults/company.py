@@ -1,0 +1,154 @@
+"""Builds that are not alone: with another one, with somebody who changes their files, with readers, with another clock."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pipelines.paths import CLONE
+from pipelines.reading import builds
+from tests.faults.reading import READER
+from tests.faults.scene import Ended, Outcome, Scene, content
+
+READERS, A_SECOND = 4, 13
+"""Four processes, together 52 queries a second."""
+QUERIES = ("select count(*) from core.fct_turns", "select max(build_id) from quality.builds")
+FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+
+
+def two_builds(scene: Scene, times: int) -> Outcome:
+    """Two builds begin at once: one works, the other is told so."""
+    outcome = Outcome()
+    for number in range(times):
+        what = f"pair {number}"
+        one = scene.start("build", "--source", scene.source, "--quiet")
+        other = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "pipelines.cli",
+                "build",
+                "--quiet",
+                "--source",
+                scene.source,
+                "--warehouse",
+                scene.paths.root,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=CLONE,
+        )
+        _, told = other.communicate(timeout=120)
+        first = scene.finish(one)
+        both = sorted([(first.status, first.stderr), (other.returncode, told)])
+        outcome.must([status for status, _ in both] == [0, 1], f"{what}: {both}")
+        scene.judge(outcome, Ended(both[1][0], "", both[1][1]), {1}, what)
+        scene.recover(outcome, what)
+        scene.restore()
+    return outcome
+
+
+def changed_while_read(scene: Scene, times: int) -> Outcome:
+    """A file of a release is written anew over and over while a build reads it, whole or cut off at any byte."""
+    outcome = Outcome()
+    file = scene.source / "sgd" / "dev" / "dialogues_001.json"
+    before = (scene.kept / "source" / file.relative_to(scene.source)).read_bytes()
+    for number in range(times):
+        what = f"change {number}"
+        build = scene.start("build", "--source", scene.source, "--quiet")
+        until = time.monotonic() + scene.rng.uniform(1, scene.seconds)
+        while build.poll() is None and time.monotonic() < until:
+            file.write_bytes(before[: scene.rng.randrange(len(before))] if scene.rng.random() < 0.5 else before)
+        file.write_bytes(before)
+        scene.judge(outcome, scene.finish(build), {0, 1, 2}, what)
+        scene.recover(outcome, what)
+        scene.restore()
+    return outcome
+
+
+def clock_set_back(scene: Scene, times: int) -> Outcome:
+    """The clock of the machine is years back when the second build begins."""
+    outcome = Outcome()
+    if not FAKETIME.exists():
+        return outcome  # Debian: apt-get install faketime
+    for number in range(times):
+        years = 1 + 3 * number
+        ended = scene.build(LD_PRELOAD=str(FAKETIME), FAKETIME=f"-{years}y", FAKETIME_DONT_FAKE_MONOTONIC="1")
+        what = f"{years} years back"
+        scene.judge(outcome, ended, {0}, what)
+        outcome.must(content(scene.paths.published) == scene.after, f"{what}: what is published is another build")
+        outcome.must(builds.published_build(scene.paths)[0] != scene.first, f"{what}: the build before is published")
+        scene.recover(outcome, what)
+        scene.restore()
+    return outcome
+
+
+def readers(scene: Scene, times: int) -> Outcome:
+    """Four readers, together 52 queries a second, while so many builds are made and published."""
+    outcome = Outcome(times=times)
+    halt = scene.folder / "halt"
+    arguments = [str(scene.paths.root), str(halt), str(A_SECOND), json.dumps(QUERIES)]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", READER, *arguments, "ours" if number % 2 else "any"],
+            cwd=CLONE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(READERS)
+    ]
+    states = ("warehouse", "source")
+    other = scene.kept / states[1] / "sgd" / "dev" / "dialogues_001.json"
+    file = scene.source / "sgd" / "dev" / "dialogues_001.json"
+    whole = {builds.published_build(scene.paths)[0]}
+    for number in range(times):
+        dialogues = json.loads(other.read_text())
+        file.write_text(json.dumps(dialogues[number % 2 :]))
+        ended = scene.build()
+        outcome.must(ended.status == 0, f"build {number}: {ended.stderr[-300:]}")
+        whole.add(builds.published_build(scene.paths)[0])
+    halt.touch()
+    told = [json.loads(reader.communicate(timeout=60)[0]) for reader in running]
+    failures = [failure for one in told for failure in one["failures"]]
+    seen = [json.loads(answers) for one in told for answers in one["seen"]]
+    outcome.must(not failures, f"{len(failures)} queries failed, the first: {failures[:1]}")
+    outcome.must(len({build_id for _, build_id in seen}) > times // 2, "the readers saw hardly any of the builds")
+    counts = {build_id: {turns for turns, of in seen if of == build_id} for build_id in whole}
+    outcome.must(all(len(turns) <= 1 for turns in counts.values()), f"something mixed was seen: {counts}")
+    queries = sum(one["queries"] for one in told)
+    outcome.saw[f"{queries - queries % 100:,} queries or more, {len(failures)} of them failed"] += 1
+    outcome.left["one build or another, whole"] += 1
+    scene.restore()
+    return outcome
+
+
+def many_builds(scene: Scene, times: int) -> Outcome:
+    """The daily schedule ticks so many times, and its source has changed each time; every run is Dagster's own."""
+    outcome = Outcome(times=times)
+    script = Path(__file__).with_name("soak.py")
+    measured = scene.folder / "measured.jsonl"
+    kept = scene.kept / "source" / "sgd" / "dev" / "dialogues_001.json"
+    run = subprocess.run(
+        [sys.executable, str(script), str(scene.paths.root), str(scene.source), str(kept), str(times), str(measured)],
+        capture_output=True,
+        text=True,
+        cwd=CLONE,
+        check=False,
+    )
+    outcome.must(run.returncode == 0, f"ended with {run.returncode}: {run.stderr[-500:]}")
+    rows = [json.loads(line) for line in measured.read_text().splitlines()] if measured.exists() else []
+    outcome.must(len(rows) == times, f"{len(rows)} builds of {times}")
+    if len(rows) == times and times > 60:
+        for name, growth in (("memory", 1.15), ("handles", 1.05), ("disk", 1.1), ("runs", 1.0), ("history", 1.05)):
+            early, late = max(row[name] for row in rows[30:60]), max(row[name] for row in rows[-30:])
+            outcome.must(late <= early * growth, f"{name} grew from {early:,} to {late:,}")
+            outcome.saw[f"{name}: at most {early:,} in builds 31 to 60, {late:,} in the last 30"] += 1
+    outcome.left["the last build, whole"] += 1
+    shutil.copy(measured, scene.folder.parent / "soak.jsonl") if measured.exists() else None
+    scene.restore()
+    return outcome

@@ -1,0 +1,121 @@
+"""Files that are not what they should be: those of the releases, and those that we keep ourselves."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from pipelines.corpora import registry
+from tests.faults.scene import Outcome, Scene, generic
+
+Damage = Callable[[Path], object]
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _replaced(path: Path, content: bytes) -> None:
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+
+
+def _gone(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _a_folder(path: Path) -> None:
+    _gone(path)
+    path.mkdir()
+    (path / "in it").touch()
+
+
+def _a_pipe(path: Path) -> None:
+    _gone(path)
+    os.mkfifo(path)
+
+
+def _a_link_to_itself(path: Path) -> None:
+    _gone(path)
+    path.symlink_to(path.name)
+
+
+INPUTS: dict[str, Damage] = {
+    "cut in half": _cut,
+    "empty": lambda path: path.write_bytes(b""),
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "no JSON": lambda path: _replaced(path, b"It is no JSON."),
+    "no UTF-8": lambda path: _replaced(path, b'[{"dialogue_id": "\xff\xfe"}]'),
+    "a number": lambda path: _replaced(path, b"42"),
+    "100,000 brackets": lambda path: _replaced(path, b"[" * 100_000),
+    "gone": _gone,
+    "a folder": _a_folder,
+    "a pipe": _a_pipe,
+    "a link to itself": _a_link_to_itself,
+}
+OWN: dict[str, Damage] = {
+    "cut in half": _cut,
+    "other bytes": lambda path: path.write_bytes(b"\x00garbage" * 64),
+    "gone": _gone,
+    "a folder": _a_folder,
+}
+
+
+def damaged_input(scene: Scene, times: int) -> Outcome:
+    """The largest file of each corpus, in each way; a build that stops, and one that keeps going."""
+    outcome = Outcome()
+    cases = [(corpus, kind) for kind in INPUTS for corpus in registry.corpus_ids()]
+    stride = max(1, len(cases) // times)
+    for corpus_id, kind in cases[::stride][:times]:
+        files = [path for path in (scene.source / corpus_id).rglob("*") if path.is_file() and path.suffix != ".txt"]
+        largest = max((path for path in files if path.name != "SIMULATED.json"), key=lambda path: path.stat().st_size)
+        INPUTS[kind](largest)
+        what = f"{corpus_id}, {kind}"
+        ended = scene.build()
+        scene.judge(outcome, ended, {1, 2}, what)
+        outcome.must(f"{corpus_id}" in ended.stderr, f"{what}: the corpus is not named: {ended.stderr[:200]}")
+        going = scene.build("--keep-going")
+        outcome.must(going.status == 0, f"{what}, keep going: {going.stderr[-300:]}")
+        _see_to_it_by_hand(largest, scene)
+        scene.recover(outcome, what)
+        scene.restore()
+    return outcome
+
+
+def _see_to_it_by_hand(path: Path, scene: Scene) -> None:
+    """Put the file back, as whoever is told would."""
+    if path.is_symlink() or path.exists():
+        _gone(path)
+    shutil.copy2(scene.kept / "source" / path.relative_to(scene.source), path)
+
+
+def damaged_own_file(scene: Scene, times: int) -> Outcome:
+    """One file of each kind that a warehouse has, in each way; then reading, and a build."""
+    outcome = Outcome()
+    kinds: dict[str, Path] = {}
+    for path in sorted(scene.paths.root.rglob("*")):
+        if path.is_file():
+            kinds.setdefault(_kind(path.relative_to(scene.paths.root)), path)
+    cases = [(path, how) for path in kinds.values() for how in OWN]
+    stride = max(1, len(cases) // times)
+    for path, how in cases[::stride][:times]:
+        what = f"{path.relative_to(scene.paths.root)}, {how}"
+        mode = path.stat().st_mode
+        path.chmod(mode | 0o200)
+        OWN[how](path)
+        read = scene.command("sql", "select count(*) from core.fct_turns")
+        outcome.must(read.status in (0, 1, 2) and "Traceback" not in read.stderr, f"{what}: sql: {read.stderr[-300:]}")
+        status = scene.command("status")
+        outcome.must(status.status == 0, f"{what}: status: {status.stderr[-300:]}")
+        ended = scene.build()
+        scene.judge(outcome, ended, {0}, what)
+        scene.recover(outcome, what)
+        scene.restore()
+    return outcome
+
+
+def _kind(path: Path) -> str:
+    """What a file is one of: its folder, its first folder below where there is one, and what its name ends with."""
+    return f"{generic('/'.join(path.parts[:2]) if len(path.parts) > 2 else path.as_posix())} {path.suffix}"

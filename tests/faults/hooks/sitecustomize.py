@@ -1,0 +1,26 @@
+"""Kills the process that publishes, at one of the steps that change a file; for `tests.faults.killing`.
+
+Python imports this when it starts, where this folder is in its path. `FAULT_STEP` is which step, `FAULT_FROM` the name of
+the file whose making begins the publication.
+"""
+
+import os
+import signal
+import sys
+
+STEPS = ("os.rename", "os.chmod", "shutil.copyfile", "shutil.copystat", "os.remove", "os.rmdir", "os.mkdir", "os.link")
+STEP, FROM = int(os.environ.get("FAULT_STEP", "0")), os.environ.get("FAULT_FROM", "")
+count = 0
+
+
+def kill_at_step(event: str, arguments: tuple[object, ...]) -> None:
+    """Count the steps from the first that is about the file, and kill the process before the one that is asked for."""
+    global count
+    if event in STEPS and (count or any(str(argument).endswith(FROM) for argument in arguments)):
+        count += 1
+        if count == STEP:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+if STEP:
+    sys.addaudithook(kill_at_step)

@@ -1,0 +1,232 @@
+"""Where faults happen: a published warehouse, a source that has changed since, and what must hold afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from pipelines.errors import InputError
+from pipelines.intake.simulating import SAMPLE_SCALE, simulate
+from pipelines.paths import CLONE, WarehousePaths
+from pipelines.reading import builds
+from tests.running import is_alive, processes_below
+
+OURS = ("error: ", "interrupted", "notice: ", "warning: ")
+"""How the lines begin that a user may see on standard error."""
+PATIENCE = 600
+"""Seconds that a build may take at most, whatever happens to it."""
+VARIABLE = (
+    (re.compile(r"/\S*/scene-[^/\s]*"), "FOLDER"),
+    (re.compile(r"\b\d{8}T\d{12}Z\b"), "BUILD"),
+    (re.compile(r"[0-9a-f]{16,}"), "HASH"),
+    (re.compile(r"[\d,]+ MiB"), "… MiB"),
+    (re.compile(r"\b[\d,.]+ (?=bytes|[KMG]i?B)"), "… "),
+    (re.compile(r"byte \d+|position \d+"), "byte …"),
+)
+"""What differs from one time to the next, and what is put in its place."""
+
+
+@dataclass
+class Outcome:
+    """What came of a fault, as often as it was made to happen."""
+
+    times: int = 0
+    saw: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+    def must(self, holds: bool, what: str) -> None:
+        """Note a problem unless something holds."""
+        if not holds:
+            self.problems.append(what)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Scene:
+    """A folder with a warehouse, published from a source that has one dialogue of SGD fewer since.
+
+    `restore` puts everything back to that; `before` and `after` are what the builds of the two states come to.
+    """
+
+    def __init__(self, folder: Path, rng: random.Random) -> None:
+        """Make both states: two builds of the sample."""
+        self.rng = rng
+        self.folder = Path(tempfile.mkdtemp(prefix="scene-", dir=folder))
+        self.source = self.folder / "source"
+        self.paths = WarehousePaths(self.folder / "warehouse")
+        self.kept = self.folder / "kept"
+        simulate(self.source, SAMPLE_SCALE)
+        self._built("the first build")
+        self.before = content(self.paths.published)
+        self.first = builds.published_build(self.paths)[0]
+        changed = self.source / "sgd" / "dev" / "dialogues_001.json"
+        changed.write_text(json.dumps(json.loads(changed.read_text())[1:]))
+        for name in ("source", "warehouse"):
+            shutil.copytree(self.folder / name, self.kept / name, symlinks=True)
+        began = time.monotonic()
+        self._built("the second build")
+        self.seconds = time.monotonic() - began
+        self.after = content(self.paths.published)
+        self.names = self._names()
+        assert self.before != self.after
+        self.restore()
+
+    def _built(self, what: str) -> None:
+        ended = self.build()
+        if ended.status:
+            raise RuntimeError(f"{what} of the scene failed: {ended.stderr}")
+
+    def restore(self) -> None:
+        """Put back what stood here before the fault."""
+        for name in ("source", "warehouse"):
+            _remove(self.folder / name)
+            shutil.copytree(self.kept / name, self.folder / name, symlinks=True)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        _remove(self.folder)
+
+    def start(self, *arguments: object, before: Sequence[str] = (), **environment: str) -> subprocess.Popen[str]:
+        """Start `dialogue-warehouse` as a user would, with its output in files; `before` is put before the command."""
+        settings = {name: value for name, value in os.environ.items() if not name.startswith(("DIALOGUE_", "DAGSTER_"))}
+        settings |= {"DIALOGUE_WAREHOUSE": str(self.paths.root)} | environment
+        with (self.folder / "stdout").open("w") as out, (self.folder / "stderr").open("w") as err:
+            return subprocess.Popen(
+                [*before, sys.executable, "-m", "pipelines.cli", *map(str, arguments)],
+                stdout=out,
+                stderr=err,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                cwd=CLONE,
+                env=settings,
+                start_new_session=True,
+            )
+
+    def finish(self, process: subprocess.Popen[str]) -> Ended:
+        """Wait for a command that was started last. One that does not end is killed, with the status of that."""
+        try:
+            status = process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            status = process.wait()
+        return Ended(status, (self.folder / "stdout").read_text(), (self.folder / "stderr").read_text())
+
+    def command(self, *arguments: object, before: Sequence[str] = (), **environment: str) -> Ended:
+        """Run a command to its end."""
+        return self.finish(self.start(*arguments, before=before, **environment))
+
+    def build(self, *options: object, **environment: str) -> Ended:
+        """Build the source as it is now."""
+        return self.command("build", "--source", self.source, "--quiet", *options, **environment)
+
+    def interrupt(self, name: str, seconds: float) -> tuple[Ended, dict[int, str]]:
+        """Build, and send a signal after so many seconds; how it ended, and the processes that it had."""
+        process = self.start("build", "--source", self.source, "--quiet")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+        children = processes_below(process.pid)
+        process.send_signal(signal.Signals[name])
+        return self.finish(process), children
+
+    def judge(self, outcome: Outcome, ended: Ended, statuses: set[int], what: str = "") -> None:
+        """Note what the user saw and what was left, and as problems what must not be: tracebacks, a mixed state."""
+        outcome.times += 1
+        saw = generic(ended.stderr.strip()) or (
+            "ended well" if ended.status == 0 else f"nothing, status {ended.status}"
+        )
+        outcome.saw[saw] += 1
+        outcome.must(ended.status in statuses, f"{what}: status {ended.status}: {ended.stderr.strip()[-300:]}")
+        lines = ended.stderr.splitlines()
+        strange = [line for line in lines if not line.startswith(OURS)]
+        outcome.must(not strange or "Traceback" not in ended.stderr, f"{what}: a traceback: {ended.stderr[-300:]}")
+        outcome.must(len(lines) <= 6, f"{what}: {len(lines)} lines on standard error, the first: {lines[:1]}")
+        outcome.left[self.left(outcome, what)] += 1
+
+    def left(self, outcome: Outcome, what: str = "") -> str:
+        """What a reader of the published file sees now."""
+        try:
+            seen = content(self.paths.published)
+        except duckdb.Error as error:
+            outcome.must(False, f"{what}: nobody can read what is published: {error}")
+            return "nothing"
+        outcome.must(seen in (self.before, self.after), f"{what}: a reader sees neither build, or a part")
+        return "what was published" if seen == self.before else "the new build, whole"
+
+    def recover(self, outcome: Outcome, what: str = "") -> None:
+        """Build again: it must come to what the build without the fault came to, and leave nothing strange."""
+        ended = self.build()
+        outcome.must(ended.status == 0, f"{what}: the next build: {ended.stderr.strip()[-300:]}")
+        with contextlib.suppress(duckdb.Error):
+            outcome.must(content(self.paths.published) == self.after, f"{what}: the next build came to something else")
+        try:
+            build_id, _ = builds.published_build(self.paths)
+            outcome.must(not builds.damage(self.paths, build_id), f"{what}: what is published is damaged")
+        except InputError as error:
+            outcome.must(False, f"{what}: {error}")
+        strange = self._names() - self.names
+        outcome.must(not strange, f"{what}: left behind: {sorted(strange)[:5]}")
+
+    def _names(self) -> set[str]:
+        """What stands in the warehouse, in general terms; what Dagster and dbt keep for themselves is theirs."""
+        found = {path.relative_to(self.paths.root).as_posix() for path in self.paths.root.rglob("*")}
+        return {generic(name) for name in found if not name.startswith((".dagster/", ".scratch/target/"))}
+
+    def none_left_running(self, outcome: Outcome, children: dict[int, str], what: str) -> None:
+        """See that no process of a build outlives it by more than ten seconds."""
+        until = time.monotonic() + 10
+        while (alive := [pid for pid in children if is_alive(pid)]) and time.monotonic() < until:
+            time.sleep(0.05)
+        outcome.must(not alive, f"{what}: still running: {[children[pid][:80] for pid in alive]}")
+
+
+def content(database: Path) -> dict[str, tuple[object, ...]]:
+    """Rows and a hash of each table of core and analytics, so that two builds can be held against each other."""
+    with duckdb.connect(str(database), read_only=True) as con:
+        tables = con.execute(
+            "select schema_name || '.' || table_name from duckdb_tables() where schema_name in ('core', 'analytics')"
+        ).fetchall()
+        found = {}
+        for (table,) in tables:
+            columns = "* exclude (carried_from, carried_because)" if table == "core.dim_corpora" else "*"
+            rows = con.execute(f"select count(*), bit_xor(hash(r)) from (select {columns} from {table}) as r")
+            found[table] = rows.fetchall()[0]
+    return found
+
+
+def generic(text: str) -> str:
+    """A text without what differs from one time to the next, in one line."""
+    for pattern, stands_for in VARIABLE:
+        text = pattern.sub(stands_for, text)
+    return " / ".join(text.splitlines())
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+Fault = Callable[[Scene, int], Outcome]
+"""Makes a fault happen so many times."""
