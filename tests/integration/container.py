@@ -79,6 +79,12 @@ class Image:
             *("setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs", *command),
         ]
 
+    def written_by(self, user: str) -> list[str]:
+        """What belongs to this user in the image, beside what the machine's own root has."""
+        upper = self.root.with_name("upper")
+        owner = int(user.split(":")[0])
+        return ["/" + str(path.relative_to(upper)) for path in upper.rglob("*") if path.lstat().st_uid == owner]
+
     def run(self, *command: str, user: str | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the image; never raises."""
         entered = self.entered(*command, user=user, **variables)

@@ -144,7 +144,7 @@ def test_image_runs_as_a_user_who_owns_the_volumes_and_nothing_of_the_code(image
     who = image.run("sh", "-c", "id --user --name; pwd; touch pipelines/changed || touch dbt_project/changed")
     assert who.stdout.split() == ["dialogue-warehouse", "/opt/dialogue-warehouse"]
     assert who.returncode != 0
-    where = image.run("python", "-c", "import pipelines.paths, os; print(pipelines.paths.CLONE)", user="0:0")
+    where = image.run("python", "-c", "import pipelines.paths; print(pipelines.paths.CLONE)", user="0:0")
     assert where.stdout.strip() == "/opt/dialogue-warehouse"
     assert image.volumes
     for volume in image.volumes:
@@ -167,7 +167,7 @@ def test_image_builds_and_its_health_is_that_of_what_is_published(image: Image) 
     pointer.write_text(pointed)
 
 
-def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Image) -> None:
+def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Image, tmp_path: Path) -> None:
     """Both at once, as compose.yaml starts them, with the health that it asks for."""
     health = {name: service["healthcheck"]["test"][1:] for name, service in COMPOSE["services"].items()}
     assert COMPOSE["services"]["web"]["command"] == image.command
@@ -176,10 +176,13 @@ def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Im
     started = {}
     for name, service in COMPOSE["services"].items():
         command = image.entered(*image.entrypoint, *service["command"])
-        started[name] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with (tmp_path / name).open("wb") as log:
+            started[name] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
-        for name, check in health.items():
-            until(lambda check=check: image.run(*check).returncode == 0, every=2)
+        # A look is a process that imports Dagster: not before the log says that it may be well.
+        for name, ready in (("web", b"Serving dagster-webserver"), ("daemon", b"SensorDaemon - ")):
+            until(lambda name=name, ready=ready: ready in (tmp_path / name).read_bytes(), every=0.2)
+            until(lambda name=name: image.run(*health[name]).returncode == 0, every=1)
             assert started[name].poll() is None
         page = image.run("python", "-c", "import urllib.request as r; print(r.urlopen('http://127.0.0.1:3000').read())")
         assert "<!DOCTYPE html>" in page.stdout, page.stderr
@@ -196,6 +199,23 @@ def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Im
 
 
 def test_history_in_postgresql_needs_a_home_outside_of_the_warehouse(image: Image) -> None:
-    refused = image.run(*image.entrypoint, "web", DAGSTER_POSTGRES_URL="postgresql://nobody@127.0.0.1/nothing")
+    url, home = "postgresql+psycopg2://nobody@127.0.0.1/nothing", "/srv/dialogue-warehouse/history"
+    refused = image.run(*image.entrypoint, "web", DAGSTER_POSTGRES_URL=url)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "DAGSTER_HOME must be a folder outside of the warehouse" in refused.stderr
+    asked = image.run(*image.entrypoint, "web", "--version", DAGSTER_POSTGRES_URL=url, DAGSTER_HOME=home)
+    assert asked.returncode == 0, asked.stderr
+    assert [path.name for path in image.path(home).iterdir()] == ["dagster.yaml"]
+    assert image.path(f"{home}/dagster.yaml").read_text() == (DEPLOY / "dagster-postgresql.yaml").read_text()
+    given = yaml.safe_load((DEPLOY / "compose.postgresql.yaml").read_text())["services"]["daemon"]["environment"]
+    assert given["DAGSTER_HOME"] == home
+
+
+def test_nothing_is_written_but_to_the_volumes_and_for_a_while(image: Image) -> None:
+    """After all of the above: so compose.yaml may have the rest read-only."""
+    service = COMPOSE["services"]["daemon"]
+    assert service["read_only"]
+    writable = (*image.volumes, "/srv/dialogue-warehouse/history", *service["tmpfs"])
+    written = image.written_by(image.user)
+    assert any(path.endswith("/published.json") for path in written)
+    assert [path for path in written if not path.startswith(writable)] == []
