@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.running import processes_below
+
 STRACE = shutil.which("strace")
 TRACED = "connect,sendto,sendmsg,sendmmsg"
 ADDRESS = re.compile(
@@ -34,6 +36,13 @@ def closed_off(*command: object) -> list[str]:
     if not shutil.which("unshare") or subprocess.run([*separate, "true"], capture_output=True, check=False).returncode:
         pytest.skip("no process can have a network of its own here")
     return [*separate, *map(str, command)]
+
+
+def beside(closed: subprocess.Popen[bytes], *command: object) -> list[str]:
+    """The command that runs a command in the network of a process that is closed off."""
+    inside = next(iter(processes_below(closed.pid)), closed.pid)
+    as_root = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
+    return ["nsenter", "--target", str(inside), *as_root, "--net", *map(str, command)]
 
 
 def watched(attempts: Path, *command: object) -> list[str]:

