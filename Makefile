@@ -65,9 +65,12 @@ bench-readme: $(READY) ## Write the newest results into the README.
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	--no-strip-extras --no-header pyproject.toml
+
 lock: ## Pin the newest allowed versions (needs uv).
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-strip-extras \
-		--no-header --all-extras pyproject.toml -o requirements.lock
+	$(COMPILE) --all-extras -o requirements.lock
+	$(COMPILE) --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
 
 clean: ## Remove the environment and everything built; releases that were fetched stay.
 	rm -rf $(VENV) .venv-peers *.egg-info warehouse/.scratch warehouse/.dagster warehouse/raw warehouse/builds warehouse/sample warehouse/reports \

@@ -21,6 +21,7 @@ from pipelines.building.event_log import OpenEventLog
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import is_full
 from pipelines.intake import own_files
+from pipelines.intake.writing import write_atomically
 from pipelines.paths import WarehousePaths
 
 DAGSTER_YAML = """\
@@ -91,9 +92,11 @@ def forget_old_runs(instance: dg.DagsterInstance) -> None:
 
 
 def write_configuration(paths: WarehousePaths) -> None:
-    """Tell Dagster how the instance of this warehouse works; `make dagster` does so before a first build."""
-    paths.dagster_home.mkdir(parents=True, exist_ok=True)
-    (paths.dagster_home / "dagster.yaml").write_text(DAGSTER_YAML, encoding="utf-8")
+    """Tell Dagster how the instance of this warehouse works; `make dagster` does so before a first build.
+
+    In one step: whoever reads it meanwhile, such as a page that starts beside the daemon, reads all of it.
+    """
+    write_atomically(paths.dagster_home / "dagster.yaml", DAGSTER_YAML.encode())
 
 
 def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:

@@ -1,0 +1,85 @@
+"""Commands run where nothing outside can be reached, and every attempt to reach it is written down.
+
+They are in a network of their own, which has the loopback address alone, so that no attempt succeeds; strace, where there is
+one, sees the attempts of all their threads and children, whatever a library makes of the failure.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.running import processes_below
+
+STRACE = shutil.which("strace")
+TRACED = "connect,sendto,sendmsg,sendmmsg"
+ADDRESS = re.compile(
+    r'sin_port=htons\((\d+)\), sin_addr=inet_addr\("([^"]+)"\)'
+    r'|sin6_port=htons\((\d+)\).*?inet_pton\(AF_INET6, "([^"]+)"'
+)
+RESOLVER = re.compile(r'sun_path=@?"([^"]*resolve[^"]*)"')
+"""A service of the machine that looks names up for others."""
+LOOK_UP = "53"
+
+
+def closed_off(*command: object) -> list[str]:
+    """The command that runs a command in a network without a way out. Skips where there can be none."""
+    as_root = () if os.geteuid() == 0 else ("--map-root-user",)
+    separate = ["unshare", *as_root, "--net", "--pid", "--fork", "--kill-child"]
+    separate += ["sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    if not shutil.which("unshare") or subprocess.run([*separate, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no process can have a network of its own here")
+    return [*separate, *map(str, command)]
+
+
+def beside(closed: subprocess.Popen[bytes], *command: object) -> list[str]:
+    """The command that runs a command in the network of a process that is closed off."""
+    inside = next(iter(processes_below(closed.pid)), closed.pid)
+    as_root = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
+    return ["nsenter", "--target", str(inside), *as_root, "--net", *map(str, command)]
+
+
+def watched(attempts: Path, *command: object) -> list[str]:
+    """The command that runs a command so that strace writes what it connects or sends to into the file."""
+    if STRACE is None:
+        return [*map(str, command)]
+    options = ("--follow-forks", "--seccomp-bpf", "-qq", "--signal=none", "--string-limit=0", f"--trace={TRACED}")
+    return [STRACE, *options, f"--output={attempts}", *map(str, command)]
+
+
+def outside(attempts: Path) -> list[str]:
+    """The addresses that were not of this machine, and the look-ups of names, which somebody else answers."""
+    if STRACE is None:
+        return []
+    found = set()
+    for line in attempts.read_text(encoding="utf-8", errors="replace").splitlines():
+        for port, address, port6, address6 in ADDRESS.findall(line):
+            of = ipaddress.ip_address(address or address6)
+            of = getattr(of, "ipv4_mapped", None) or of
+            if not of.is_loopback or LOOK_UP in (port, port6):
+                found.add(f"{of} port {port or port6}")
+        found |= {f"{name}, which looks names up" for name in RESOLVER.findall(line)}
+    return sorted(found)
+
+
+def quiet_environment(home: Path) -> dict[str, str]:
+    """The environment of somebody who has set nothing: whoever is silent is so by what the project itself says."""
+    spoken = (
+        "DIALOGUE_",
+        "DAGSTER_",
+        "DBT_",
+        "GX_",
+        "DO_NOT_TRACK",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+    )
+    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(spoken)}
+    return kept | {"HOME": str(home)}

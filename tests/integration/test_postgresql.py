@@ -1,0 +1,133 @@
+"""Dagster's history in PostgreSQL, as `deploy/dagster-postgresql.yaml` has it, on a server that lives as long as the test."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.paths import CLONE, WarehousePaths
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+
+
+def server_program(name: str) -> str:
+    """A program of the server; Debian keeps them apart from all others."""
+    debian = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    found = shutil.which(name) or (str(debian[-1]) if debian else None)
+    if found is None:
+        pytest.skip(f"no PostgreSQL server here: {name} is missing (Debian: apt-get install postgresql)")
+    return found
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """URL of a server that listens on no address, only to who may enter its folder."""
+    pytest.importorskip("dagster_postgres", reason="the extra `postgresql` is not installed")
+    initdb, postgres = server_program("initdb"), server_program("postgres")
+    with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        as_user: tuple[str, ...] = ()
+        if os.geteuid() == 0:  # which the server refuses to run as
+            if shutil.which("setpriv") is None:
+                pytest.skip("PostgreSQL does not run as root, and there is no setpriv here")
+            as_user = NOBODY
+            shutil.chown(folder, "nobody", "nogroup")
+        options = ("--username=dagster", "--auth=trust", "--encoding=UTF8", "--no-sync")
+        subprocess.run([*as_user, initdb, "-D", folder / "data", *options], cwd="/", capture_output=True, check=True)
+        options = ("-c", "listen_addresses=", "-c", "fsync=off", "-k", name)
+        with subprocess.Popen(
+            [*as_user, postgres, "-D", folder / "data", *options], cwd="/", stderr=subprocess.DEVNULL
+        ) as running:
+            try:
+                url = f"postgresql://dagster@/postgres?host={name}"
+                wait_for(url, running)
+                yield url
+            finally:
+                running.send_signal(signal.SIGINT)
+
+
+DRIVER = "postgresql+psycopg2://"
+"""How the URL begins for Dagster: SQLAlchemy 2.1 takes a driver for `postgresql://` that is not installed."""
+
+
+def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
+    """Until the server answers."""
+    import psycopg2
+
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            psycopg2.connect(url).close()
+            return
+        except psycopg2.OperationalError:
+            assert server.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_run_of_dagster_has_its_history_in_postgresql(
+    server: str, generated_sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dagster as dg
+    import psycopg2
+
+    home, paths = tmp_path / "history", WarehousePaths(tmp_path / "warehouse")
+    home.mkdir()
+    shutil.copy(CLONE / "deploy" / "dagster-postgresql.yaml", home / "dagster.yaml")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("DIALOGUE_", "DAGSTER_"))}
+    environment |= {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "DIALOGUE_WAREHOUSE": str(paths.root),
+        "DIALOGUE_SOURCE": str(generated_sample),
+        "DIALOGUE_ONLY": "bbai",
+        "DAGSTER_HOME": str(home),
+        "DAGSTER_POSTGRES_URL": server.replace("postgresql://", DRIVER),
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+    }
+    launch = ["dg", "launch", "--job", "everything"]
+    ran = subprocess.run(launch, cwd=CLONE, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, (ran.stdout + ran.stderr)[-3000:]
+    assert paths.pointer.exists()
+
+    with contextlib.closing(psycopg2.connect(server)) as con, con.cursor() as cursor:
+        cursor.execute("select run_id, pipeline_name, status from runs")
+        ((run, job, status),) = cursor.fetchall()
+        assert (job, status) == ("everything", "SUCCESS")
+        cursor.execute("select count(*) from event_logs where run_id = %s", [run])
+        ((logged,),) = cursor.fetchall()
+    monkeypatch.setenv("DAGSTER_POSTGRES_URL", environment["DAGSTER_POSTGRES_URL"])
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        assert instance.all_logs(run)
+        assert len(instance.all_logs(run)) == logged
+        assert instance.get_latest_materialization_event(dg.AssetKey(["published", "dialogues"])) is not None
+        assert instance.get_concurrency_config().pool_config.default_pool_limit == 1
+        assert not instance.telemetry_enabled
+    assert sorted(home.rglob("*.db")) == []  # nothing in SQLite
+
+
+def test_url_is_given_as_the_driver_that_is_installed_needs_it() -> None:
+    for name in ("dagster-postgresql.yaml", "compose.postgresql.yaml"):
+        text = (CLONE / "deploy" / name).read_text(encoding="utf-8")
+        assert set(re.findall(r"\bpostgresql\S*?://", text)) == {DRIVER}, name
+
+
+def test_server_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dagster as dg
+
+    pytest.importorskip("dagster_postgres", reason="the extra `postgresql` is not installed")
+    shutil.copy(CLONE / "deploy" / "dagster-postgresql.yaml", tmp_path / "dagster.yaml")
+    monkeypatch.delenv("DAGSTER_POSTGRES_URL", raising=False)
+    with pytest.raises(dg.DagsterInvalidConfigError, match="DAGSTER_POSTGRES_URL"):
+        dg.DagsterInstance.from_config(str(tmp_path))
