@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 WAREHOUSE ?= warehouse
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster bench bench-peers bench-readme lock clean
+.PHONY: help warehouse test lint format dagster faults bench bench-peers bench-readme lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -45,6 +45,10 @@ dagster: $(READY) ## Show the asset graph in a browser, with its schedules and s
 	@$(BIN)/python -m pipelines.building.instance $(abspath $(WAREHOUSE))
 	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
 		$(BIN)/dagster dev --host 127.0.0.1 -m pipelines.definitions
+
+# make faults ONLY=kill,disk SHARE=0.1; without either all of them, as often as docs/faults.md says, and that page anew.
+faults: $(READY) ## Make faults happen to builds, over and over; what came of them in docs/faults.md.
+	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(SHARE),--share $(SHARE)) $(if $(ONLY)$(SHARE),,--write)
 
 # make bench SCALES="1 10" REPEATS=5 SCRATCH=/somewhere/large REAL=FOLDER; what is not given has a default.
 BENCH = $(if $(SCALES),--scales "$(SCALES)") $(if $(REPEATS),--repeats $(REPEATS)) \

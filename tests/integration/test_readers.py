@@ -17,6 +17,7 @@ from pipelines.building.rollback import roll_back
 from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reading import builds
 from tests.conftest import build_warehouse
+from tests.faults.reading import READER
 
 READERS, SECONDS, A_SECOND = 4, 20, 13
 """Four processes, together 52 queries a second."""
@@ -25,28 +26,6 @@ QUERIES = (
     "select count(distinct corpus_id) from core.dim_corpora",
     "select max(build_id) from quality.builds",
 )
-READER = """
-import json, sys, time
-from collections import Counter
-from pathlib import Path
-import duckdb
-from pipelines.paths import WarehousePaths
-from pipelines.reading.connection import open_published
-paths, seconds, a_second, queries = WarehousePaths(Path(sys.argv[1])), float(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4])
-is_ours, seen, failures, began, number = sys.argv[5] == "ours", Counter(), [], time.monotonic(), 0
-while time.monotonic() - began < seconds:
-    try:
-        with open_published(paths) if is_ours else duckdb.connect(str(paths.published), read_only=True) as con:
-            answers = []
-            for query in queries:
-                answers.append(con.execute(query).fetchall()[0][0])
-                number += 1
-                time.sleep(max(0, began + number / a_second - time.monotonic()))
-        seen[json.dumps(answers)] += 1
-    except Exception as error:
-        failures.append(repr(error))
-print(json.dumps({"queries": number, "seen": seen, "failures": failures}))
-"""
 
 
 @pytest.fixture
@@ -64,7 +43,8 @@ def test_readers_fail_at_nothing_and_see_nothing_mixed(paths: WarehousePaths) ->
         with duckdb.connect(str(paths.build_database(build_id)), read_only=True) as con:
             whole[json.dumps([con.execute(query).fetchall()[0][0] for query in QUERIES])] = build_id
     assert len(whole) == 2
-    arguments = [str(paths.root), str(SECONDS), str(A_SECOND), json.dumps(QUERIES)]
+    halt = paths.root.parent / "halt"
+    arguments = [str(paths.root), str(halt), str(A_SECOND), json.dumps(QUERIES)]
     readers = [
         subprocess.Popen(
             [sys.executable, "-c", READER, *arguments, "ours" if number % 2 else "any"],
@@ -74,12 +54,13 @@ def test_readers_fail_at_nothing_and_see_nothing_mixed(paths: WarehousePaths) ->
         )
         for number in range(READERS)
     ]
-    changes = 0
-    while any(reader.poll() is None for reader in readers):
+    changes, until = 0, time.monotonic() + SECONDS
+    while time.monotonic() < until:
         first, second = kept.kept_builds(paths)
         roll_back(paths, first if builds.pointed_build(paths) == second else second)
         changes += 1
         time.sleep(0.3)
+    halt.touch()
     told = [json.loads(reader.communicate()[0]) for reader in readers]
     assert [one["failures"] for one in told] == [[]] * READERS
     assert changes > SECONDS  # published anew more than once a second

@@ -1,0 +1,50 @@
+"""The quick part of `make faults`: each fault happens, and what must hold after it holds (issue 12, point 7)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from tests.faults.__main__ import FAULTS, SEED, page
+from tests.faults.scene import Ended, Outcome, Scene
+
+QUICK = {row.name: row for row in FAULTS if row.quick}
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """One scene for all: each fault leaves it as it was."""
+    scene = Scene(tmp_path_factory.mktemp("faults"), random.Random(SEED))
+    yield scene
+    scene.close()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_fault_leaves_nothing_that_must_not_be(scene: Scene, name: str) -> None:
+    outcome = QUICK[name].happen(scene, QUICK[name].quick)
+    if not outcome.times:
+        pytest.skip("this fault cannot be made to happen here")
+    assert outcome.problems == []
+    assert outcome.saw
+    assert outcome.left
+    assert QUICK[name].title in page({name: outcome})
+
+
+def test_what_must_not_be_is_a_problem(scene: Scene) -> None:
+    """The judge itself: a traceback, a file left behind, a mixed state, a wrong status."""
+    outcome = Outcome()
+    scene.judge(outcome, Ended(1, "", "Traceback (most recent call last):\n  x\n"), {0}, "it")
+    assert [problem.split(":")[1] for problem in outcome.problems] == [" status 1", " a traceback"]
+    outcome = Outcome()
+    (scene.paths.root / "half.tmp").touch()
+    scene.paths.published.chmod(0o644)
+    with duckdb.connect(str(scene.paths.published)) as con:
+        con.execute("delete from core.fct_turns where turn_index = 1")
+    assert scene.left(outcome) == "the new build, whole"
+    assert outcome.problems == [": a reader sees neither build, or a part"]
+    scene.recover(outcome, "it")
+    assert outcome.problems[1:] == ["it: left behind: ['half.tmp']"]
+    scene.restore()
