@@ -13,8 +13,8 @@ from pipelines.paths import WarehousePaths
 from pipelines.reading import findings
 from pipelines.reading.connection import Connection
 from pipelines.report.changes import describe_changes
-from pipelines.report.differences import Differences, read_differences
 from pipelines.report.dictionary import read_lineage, read_tables
+from pipelines.report.differences import Differences, read_differences
 from pipelines.report.histories import join_suites
 from pipelines.report.rows import Row, read_rows
 

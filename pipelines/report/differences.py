@@ -1,4 +1,4 @@
-"""What changed against the build before: the rows of `quality.build_changes` about this build, as its page shows them."""
+"""What changed against the build before: what `quality.build_changes` says of this build, as its page shows it."""
 
 from __future__ import annotations
 
