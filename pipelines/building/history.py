@@ -155,17 +155,9 @@ def _change_rows(found: Changes) -> Iterator[dict[str, Any]]:
         moved.setdefault((one.kind, one.corpus_id, change), []).append(one)
     for (kind, corpus_id, change), those in moved.items():
         at = {"kind": kind, "table_name": VERDICTS if kind == "claim" else CASES, "corpus_id": corpus_id}
-        yield (
-            of
-            | at
-            | {
-                "change": change,
-                "row_count": len(those),
-                "first_keys": [one.name for one in those],
-                "first_before": [one.before for one in those],
-                "first_after": [one.after for one in those],
-            }
-        )
+        names = [one.name for one in those]
+        values = {"first_before": [one.before for one in those], "first_after": [one.after for one in those]}
+        yield of | at | values | {"change": change, "row_count": len(those), "first_keys": names}
     if found.columns:
         at = {"kind": "column", "table_name": None, "corpus_id": None, "change": "changed"}
         yield of | at | {"row_count": len(found.columns), "first_keys": list(found.columns)}

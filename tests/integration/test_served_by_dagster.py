@@ -169,6 +169,9 @@ def test_both_runs_publish_one_after_the_other(
     assert [builds.read_manifest(paths, build).corpora for build in (newest, older)] == [("bbai",), ("bbai",)]
     assert "removed" in builds.read_manifest(paths, older).changed
     assert builds.read_manifest(paths, newest).changed == f"nothing differs, against build {older}"
+    page = (paths.reports / "changes.html").read_text(encoding="utf-8")
+    assert "Nothing changed: the same rows in every table" in page
+    assert older in page
     assert not paths.alerts.exists()
 
 
