@@ -8,7 +8,7 @@ from __future__ import annotations
 import dagster as dg
 
 from pipelines.assets.graph import assemble
-from pipelines.selection import refuse_part
+from pipelines.assets.selection import refuse_part
 from pipelines.settings import Settings
 
 

@@ -129,7 +129,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
             found = compare(before, now, settings)
         except (InputError, duckdb.Error) as error:
             raise BuildError(f"what differs from build {base} cannot be found out: {one_line(error)}") from error
-    rows = list(_change_rows(found)) if found else []
+    rows = list(change_rows(found)) if found else []
     writing.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_SCHEMA, rows)
     return found
 
@@ -143,7 +143,7 @@ def _is_database(file: Path) -> bool:
     return True
 
 
-def _change_rows(found: Changes) -> Iterator[dict[str, Any]]:
+def change_rows(found: Changes) -> Iterator[dict[str, Any]]:
     """The rows of `quality.build_changes` about one build."""
     of = {"build_id": found.build_id, "base_build_id": found.base_build_id, "first_before": None, "first_after": None}
     for one in found.rows:

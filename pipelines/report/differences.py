@@ -28,7 +28,7 @@ class Differences:
     """By kind: its changes by corpus, none where there are none; of claims those with another verdict first."""
 
     def count(self, kind: str, change: str | None = None) -> int:
-        """How many rows, claims, rules or columns are added, removed or changed, or all three."""
+        """How many rows, claims, rules or columns are so changed; in whatever way, where none is said."""
         return sum(row["row_count"] for row in self.groups[kind] if change in (None, row["change"]))
 
     @property

@@ -288,7 +288,7 @@ def test_command_of_dagster_that_selects_a_part_is_refused_in_one_line(
     definitions: Any, command: str, option: str, selected: str | None, told: str | None
 ) -> None:
     """U5: as the definitions see it while that command loads them."""
-    from pipelines.selection import SelectionError, refuse_part
+    from pipelines.assets.selection import SelectionError, refuse_part
 
     with click.Context(click.Command(command)) as context:
         context.params = {option: selected}

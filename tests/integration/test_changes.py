@@ -10,11 +10,12 @@ from typing import Any
 
 import duckdb
 import pytest
+import yaml
 
 from pipelines.building import history, kept
 from pipelines.building.state import Build, BuildError
 from pipelines.errors import InputError, counted
-from pipelines.paths import WarehousePaths
+from pipelines.paths import DBT_PROJECT, WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.changes import COMPARED, Moved, RowChange, declared_keys, find_changes
 from pipelines.settings import Settings
@@ -178,6 +179,20 @@ def test_all_claims_and_rules_that_moved_are_kept_with_what_they_were(paths: War
     assert set(moved["claim"][8]) == {"not_checkable"}
     assert set(moved["claim"][9]) == {"refuted: 7"}
     assert moved["rule"][5:] == ("changed", 1, [rule], [str(cases)], ["0"])
+
+
+def test_what_an_earlier_version_has_kept_is_read_with_fewer_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = yaml.safe_load((DBT_PROJECT / "models/marts/quality/_audit__sources.yml").read_text(encoding="utf-8"))
+    (table,) = [table for table in sources["sources"][0]["tables"] if table["name"] == "build_changes"]
+    monkeypatch.chdir(tmp_path)
+    Path("audit/build_changes").mkdir(parents=True)
+    duckdb.sql("copy (select 'old' as build_id) to 'audit/build_changes/history.parquet'")
+    duckdb.sql("copy (select 'new' as build_id, ['1'] as first_before) to 'audit/build_changes/results.parquet'")
+    location = table["meta"]["external_location"].format(name="build_changes")
+    found = duckdb.sql(f"select build_id, first_before from {location} order by all").fetchall()
+    assert found == [("new", ["1"]), ("old", None)]
 
 
 def test_what_cannot_be_compared_is_not_published(paths: WarehousePaths, built: Build) -> None:

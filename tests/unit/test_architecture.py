@@ -60,14 +60,7 @@ DIFFERENT_ON_SPARK = {
 FLOORS = (
     ("pipelines.definitions",),
     ("pipelines.cli",),
-    (
-        "pipelines.assets",
-        "pipelines.jobs",
-        "pipelines.schedules",
-        "pipelines.selection",
-        "pipelines.sensors",
-        "pipelines.resources",
-    ),
+    ("pipelines.assets", "pipelines.jobs", "pipelines.schedules", "pipelines.sensors", "pipelines.resources"),
     ("pipelines.report",),
     ("pipelines.building",),
     ("expectations",),
