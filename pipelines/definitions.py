@@ -8,10 +8,11 @@ from __future__ import annotations
 import dagster as dg
 
 from pipelines.assets.graph import assemble
+from pipelines.assets.selection import refuse_part
 from pipelines.settings import Settings
 
 
 @dg.definitions
 def definitions() -> dg.Definitions:
     """The graph for the settings of the environment."""
-    return assemble(Settings.from_environment())
+    return refuse_part(assemble(Settings.from_environment()))

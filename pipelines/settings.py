@@ -39,8 +39,8 @@ MOST_OF = dict.fromkeys(("threads", "processes"), PER_CORE * (os.cpu_count() or 
 MOST = 1_000
 """The most of anything else that is counted."""
 MOST_SECONDS = 7 * 24 * 3600
-LEAST_MEMORY = 300 * 10**6
-"""Bytes: the sample is built with 250 MB, and with 150 MB its models run out of memory."""
+LEAST_MEMORY = {"memory_limit": ("a build", 300 * 10**6), "query_memory_limit": ("a query", 50 * 10**6)}
+"""Bytes: the sample is built with 250 MB, and with 150 MB its models run out of memory; it is read with 20 MB."""
 
 
 class SettingsError(InputError):
@@ -107,6 +107,8 @@ class Settings:
     """Seconds after which an audit is given up."""
     query_timeout: float = 600.0
     """Seconds after which a query given to `sql` is given up."""
+    query_memory_limit: str | None = None
+    """Memory that a query given to `sql` may use, as DuckDB writes it; None stands for as much as a build may."""
     jobs: int = 4
     """Files that are downloaded at a time."""
     mirror: str | None = field(default=None, repr=False)
@@ -138,6 +140,10 @@ class Settings:
             warehouse=settings.warehouse.expanduser().absolute(),
             source=settings.source and settings.source.expanduser().absolute(),
         )
+
+    def for_queries(self) -> Settings:
+        """These settings, where DuckDB may use what a query given to `sql` may."""
+        return replace(self, memory_limit=self.query_memory_limit or self.memory_limit)
 
     def memory_limit_of_each(self, processes: int) -> str:
         """An equal part of the memory limit, as DuckDB writes it; the limit itself where it is no number and unit."""
@@ -209,7 +215,8 @@ def _timezone(name: str, text: str) -> str:
 
 
 def _memory(name: str, text: str) -> str:
-    """A size as DuckDB writes it, and enough of it to build with."""
+    """A size as DuckDB writes it, and enough of it for what it is for."""
+    what, enough = LEAST_MEMORY[name]
     size = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", text.strip(), flags=re.IGNORECASE | re.ASCII)
     if not size:
         raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no size such as 4GB, 512MiB or 50%")
@@ -220,10 +227,10 @@ def _memory(name: str, text: str) -> str:
     else:
         least, most = 0.0, math.inf
         count = float(size[1]) * (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
-    if not least < float(size[1]) <= most or count < LEAST_MEMORY:
+    if not least < float(size[1]) <= most or count < enough:
         raise SettingsError(
             f"DIALOGUE_{name.upper()}: '{text}' is too {'much' if float(size[1]) > most else 'little'}; "
-            f"the least that a build works with is {LEAST_MEMORY // 10**6}MB, the most 100%"
+            f"the least that {what} works with is {enough // 10**6}MB, the most 100%"
         )
     return text.strip()
 
@@ -273,7 +280,7 @@ _FORMS: tuple[tuple[set[str], Callable[[str, str], Any]], ...] = (
         {"upstream_days", "published_hours", "builds_kept_days"},
         _period,
     ),
-    ({"memory_limit"}, _memory),
+    ({"memory_limit", "query_memory_limit"}, _memory),
 )
 """How the text of each setting is read; what is in none of these is text."""
 

@@ -12,6 +12,7 @@ from pipelines.intake.landed import Landed, changes_since
 from pipelines.settings import Settings
 
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
+REPORT = dg.AssetKey(["published", "report"])
 
 
 def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefinition:
@@ -56,7 +57,7 @@ def report_asset() -> dg.AssetsDefinition:
     """The static site about what was published. Its cost is well below a second, so that every build has one."""
 
     @dg.asset(
-        key=["published", "report"],
+        key=REPORT,
         deps=[PUBLISHED],
         group_name="published",
         description="The data-quality site about the published warehouse, reports/index.html.",

@@ -18,7 +18,7 @@ from pipelines.intake import writing
 from pipelines.intake.sql_text import literal
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
-from pipelines.reading.changes import CASES, FIRST_KEYS, VERDICTS, Changes, Side, compare
+from pipelines.reading.changes import CASES, VERDICTS, Changes, Moved, Side, compare
 from pipelines.reading.query_errors import one_line
 from pipelines.settings import Settings
 
@@ -51,6 +51,8 @@ CHANGES_SCHEMA = pa.schema(
         ("change", pa.string()),
         ("row_count", pa.int32()),
         ("first_keys", pa.list_(pa.string())),
+        ("first_before", pa.list_(pa.string())),
+        ("first_after", pa.list_(pa.string())),
     ]
 )
 """The rows of `quality.build_changes`."""
@@ -127,7 +129,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
             found = compare(before, now, settings)
         except (InputError, duckdb.Error) as error:
             raise BuildError(f"what differs from build {base} cannot be found out: {one_line(error)}") from error
-    rows = list(_change_rows(found)) if found else []
+    rows = list(change_rows(found)) if found else []
     writing.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_SCHEMA, rows)
     return found
 
@@ -141,19 +143,21 @@ def _is_database(file: Path) -> bool:
     return True
 
 
-def _change_rows(found: Changes) -> Iterator[dict[str, Any]]:
+def change_rows(found: Changes) -> Iterator[dict[str, Any]]:
     """The rows of `quality.build_changes` about one build."""
-    of = {"build_id": found.build_id, "base_build_id": found.base_build_id}
+    of = {"build_id": found.build_id, "base_build_id": found.base_build_id, "first_before": None, "first_after": None}
     for one in found.rows:
         at = {"kind": "row", "table_name": one.table_name, "corpus_id": one.corpus_id, "change": one.change}
         yield of | at | {"row_count": one.row_count, "first_keys": list(one.first_keys)}
-    moved: dict[tuple[str, str | None, str], list[str]] = {}
+    moved: dict[tuple[str, str | None, str], list[Moved]] = {}
     for one in found.moved:
         change = "added" if one.before is None else "removed" if one.after is None else "changed"
-        moved.setdefault((one.kind, one.corpus_id, change), []).append(one.name)
-    for (kind, corpus_id, change), names in moved.items():
+        moved.setdefault((one.kind, one.corpus_id, change), []).append(one)
+    for (kind, corpus_id, change), those in moved.items():
         at = {"kind": kind, "table_name": VERDICTS if kind == "claim" else CASES, "corpus_id": corpus_id}
-        yield of | at | {"change": change, "row_count": len(names), "first_keys": names[:FIRST_KEYS]}
+        names = [one.name for one in those]
+        values = {"first_before": [one.before for one in those], "first_after": [one.after for one in those]}
+        yield of | at | values | {"change": change, "row_count": len(those), "first_keys": names}
     if found.columns:
         at = {"kind": "column", "table_name": None, "corpus_id": None, "change": "changed"}
         yield of | at | {"row_count": len(found.columns), "first_keys": list(found.columns)}

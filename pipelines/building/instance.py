@@ -27,6 +27,9 @@ from pipelines.paths import WarehousePaths
 DAGSTER_YAML = """\
 telemetry:
   enabled: false
+# Nobody is asked on the page to sign up for anything.
+nux:
+  enabled: false
 # One run at a time works on the warehouse: the next one waits in the queue.
 concurrency:
   pools:

@@ -22,6 +22,8 @@ from pipelines.settings import RELEASE_FORM, Settings
 
 ID_FORMAT = "%Y%m%dT%H%M%S%fZ"
 """How a build is named: by the moment it began, in UTC."""
+PART_REFUSED = "a part of the graph cannot be built alone, because a build is published whole: run the job `everything`"
+"""What one who wants to run a part of the graph is told."""
 
 
 class BuildError(CheckError):
@@ -108,9 +110,7 @@ def of_run(paths: WarehousePaths, run_id: str) -> Build:
         build = current(paths)
         if build.run_id == run_id:
             return build
-    raise BuildError(
-        "a part of the graph cannot be built alone, because a build is published whole: run the job `everything`"
-    )
+    raise BuildError(PART_REFUSED)
 
 
 def add_landed(

@@ -55,7 +55,7 @@ def sql(
     from pipelines.reading.query import run_query
 
     given = _parameters(parameters)
-    settings = Settings.from_environment(**options)
+    settings = Settings.from_environment(**options).for_queries()
     con = connection.open_published(warehouse_paths(settings), raw, settings)
     with connection.closed_when_idle(con):
         if query is None and sys.stdin.isatty():

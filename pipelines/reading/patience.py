@@ -46,7 +46,9 @@ class Patience:
             raise
         if worker.is_alive():
             self._stop(worker)
-            raise QueryError(f"given up after {self._seconds:g} seconds; --timeout SECONDS gives it more")
+            raise QueryError(
+                f"given up after {self._seconds:g} seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more"
+            )
         if raised:
             raise raised[0]
         return given[0]

@@ -15,6 +15,8 @@ from pipelines.reading.patience import Patience
 from pipelines.reading.query_errors import QueryError, one_line
 
 BATCH_ROWS = 10_000
+OUT_OF_MEMORY = "Out of Memory Error"
+"""How DuckDB says that the limit is reached; Arrow, which reads its batches, tells it on in an error of its own."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class QueryResult:
             while batch := patience.wait_for(lambda: self.con.fetchmany(BATCH_ROWS)):
                 yield from batch
         except duckdb.Error as error:
-            raise QueryError(one_line(error, self.skipped_lines)) from error
+            raise self._refused(error) from error
         finally:
             with contextlib.suppress(duckdb.Error):  # a query that heeds nothing is busy still
                 self.con.abort()  # what was not read would keep the connection busy
@@ -55,7 +57,12 @@ class QueryResult:
                 while (batch := patience.wait_for(lambda: next(reader, None))) is not None:
                     yield batch
         except (duckdb.Error, pyarrow.ArrowException) as error:
-            raise QueryError(one_line(error, self.skipped_lines)) from error
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> QueryError:
+        """What a run of it failed of, in one line; where memory did not suffice, what gives it more."""
+        line = one_line(error, self.skipped_lines)
+        return QueryError(f"{line}; DIALOGUE_QUERY_MEMORY_LIMIT gives it more" if OUT_OF_MEMORY in line else line)
 
     def relation(self) -> duckdb.DuckDBPyRelation:
         """The query as DuckDB's own object."""

@@ -14,6 +14,7 @@ from pipelines.reading import findings
 from pipelines.reading.connection import Connection
 from pipelines.report.changes import describe_changes
 from pipelines.report.dictionary import read_lineage, read_tables
+from pipelines.report.differences import Differences, read_differences
 from pipelines.report.histories import join_suites
 from pipelines.report.rows import Row, read_rows
 
@@ -126,6 +127,7 @@ class Contents:
     """Whose words the claims quote, and on whose files they were judged, with the number of each verdict."""
     claims: list[Row]
     rules: list[Row]
+    differences: Differences
     suites: dict[str, list[Row]]
     tables: list[Row]
     lineage: dict[str, Row] = field(default_factory=dict)
@@ -143,6 +145,7 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
     )
     suites = join_suites(results, [build["build_id"] for build in shown])
     claims = read_rows(con, findings.claims_query((), verdict=None, only_unexpected=False, is_short=False))
+    rules = _rules(con)
     return Contents(
         build=builds[0],
         builds=shown,
@@ -151,7 +154,8 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
         changes=describe_changes(builds[0], builds[1], suites) if len(builds) > 1 else [],
         voices=read_rows(con, _VOICES),
         claims=claims,
-        rules=_rules(con),
+        rules=rules,
+        differences=read_differences(con, builds, claims, rules),
         suites=suites,
         tables=read_tables(con),
         lineage=read_lineage(paths),

@@ -16,13 +16,14 @@ from pipelines.building import dbt
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading.connection import open_published
-from pipelines.report import contents, dbt_docs, grids
+from pipelines.report import contents, dbt_docs, differences, grids
 from pipelines.settings import Settings
 
 TEMPLATES = Path(__file__).with_name("templates")
 ASSETS = ("report.css", "report.js")
 PAGES = {
     "index": "Overview",
+    "changes": "Changes",
     "claims": "Claims",
     "violations": "Defects",
     "expectations": "Expectations",
@@ -113,6 +114,7 @@ def render(found: contents.Contents) -> dict[str, str]:
         "claim_outcomes": CLAIM_OUTCOMES,
         "voices": VOICES,
         "rule_kinds": RULE_KINDS,
+        "change_kinds": differences.KINDS,
         "cases_shown": contents.CASES_SHOWN,
         "mark": MARK,
     }

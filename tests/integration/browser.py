@@ -1,4 +1,4 @@
-"""A headless Chromium without a network, driven over its debugging pipe: what a page asks for, says and measures."""
+"""A headless Chromium without a network beyond this machine, driven over its debugging pipe: what a page asks for, says and measures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ FLAGS = (
     "--disable-gpu",
     "--disable-background-networking",
     "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
     "--remote-debugging-pipe",
 )
 
@@ -40,7 +39,9 @@ class Visit:
 class Browser:
     """One tab. Commands are sent with `send`; events that come meanwhile are noted in `visit`."""
 
-    def __init__(self, program: str, profile: Path) -> None:
+    def __init__(self, program: str, profile: Path, reachable: str | None = None) -> None:
+        """Start it; `reachable` is the one host that it may ask."""
+        hosts = "MAP * ~NOTFOUND" + (f", EXCLUDE {reachable}" if reachable else "")
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
 
@@ -53,7 +54,7 @@ class Browser:
             os.set_inheritable(4, True)
 
         self._process = subprocess.Popen(
-            [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            [program, *FLAGS, f"--host-resolver-rules={hosts}", f"--user-data-dir={profile}", "about:blank"],
             close_fds=False,
             preexec_fn=connect,
             stdout=subprocess.DEVNULL,

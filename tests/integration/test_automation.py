@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from pipelines.building import lock
 from pipelines.building.rollback import roll_back
 from pipelines.building.state import BuildError
 from pipelines.errors import CheckError
-from pipelines.paths import WarehousePaths
+from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
 from tests.conftest import build_warehouse
@@ -260,6 +264,66 @@ def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitio
     assert builds.pointed_build(paths) == published
     report = of(dg.AssetKey(["published", "report"]))  # it is about what is published, and can be made again
     assert report.success
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "selected", "told"),
+    [
+        ("launch", "assets", "core/fct_turns", "a part of the graph cannot be built alone"),
+        ("launch", "assets", "group:core", "a part of the graph cannot be built alone"),
+        ("launch", "assets", "published/dialogues", "a part of the graph cannot be built alone"),
+        ("launch", "assets", "landing/sgd", "a part of the graph cannot be built alone"),
+        ("materialize", "select", "core/fct_turns,published/report", "a part of the graph cannot be built alone"),
+        ("launch", "assets", "nothing", "'nothing'"),
+        ("launch", "assets", "a b((", "a b(("),
+        ("launch", "assets", "*", None),
+        ("launch", "assets", "*,published/report", None),
+        ("launch", "assets", "published/report", None),
+        ("launch", "assets", None, None),
+        ("launch", "job", "core/fct_turns", None),
+        ("list", "select", "core/fct_turns", None),
+    ],
+)
+def test_command_of_dagster_that_selects_a_part_is_refused_in_one_line(
+    definitions: Any, command: str, option: str, selected: str | None, told: str | None
+) -> None:
+    """U5: as the definitions see it while that command loads them."""
+    from pipelines.assets.selection import SelectionError, refuse_part
+
+    with click.Context(click.Command(command)) as context:
+        context.params = {option: selected}
+        if told is None:
+            assert refuse_part(definitions) is definitions
+            return
+        with pytest.raises(SelectionError, match=re.escape(told)) as refused:
+            refuse_part(definitions)
+    assert (refused.value.exit_code, "\n" in refused.value.format_message()) == (2, False)
+
+
+def test_launch_of_one_model_is_refused_before_anything_runs(paths: WarehousePaths) -> None:
+    import dagster as dg
+
+    def runs() -> int:
+        with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+            return instance.get_runs_count()
+
+    before = runs()
+    environment = os.environ | {"DAGSTER_HOME": str(paths.dagster_home), "DAGSTER_DISABLE_TELEMETRY": "1"}
+    refused = subprocess.run(
+        [Path(sys.executable).with_name("dg"), "launch", "--assets", "core/fct_turns"],
+        capture_output=True,
+        text=True,
+        cwd=CLONE,
+        env=environment,
+        check=False,
+    )
+    assert (refused.returncode, refused.stdout, refused.stderr) == (
+        2,
+        "",
+        "Error: a part of the graph cannot be built alone, because a build is published whole: "
+        "run the job `everything`\n",
+    )
+    assert runs() == before
 
 
 def test_every_check_runs_with_what_it_checks(definitions: Any) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.building import fingerprint, kept, state
+from pipelines.building import fingerprint, history, kept, state
 from pipelines.corpora import registry
 from pipelines.intake import simulating
 from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
+from pipelines.reading import builds, changes
 from pipelines.settings import Settings
 from tests.conftest import build_warehouse, run_command
 
@@ -136,6 +136,16 @@ def test_force_lands_and_builds_all_the_same(again) -> None:
     assert {name for name in before if after[name] != before[name]} == {
         name for name in before if name.startswith("bbai/")
     }
+    base, now = kept.kept_builds(paths)
+    with duckdb.connect(str(paths.published), read_only=True) as con:
+        published = con.sql("from quality.build_changes").to_arrow_table().to_pylist()
+    found = changes.find_changes(paths, base, now, Settings())
+    rows = [tuple(row[name] for name in row) for row in published]
+    wanted = [tuple(row[name] for name in history.CHANGES_SCHEMA.names) for row in history.change_rows(found)]
+    assert sorted(rows, key=repr) == sorted(wanted, key=repr)  # column by column, as it was found
+    gone = [row for row in published if (row["kind"], row["corpus_id"], row["change"]) == ("claim", "sgd", "removed")]
+    assert len(gone[0]["first_before"]) == gone[0]["row_count"] > 3
+    assert set(gone[0]["first_after"]) == {None}
 
 
 def test_one_changed_file_is_landed_alone_and_gives_what_a_full_build_gives(again, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from urllib.parse import unquote
 import duckdb
 import pytest
 
+from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
 from pipelines.report import contents
 from pipelines.report.site import DBT_DOCS, PAGES, RULE_KINDS, outcome
 from tests.conftest import run_command
@@ -53,6 +55,10 @@ class Page(HTMLParser):
         if tag == "br":
             self.handle_data(" ")
         self._cell = tag in ("td", "th") or (self._cell and tag != "tr")
+
+    def handle_endtag(self, tag):
+        if tag == "table":
+            self._cell = False
 
     def handle_data(self, data):
         if self._cell and self.table_rows and self.table_rows[-1]:
@@ -232,6 +238,94 @@ def test_browser_notices_what_it_is_for(browser: Browser, tmp_path: Path) -> Non
     assert "https://example.org/x.js" in visit.requests
     assert len(visit.problems) == 2
     assert browser.evaluate("document.documentElement.scrollWidth") > 360
+
+
+HOSTILE = "sgd/dev/<script>alert(1)</script>&amp;/0"
+"""A key as a corpus could have it."""
+
+
+@pytest.fixture(scope="module")
+def changed_site(awkward_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a build that has changed something of everything."""
+    paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path_factory.mktemp("changed") / "warehouse"))
+    build_id, database = builds.published_build(paths)
+    database.chmod(0o644)
+    with duckdb.connect(str(database)) as con:
+        con.execute(
+            "insert into quality.builds select * replace ('earlier' as build_id, 'elsewhere' as source, "
+            "started_at - interval 1 day as started_at, finished_at - interval 1 day as finished_at) from quality.builds"
+        )
+        claims = con.execute(
+            "select claim_id from quality.claims where corpus_id = 'sgd' order by 1 limit 2"
+        ).fetchall()
+        rules = con.execute(
+            "(from quality.violation_rules where corpus_id = 'sgd' limit 1) union all "
+            "(from quality.violation_rules where corpus_id is null limit 1)"
+        ).fetchall()
+        names = [rule[0] for rule in rules]
+        two, another = [claim_id for (claim_id,) in claims], ["reproduced: 2", "refuted: [[2, null]]"]
+        for kind, table, corpus, change, count, keys, before, after in (
+            ("row", "core.fct_turns", "sgd", "added", 12345, [HOSTILE, "b", "c"], None, None),
+            ("row", "core.fct_votes", "bbai", "removed", 1, ["bbai/test/00000/vote/none"], None, None),
+            ("claim", "quality.claim_checks", "sgd", "changed", 2, two, ["reproduced: 1"] * 2, another),
+            ("claim", "quality.claim_checks", "sgd", "removed", 1, ["gone"], ["vacuous"], [None]),
+            ("rule", "quality.violations", "sgd", "changed", 2, names, ["0", "1"], ["7", "0"]),
+            ("column", None, None, "changed", 1, ["core.fct_frames.mood is new, VARCHAR"], None, None),
+        ):
+            values = [build_id, "earlier", kind, table, corpus, change, count, keys, before, after]
+            con.execute("insert into quality.build_changes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    to = tmp_path_factory.mktemp("report") / "site"
+    completed = run_command("report", "--warehouse", paths.root, "--to", to)
+    assert completed.returncode == 0, completed.stderr
+    return to
+
+
+def test_first_build_has_nothing_to_compare_with(site: Path) -> None:
+    text = (site / "changes.html").read_text(encoding="utf-8")
+    assert "First build: nothing to compare with." in text
+    assert "data-row" not in text
+
+
+def test_changes_lead_to_the_table_the_claim_and_the_rule(changed_site: Path) -> None:
+    """Where this build still has them; a claim that is gone has no place on its page."""
+    page = Page(changed_site / "changes.html")
+    links = [link for link in page.links if "#" in link and not link.startswith("#")]
+    assert sorted(link.partition("#")[0] for link in links) == [
+        *("claims.html", "claims.html", "dictionary.html", "dictionary.html", "violations.html", "violations.html")
+    ]
+    for link in links:
+        name, _, fragment = link.partition("#")
+        assert unquote(fragment) in Page(changed_site / name).ids, link
+    lines = [[" ".join(cell.split()) for cell in row] for row in page.table_rows]
+    assert ["bbai", "core.fct_votes", "removed", "1", "bbai/test/00000/vote/none"] in lines
+    assert ["sgd", "core.fct_turns", "added", "12,345", f"{HOSTILE} b c and 12,342 more"] in lines
+    assert ["sgd", "gone", "removed", "vacuous", "–"] in lines
+    assert [line[2:] for line in lines if line[0] == "sgd" and line[2] in ("another verdict", "changed")] == [
+        ["another verdict", "reproduced: 1", "refuted: 2 NULL"],  # before the one that came to another number
+        ["changed", "reproduced: 1", "reproduced: 2"],
+        ["changed", "0", "7"],
+        ["changed", "1", "0"],
+    ]
+    assert ["core.fct_frames.mood is new, VARCHAR"] in lines
+    assert "<script>alert" not in (changed_site / "changes.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_page_of_changes_fits_the_window_and_narrows_to_a_kind(
+    changed_site: Path, browser: Browser, width: int, scheme: str
+) -> None:
+    address = (changed_site / "changes.html").as_uri()
+    visit = browser.open(address, width, scheme)
+    assert visit.problems == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    shown = "[...document.querySelectorAll('section')].filter((one) => one.offsetHeight).map((one) => one.innerText)"
+    assert len(browser.evaluate(shown)) == 4
+    browser.open("about:blank", width, scheme)
+    browser.open(f"{address}?kind=rule&corpus=sgd", width, scheme)
+    (rules,) = browser.evaluate(shown)
+    assert rules.startswith("Rules with another number of cases")
+    assert browser.evaluate("document.querySelector('[data-shown]').innerText") == "2 of 8 changes"
 
 
 def test_report_of_a_folder_of_others_is_refused_in_one_line(warehouse: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.paths import CLONE, WarehousePaths
+from tests.conftest import run_command
 from tests.unit.published import make_build
 
 ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) select max(n) from t"
@@ -38,9 +39,32 @@ def test_a_query_that_takes_too_long_is_given_up(paths, text):
         text=True,
         check=False,
     )
-    told = "error: given up after 0.5 seconds; --timeout SECONDS gives it more\n"
+    told = "error: given up after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
     assert time.monotonic() - started < 15
+
+
+def test_limits_of_the_environment_are_those_of_a_query(paths: WarehousePaths, tmp_path: Path) -> None:
+    """Each is hit, and says which setting gives more; the same query passes where there is enough."""
+    to = tmp_path / "result.parquet"
+    text = "select range, md5(range::varchar) as text from range(1000000) order by text"
+
+    def ask(limit: str, *options: object) -> subprocess.CompletedProcess[str]:
+        return run_command("sql", "--warehouse", paths.root, *options, text, DIALOGUE_QUERY_MEMORY_LIMIT=limit)
+
+    for options, place in (((), ""), (("--parquet", to), f"{to}: ")):
+        refused = ask("60MB", *options)
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+        assert refused.stderr.startswith(f"error: {place}Out of Memory Error: ")
+        assert refused.stderr.endswith("; DIALOGUE_QUERY_MEMORY_LIMIT gives it more\n")
+    assert not to.exists()
+    passed = ask("400MB", "--parquet", to)
+    assert (passed.returncode, to.exists()) == (0, True), passed.stderr
+    done = run_command("sql", "--warehouse", paths.root, ENDLESS, DIALOGUE_QUERY_TIMEOUT="0.5")
+    assert done.returncode == 2
+    assert (
+        done.stderr == "error: given up after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more\n"
+    )
 
 
 @pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])

@@ -11,7 +11,8 @@ import pytest
 
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
-from pipelines.report import changes, contents, grids, histories, site
+from pipelines.report import changes, contents, differences, grids, histories, site
+from pipelines.report.differences import KINDS
 from pipelines.settings import Settings
 
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\''
@@ -110,6 +111,26 @@ VOICE = {"quotes_whom": "own_measurement", "judged_on": "generated", "claim_coun
 )
 
 
+def changed(kind: str, change: str, cases: list[dict[str, object]], more: int = 0) -> dict[str, object]:
+    """A row of `quality.build_changes` as its page gets it."""
+    table = {"row": "core.fct_turns", "claim": "quality.claim_checks", "rule": "quality.violations", "column": None}
+    return {"kind": kind, "change": change, "corpus_id": HOSTILE, "table_name": table[kind], "more": more} | {
+        "cases": [{"before": None, "after": None, "anchor": None, "is_verdict": False} | case for case in cases],
+        "row_count": len(cases) + more,
+    }
+
+
+DIFFERENCES = differences.Differences(
+    BUILD,
+    {
+        "row": [changed("row", "added", [{"name": HOSTILE}], 7), changed("row", "removed", [{"name": "b"}])],
+        "claim": [changed("claim", "changed", [{"name": HOSTILE, "before": HOSTILE, "after": f"refuted: {HOSTILE}"}])],
+        "rule": [changed("rule", "changed", [{"name": HOSTILE, "before": "1", "after": "2", "anchor": HOSTILE}])],
+        "column": [changed("column", "changed", [{"name": HOSTILE}])],
+    },
+)
+
+
 class Tags(HTMLParser):
     """The elements of a page with their attributes."""
 
@@ -143,6 +164,7 @@ def hostile() -> contents.Contents:
         voices=[VOICE],
         claims=[CLAIM],
         rules=[RULE],
+        differences=DIFFERENCES,
         suites={HOSTILE: [entry]},
         tables=[table],
         lineage=lineage,
@@ -289,6 +311,23 @@ def test_changes_name_counts_and_outcomes() -> None:
         "1 expectation no longer pass: marts: keys",
     ]
     assert changes.describe_changes(now, now, {"marts": [{"expectation": "keys", "history": [passed, passed]}]}) == []
+
+
+def test_page_of_changes_says_what_is_there_to_compare(hostile) -> None:
+    """Nothing to compare with is not the same as nothing that changed."""
+    full = site.render(hostile)["changes.html"]
+    assert "and 7 more" in full
+    assert "<b>8</b> rows added" in full
+    first = site.render(replace(hostile, differences=differences.Differences(None, {kind: [] for kind in KINDS})))
+    assert "First build: nothing to compare with." in first["changes.html"]
+    same = site.render(replace(hostile, differences=differences.Differences(BUILD, {kind: [] for kind in KINDS})))
+    assert "Nothing changed: the same rows in every table" in same["changes.html"]
+    told = ("First build", "Nothing changed", "data-row")
+    assert [[text in page for text in told] for page in (full, first["changes.html"], same["changes.html"])] == [
+        [False, False, True],
+        [True, False, False],
+        [False, True, False],
+    ]
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "page", "link"])

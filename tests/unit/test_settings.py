@@ -100,3 +100,12 @@ def test_memory_that_nothing_works_with_is_refused_with_the_least(monkeypatch, t
     """F19."""
     with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: .*the least that a build works with is 300MB"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
+
+
+def test_a_query_may_have_less_memory_than_a_build_and_has_as_much_unless_it_is_set(monkeypatch):
+    assert Settings(memory_limit="2GB").for_queries().memory_limit == "2GB"
+    assert Settings(memory_limit="2GB", query_memory_limit="1GB").for_queries().memory_limit == "1GB"
+    assert from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "50MB") == "50MB"
+    told = r"DIALOGUE_QUERY_MEMORY_LIMIT: .*the least that a query works with is 50MB"
+    with pytest.raises(SettingsError, match=told):
+        from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "49MB")

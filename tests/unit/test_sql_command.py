@@ -165,7 +165,9 @@ def test_long_results_go_to_the_pager_on_a_terminal_alone(con):
 
 def test_a_time_limit_is_said_and_there_by_default(con):
     """F14."""
-    with pytest.raises(QueryError, match=r"given up after 0\.2 seconds; --timeout SECONDS gives it more"):
+    with pytest.raises(
+        QueryError, match=r"given up after 0\.2 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more"
+    ):
         list(query.run_query(con, ENDLESS, timeout=0.2).rows())
     assert run(con, "select 1") == [(1,)]
     assert 0 < Settings.query_timeout < 3600

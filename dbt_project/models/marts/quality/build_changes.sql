@@ -8,5 +8,7 @@ select
     corpus_id,
     change,
     row_count,
-    first_keys
+    first_keys,
+    first_before,
+    first_after
 from {{ source('audit', 'build_changes') }}
