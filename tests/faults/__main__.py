@@ -37,7 +37,7 @@ FAULTS = (
     Row("sighup", "SIGHUP (the terminal is closed) at a random moment", killing.interrupted("SIGHUP"), 10, 0),
     Row("disk", "the disk fills up at a random moment", limits.full_disk, 15, 1),
     Row("memory", "little memory for the processes: 0.3 to 2.5 GiB of address space", limits.little_memory, 12, 1),
-    Row("limit", "little memory for the queries: 20 to 250 MB", limits.small_limit, 6, 1),
+    Row("limit", "little memory for the queries: 20 to 500 MB", limits.small_limit, 6, 1),
     Row("input", "the largest file of each corpus damaged, in eleven ways", damage.damaged_input, 55, 1),
     Row("own", "a file that the warehouse keeps damaged, in four ways", damage.damaged_own_file, 1000, 2),
     Row("changed", "a file of a release written anew while it is read", company.changed_while_read, 10, 1),

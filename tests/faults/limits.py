@@ -57,7 +57,7 @@ def little_memory(scene: Scene, times: int) -> Outcome:
 def small_limit(scene: Scene, times: int) -> Outcome:
     """`DIALOGUE_MEMORY_LIMIT` is too small for the models."""
     outcome = Outcome()
-    for limit in ("20MB", "60MB", "120MB", "150MB", "200MB", "250MB")[:times]:
+    for limit in ("300MB", "20MB", "320MB", "350MB", "400MB", "500MB")[:times]:
         ended = scene.build(DIALOGUE_MEMORY_LIMIT=limit)
         scene.judge(outcome, ended, {0, 1, 2}, f"a limit of {limit}")
         scene.recover(outcome, f"a limit of {limit}")

@@ -90,7 +90,7 @@ class Scene:
         self._built("the second build")
         self.seconds = time.monotonic() - began
         self.after = content(self.paths.published)
-        self.names = self._names()
+        self.names = self._names() | {self.paths.alerts.name}
         assert self.before != self.after
         self.restore()
 
