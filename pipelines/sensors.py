@@ -14,6 +14,7 @@ import msgspec
 
 from pipelines.building import alerts
 from pipelines.building.build import TOLD
+from pipelines.building.state import PART_REFUSED
 from pipelines.jobs import EVERYTHING, FETCH
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
@@ -92,9 +93,12 @@ def build_sensors() -> list[dg.SensorDefinition]:
         description="Tells whoever the settings name that a run has failed, once a failure.",
     )
     def tell_failure(context: dg.RunFailureSensorContext) -> None:
+        told = failure_text(context)
+        if PART_REFUSED in told:  # nothing has failed: whoever wanted a part reads why there is none
+            return
         if not context.dagster_run.tags.keys() & TOLD.keys():
             settings = Settings.from_environment()
-            alerts.tell_failure(WarehousePaths(settings.warehouse), settings, failure_text(context))
+            alerts.tell_failure(WarehousePaths(settings.warehouse), settings, told)
 
     @dg.run_status_sensor(
         run_status=dg.DagsterRunStatus.SUCCESS,

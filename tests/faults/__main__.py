@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
+import os
 import random
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -62,31 +63,39 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--only", default="", help="names of faults, with commas between them")
     arguments.add_argument("--share", type=float, default=1, help="of the times that each fault happens")
+    arguments.add_argument("--at-once", type=int, default=os.cpu_count(), help="so many faults side by side")
     arguments.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(CLONE)}")
     given = arguments.parse_args()
     asked = set(filter(None, given.only.split(",")))
     if unknown := asked - {row.name for row in FAULTS}:
         arguments.error(f"no such fault: {', '.join(sorted(unknown))}")
+    rows = [row for row in FAULTS if not asked or row.name in asked]
     outcomes: dict[str, Outcome] = {}
-    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        for row in FAULTS:
-            if asked and row.name not in asked:
-                continue
-            began = time.monotonic()
-            outcome = outcomes[row.name] = make_happen(row, max(1, round(row.times * given.share)), Path(folder))
-            print(
-                f"{row.title}: {outcome.times} times, {len(outcome.problems)} problems, "
-                f"{time.monotonic() - began:,.0f} s",
-                flush=True,
-            )
-            for problem in outcome.problems:
-                print(f"  {problem}", flush=True)
-            for counter in (outcome.saw, outcome.left):
-                for what, count in counter.most_common(8):
-                    print(f"    {count} x {what[:300]}", flush=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="faults-") as folder,
+        concurrent.futures.ThreadPoolExecutor(given.at_once) as pool,
+    ):
+        happening = {
+            pool.submit(make_happen, row, max(1, round(row.times * given.share)), Path(folder)): row for row in rows
+        }
+        for happened in concurrent.futures.as_completed(happening):
+            row = happening[happened]
+            outcomes[row.name] = happened.result()
+            tell(row, outcomes[row.name])
     if given.write:
         PAGE.write_text(page(outcomes), encoding="utf-8")
     return 1 if any(outcome.problems for outcome in outcomes.values()) else 0
+
+
+def tell(row: Row, outcome: Outcome) -> None:
+    """Print what came of a fault."""
+    print(f"{row.title}: {outcome.times} times, {len(outcome.problems)} problems")
+    for problem in outcome.problems:
+        print(f"  {problem}")
+    for counter in (outcome.saw, outcome.left):
+        for what, count in counter.most_common(8):
+            print(f"    {count} x {what[:300]}")
+    sys.stdout.flush()
 
 
 def page(outcomes: dict[str, Outcome]) -> str:

@@ -261,6 +261,9 @@ def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitio
         assert error_text(event.step_failure_data.error) == (
             "a part of the graph cannot be built alone, because a build is published whole: run the job `everything`"
         )
+        before = told(paths)
+        tell(definitions, instance, failed)
+        assert told(paths) == before  # whoever asked for it has read it
     assert builds.pointed_build(paths) == published
     report = of(dg.AssetKey(["published", "report"]))  # it is about what is published, and can be made again
     assert report.success
