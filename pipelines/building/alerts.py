@@ -17,7 +17,6 @@ from email.message import EmailMessage
 
 import msgspec
 
-from pipelines.building.carrying import NOT_ASKED_FOR
 from pipelines.errors import InputError, first_line
 from pipelines.intake import own_files, writing
 from pipelines.paths import WarehousePaths
@@ -91,7 +90,7 @@ def _left_as_they_were(paths: WarehousePaths) -> Iterator[str]:
     with contextlib.suppress(InputError):
         build_id = builds.pointed_build(paths)
         for corpus_id, carried in (builds.read_manifest(paths, build_id).carried if build_id else {}).items():
-            if carried.reason != NOT_ASKED_FOR:
+            if carried.is_damaged:
                 yield carried.told_of(corpus_id)
 
 

@@ -17,7 +17,7 @@ from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError
 from pipelines.intake import landing
 from pipelines.intake.checksums import sha256_of
-from pipelines.intake.landed import Carried, Landed
+from pipelines.intake.landed import NOT_ASKED_FOR, Carried, Landed
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import RELEASE_FORM, Settings
@@ -31,9 +31,6 @@ class Kept(NamedTuple):
     """The scale of its release, where that was generated."""
     carried: Carried | None
     """Why, and since when; None where it was landed."""
-
-
-NOT_ASKED_FOR = "the run is not about it"
 
 
 def keep(corpus: Corpus, paths: WarehousePaths, reason: str) -> Kept:

@@ -43,7 +43,10 @@ def fingerprint_landed(build: Build) -> str:
 
 
 def unchanged(settings: Settings) -> str | None:
-    """The published build, when building again would come to the same; None otherwise. Reads every file once."""
+    """The published build, when building again would come to the same; None otherwise. Reads every file once.
+
+    One in which a corpus stays because it was damaged is not the same, though its files may be: it says so.
+    """
     paths = WarehousePaths(settings.warehouse)
     build_id = builds.pointed_build(paths)
     if build_id is None or builds.damage(paths, build_id):
@@ -54,7 +57,12 @@ def unchanged(settings: Settings) -> str | None:
         return None
     if settings.verify and not manifest.verified:
         return None
-    return build_id if manifest.fingerprint == of_source(settings) else None
+    if any(one.is_damaged for one in manifest.carried.values()):
+        return None
+    try:
+        return build_id if manifest.fingerprint == of_source(settings) else None
+    except InputError:  # a file that nobody can read: landing says so
+        return None
 
 
 def rolled_back(settings: Settings) -> bool:

@@ -66,11 +66,13 @@ def _status_of(error: BaseException) -> int:
 
 
 def _status_of_system(error: BaseException) -> int:
-    """The status of what the operating system refused, such as a disk that is full, however a library tells it."""
+    """The status of what the operating system refused, such as room on a disk, however a library tells it."""
     for cause in causes(error):
         if is_full(cause):
             place = getattr(cause, "filename", None) or ("standard output" if cause is error else "the warehouse")
             return _say(f"error: {place}: {NO_SPACE}", CHECK_FAILED)
+    if any(isinstance(cause, MemoryError) for cause in causes(error)):
+        return _say("error: this process gets no more memory", CHECK_FAILED)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return _say(f"error: {error.filename}: {error.strerror}", BAD_INPUT)
     return _say_defect(error)

@@ -15,6 +15,9 @@ from pipelines.intake.records import LandingError
 from pipelines.intake.source_bytes import FileState, state_of
 from pipelines.settings import RELEASE_FORM
 
+NOT_ASKED_FOR = "the run is not about it"
+"""The reason for which a corpus stays that is not damaged."""
+
 
 @dataclass(frozen=True)
 class Landed:
@@ -54,6 +57,11 @@ class Carried(msgspec.Struct, frozen=True):
     build_id: str
     """The build that landed its files."""
     reason: str
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something is wrong with what it would have been built from."""
+        return self.reason != NOT_ASKED_FOR
 
     def told_of(self, corpus_id: str) -> str:
         """What people are told, in one line."""

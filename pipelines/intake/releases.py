@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,9 +35,13 @@ def find(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> Release:
 
 
 def find_release(corpus: Corpus, source: Path) -> Release:
-    """Look for a corpus below `source/<corpus_id>`; a folder that is not there is an empty release."""
+    """Look for a corpus below `source/<corpus_id>`; a folder that is not there is an empty release.
+
+    What stands in the place of a file and is none, such as a folder or a link to nothing, is there: landing refuses it.
+    """
     folder = source / corpus.corpus_id
-    present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    places = {path: path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+    present = sorted(name for path, name in places.items() if path.is_file() or corpus.entity_of(name) is not None)
     documentation = {file.path for file in corpus.files if file.is_documentation}
     files, ignored = [], []
     for path in present:
@@ -57,7 +62,7 @@ def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
     files, missing = [], []
     for table, stem in form.stems() if form else ():
         entity = next(entity for entity in corpus.entities if entity.name == table.entity)
-        present = [f"{stem}{suffix}" for suffix in SUFFIXES if (source / f"{stem}{suffix}").is_file()]
+        present = [f"{stem}{suffix}" for suffix in SUFFIXES if os.path.lexists(source / f"{stem}{suffix}")]
         if len(present) > 1:
             raise InputError(f"{corpus.corpus_id}/{present[0]}: {present[1]} is there too, give one of them")
         files += [(entity, path) for path in present]

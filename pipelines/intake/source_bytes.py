@@ -7,6 +7,7 @@ state of the file is noted before it is read, and compared whenever something el
 from __future__ import annotations
 
 import os
+import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,8 @@ def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
     """
     for _ in range(ATTEMPTS):
         try:
+            if not stat.S_ISREG(file.stat().st_mode):  # to open a pipe is to wait for its other end
+                raise LandingError(f"{where}: is no regular file")
             with file.open("rb") as stream:
                 before = _settled(stream.fileno())
                 data = stream.read()

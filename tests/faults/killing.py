@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
+import subprocess
 from pathlib import Path
 
 from tests.faults.scene import Fault, Outcome, Scene
+from tests.running import processes_below
 
 HOOKS = Path(__file__).parent / "hooks"
 
@@ -17,6 +21,25 @@ def killed(scene: Scene, times: int) -> Outcome:
         what = f"kill {number}"
         ended, children = scene.interrupt("SIGKILL", scene.rng.uniform(0, scene.seconds * 1.1))
         scene.judge(outcome, ended, {-signal.SIGKILL, 0}, what)
+        scene.none_left_running(outcome, children, what)
+        scene.recover(outcome, what)
+        scene.restore()
+    return outcome
+
+
+def child_killed(scene: Scene, times: int) -> Outcome:
+    """One of its processes is killed at a random moment, as the system does when memory runs out."""
+    outcome = Outcome()
+    for number in range(times):
+        process = scene.start("build", "--source", scene.source, "--quiet")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(scene.rng.uniform(1, scene.seconds))
+        children = processes_below(process.pid)
+        victim = scene.rng.choice(sorted(children)) if children else process.pid
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+        what = f"{number}, {children.get(victim, 'the build')[:60]}"
+        scene.judge(outcome, scene.finish(process), {0, 1, -signal.SIGKILL}, what)
         scene.none_left_running(outcome, children, what)
         scene.recover(outcome, what)
         scene.restore()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 
 from tests.faults.scene import Ended, Outcome, Scene
 
 MEGABYTE = 1 << 20
+ABORTED = (127, -signal.SIGABRT, -signal.SIGSEGV, -signal.SIGKILL)
+"""How a process ends for which the C library gets no memory: nothing can be said then."""
 ALONE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
 """A shell that may mount a disk of its own, which nobody else sees."""
 
@@ -48,7 +51,7 @@ def little_memory(scene: Scene, times: int) -> Outcome:
         size = int((0.3 + 2.2 * number / max(times - 1, 1)) * 1024) * MEGABYTE
         ended = scene.command("build", "--source", scene.source, "--quiet", before=("prlimit", f"--as={size}", "--"))
         what = f"{size // MEGABYTE} MiB of address space"
-        scene.judge(outcome, ended, {0, 1, 2}, what)
+        scene.judge(outcome, ended, {0, 1, 2, *ABORTED}, what)
         scene.recover(outcome, what)
         scene.restore()
     return outcome

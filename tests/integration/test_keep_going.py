@@ -15,6 +15,7 @@ from pipelines.building import carrying, narrowing
 from pipelines.building.status import status
 from pipelines.corpora import registry
 from pipelines.errors import InputError
+from pipelines.intake.landed import NOT_ASKED_FOR
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
@@ -129,7 +130,7 @@ def test_a_run_about_one_corpus_leaves_the_others(kept: tuple[WarehousePaths, Pa
     assert set(carried) == set(registry.corpus_ids()) - {"mutualfriends"}
     assert carried[DAMAGED].reason.startswith(f"{DAMAGED}/ontology.json: not JSON")  # which it still is
     assert carried[DAMAGED].build_id == before
-    assert carried[NEW].reason == carrying.NOT_ASKED_FOR
+    assert carried[NEW].reason == NOT_ASKED_FOR
     assert carried[NEW].build_id not in (before, builds.pointed_build(paths))
     assert [json.loads(line)["kind"] for line in paths.alerts.read_text().splitlines()] == ["failure"] * 2
     damaged = run_command(*command, "--keep-going", DIALOGUE_REFRESH=DAMAGED)
@@ -211,6 +212,11 @@ def test_rows_that_fail_a_check_stay_out(
         manifest.carried[DAMAGED].told_of(DAMAGED)
     ]
     assert json.loads(paths.alerts.read_text().splitlines()[-1])["text"].count(f"{DAMAGED} stays as in build") == 1
+    shutil.copytree(sample_folder / "sample" / DAMAGED, source / DAMAGED, dirs_exist_ok=True)
+    mended = run_command(*command)  # from the very files that the corpus stayed with, and yet not unchanged
+    assert mended.returncode == 0, mended.stderr
+    assert builds.read_manifest(paths, builds.pointed_build(paths) or "").carried == {}
+    assert json.loads(paths.alerts.read_text().splitlines()[-1])["kind"] == "recovery"
 
 
 def test_what_cannot_be_held_back_fails(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
