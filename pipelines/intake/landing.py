@@ -146,7 +146,7 @@ def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
     """
     parquet = target / corpus.corpus_id / entity.name / f"empty-{schema_hash(corpus)}.parquet"
     parquet.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=parquet.parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=".", suffix=f".{os.getpid()}.tmp", dir=parquet.parent) as folder:
         nothing = Path(folder) / "nothing.ndjson"
         nothing.write_bytes(b"")
         _copy(entity, rawtypes.select_split(entity, nothing), None, parquet)

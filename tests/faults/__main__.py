@@ -46,7 +46,7 @@ FAULTS = (
     Row("own", "a file that the warehouse keeps damaged, in four ways", damage.damaged_own_file, 1000, 1),
     Row("changed", "a file of a release written anew while it is read", company.changed_while_read, 10, 0),
     Row("two", "two builds begin at once", company.two_builds, 10, 1),
-    Row("clock", "the clock is set back by years", company.clock_set_back, 3, 0),
+    Row("clock", "the clock is set back by hours", company.clock_set_back, 3, 0),
     Row("readers", "readers at 52 queries a second through builds", company.readers, 10, 2),
     Row("many", "the schedule builds over and over", company.many_builds, 200, 0),
 )

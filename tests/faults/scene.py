@@ -33,7 +33,7 @@ PATIENCE = 600
 VARIABLE = (
     (re.compile(r"/\S*/scene-[^/\s]*"), "FOLDER"),
     (re.compile(r"\b\d{8}T\d{12}Z\b"), "BUILD"),
-    (re.compile(r"[0-9a-f]{16,}"), "HASH"),
+    (re.compile(r"\b[0-9a-f]{12,}\b"), "HASH"),
     (re.compile(r"[\d,]+ MiB"), "… MiB"),
     (re.compile(r"\b[\d,.]+ (?=bytes|[KMG]i?B)"), "… "),
     (re.compile(r"byte \d+|position \d+"), "byte …"),

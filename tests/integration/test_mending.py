@@ -188,9 +188,12 @@ def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePat
         (folder / "index.html").touch()
     left += [paths.root / f".dialogues.duckdb.{gone}.tmp", paths.builds / f".x.json.{gone}.tmp"]
     left += [paths.builds / "20200101T000000000000Z.json", paths.builds / "20200101T000000000000Z.restorations.json"]
+    left += [paths.raw / "toy" / "items" / f".x.{gone}.tmp", paths.raw / "toy" / "items" / f".x.parquet.{gone}.tmp"]
+    left[-2].mkdir(parents=True)
     stays = [paths.root / ".reports.1.tmp", paths.root / ".mine", paths.builds / "mine.json"]
     for file in (*left[2:], *stays):
-        file.write_text("{}")
+        if not file.is_dir():
+            file.write_text("{}")
     assert mending.mend(paths) == []
     assert [file for file in left if file.exists()] == []
     assert [file for file in stays if not file.exists()] == []

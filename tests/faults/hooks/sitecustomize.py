@@ -16,7 +16,8 @@ count = 0
 def kill_at_step(event: str, arguments: tuple[object, ...]) -> None:
     """Count the steps from the first that is about the file, and kill the process before the one that is asked for."""
     global count
-    if event in STEPS and (count or any(str(argument).endswith(FROM) for argument in arguments)):
+    begins = event == "os.rename" and str(arguments[1]).endswith(FROM)
+    if event in STEPS and (count or begins):
         count += 1
         if count == STEP:
             os.kill(os.getpid(), signal.SIGKILL)
