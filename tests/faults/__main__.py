@@ -37,13 +37,13 @@ FAULTS = (
     Row("sigterm", "SIGTERM at a random moment", killing.interrupted("SIGTERM"), 10, 1),
     Row("sigint", "SIGINT (Ctrl-C) at a random moment", killing.interrupted("SIGINT"), 10, 0),
     Row("sighup", "SIGHUP (the terminal is closed) at a random moment", killing.interrupted("SIGHUP"), 10, 0),
-    Row("disk", "the disk fills up at a random moment", limits.full_disk, 15, 1),
+    Row("disk", "the disk fills up at a random moment", limits.full_disk, 15, 0),
     Row("memory", "little memory for the processes: 0.3 to 2.5 GiB of address space", limits.little_memory, 12, 0),
     Row("limit", "little memory for the queries: 20 to 500 MB", limits.small_limit, 6, 0),
     Row(
         "input", "the largest file of each corpus damaged in ten ways, or the corpus gone", damage.damaged_input, 55, 1
     ),
-    Row("own", "a file that the warehouse keeps damaged, in four ways", damage.damaged_own_file, 1000, 1),
+    Row("own", "a file that the warehouse keeps damaged, in four ways", damage.damaged_own_file, 1000, 0),
     Row("changed", "a file of a release written anew while it is read", company.changed_while_read, 10, 0),
     Row("two", "two builds begin at once", company.two_builds, 10, 1),
     Row("clock", "the clock is set back by hours", company.clock_set_back, 3, 0),
