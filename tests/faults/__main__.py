@@ -116,7 +116,8 @@ HEAD = """\
 
 Written by `make faults`, which makes each of them happen to real builds of the sample, over and over. After every one
 readers see a whole build, nothing of ours is left running, and the next build comes to what it would have come to without
-the fault: anything else counts as a problem.
+the fault: anything else counts as a problem. Paths, builds and sizes are left out of what was seen. That nothing connects to
+another machine is shown by `tests/integration/test_nothing_outside.py`.
 
 """
 SHOWN = 4
