@@ -4,7 +4,6 @@ dbt runs in this process (`pipelines.building.dbt`); its results become material
 For the concept see https://docs.dagster.io/integrations/libraries/dbt
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,7 +14,6 @@ from dagster_dbt.asset_utils import build_dbt_specs
 from pipelines.assets import labels
 from pipelines.building import dbt, holding_back, state
 from pipelines.errors import CheckError
-from pipelines.paths import WarehousePaths
 
 UNIQUE_ID = "dagster_dbt/unique_id"
 """The metadata by which dagster-dbt ties an asset or a check to a node of dbt."""
@@ -45,12 +43,13 @@ WAREHOUSE = {"exclude": dbt.AUDIT_TAG}
 """The models that the audit looks at."""
 
 
-def model_assets(paths: WarehousePaths, manifest: Any) -> list[dg.AssetsDefinition]:
+def model_assets(manifest: Any) -> list[dg.AssetsDefinition]:
     """The two dbt selections as assets; `manifest` is the parsed project.
 
     Neither can be run in part: a build is published whole, so that a part of it would lead nowhere.
     """
-    written = json.loads(dbt.manifest_path(paths).read_text(encoding="utf-8"))
+    # not the file that dbt has written: another process may be writing it
+    written = manifest.writable_manifest().to_dict(omit_none=False)
 
     def assets(name: str, stage: str, **selection: str) -> dg.AssetsDefinition:
         narrowed = {"select": "fqn:*", "exclude": "", "selector": ""} | selection

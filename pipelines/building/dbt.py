@@ -19,7 +19,7 @@ from pipelines.building import blaming, dbt_places, inlining, quiet_events
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
-from pipelines.intake.writing import write_atomically
+from pipelines.intake.writing import replacing, write_atomically
 from pipelines.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
 from pipelines.settings import Settings
 
@@ -69,7 +69,7 @@ def _copy_whole(source: Path, target: Path) -> None:
 
 
 def manifest_path(paths: WarehousePaths) -> Path:
-    """Where dbt writes its manifest."""
+    """Where the parsed project is written, in dbt's own form."""
     return paths.dbt_target / "manifest.json"
 
 
@@ -84,12 +84,15 @@ def parse(paths: WarehousePaths) -> Manifest:
     kept.parent.mkdir(parents=True, exist_ok=True)
     if not kept.exists():
         _copy_whole(DBT_LAST_PARSE, kept)
-    result = dbtRunner().invoke(_arguments("parse", DBT_PROJECT, paths.dbt_target))
+    result = dbtRunner().invoke([*_arguments("parse", DBT_PROJECT, paths.dbt_target), "--no-write-json"])
     _raise_interrupt(result.exception)
     _copy_whole(kept, DBT_LAST_PARSE)
     if not result.success:
         raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
-    return result.result  # ty: ignore[invalid-explicit-return]
+    manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
+    with replacing(manifest_path(paths)) as temporary:  # Dagster's page, daemon and runs parse at the same time
+        manifest.write(str(temporary))
+    return manifest
 
 
 def build(
