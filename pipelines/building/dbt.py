@@ -33,8 +33,6 @@ ONLY_DATA = ("--exclude-resource-type", "unit_test")
 """Unit tests are about the models and not about the data of a build: `make test` runs them."""
 NO_CACHE = "--no-populate-cache"
 """Nothing stands in the database of a build yet: looking for it takes 0.4 s of the sample's 5.4 (medians of three)."""
-
-
 FIRST_ROWS = 1_000
 """Failing rows of a test that are looked at."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from types import MappingProxyType
 
 from pipelines.building import carrying, fingerprint
 from pipelines.building.progress import Reporter
@@ -28,15 +27,15 @@ def hold_back(error: CheckError, build: Build, settings: Settings, paths: Wareho
     Raises the error where building is not to keep going, or it cannot be said whose rows failed, or those of the
     published build fail as well, or nothing new would be left; with a word on why, where a corpus cannot stay.
     """
-    at_fault = error.at_fault or _only_change(build, error, paths)
-    about = set(settings.refresh or build.corpora)
-    if not settings.keep_going or not at_fault or set(at_fault) & set(build.carried):
+    if not settings.keep_going:
         raise error
-    if about <= set(at_fault) | set(build.carried):
+    at_fault = error.at_fault or _only_change(build, error, paths)
+    about, stays = set(settings.refresh or build.corpora), set(build.carried)
+    if not at_fault or stays & set(at_fault) or about <= stays | set(at_fault):
         raise error
     try:
         kept = {
-            corpus_id: carrying.keep(registry.load_corpus(corpus_id), paths, _one_line(reason))
+            corpus_id: carrying.keep(registry.load_corpus(corpus_id), paths, reason.splitlines()[0])
             for corpus_id, reason in at_fault.items()
         }
     except InputError as why:
@@ -61,7 +60,7 @@ def hold_back(error: CheckError, build: Build, settings: Settings, paths: Wareho
 def write_catalog(build: Build, paths: WarehousePaths) -> tuple[Build, dict[str, int]]:
     """Write the raw tables about a build that has landed everything, and note its fingerprint; their row counts."""
     built = [corpus for corpus in registry.load_corpora() if corpus.corpus_id in build.corpora]
-    counts = raw_layer.write_catalog(built, build.landed, paths, MappingProxyType(build.carried))
+    counts = raw_layer.write_catalog(built, build.landed, paths, build.carried)
     return replace(build, fingerprint=fingerprint.fingerprint_landed(build)).save(paths), counts
 
 
@@ -70,14 +69,11 @@ def _only_change(build: Build, error: CheckError, paths: WarehousePaths) -> dict
 
     What a failure does not say is tried out: where the published files pass, the new ones were at fault.
     """
-    published = builds.pointed_build(paths)
-    if published is None:
+    try:
+        published = builds.read_manifest(paths, builds.published_build(paths)[0])
+    except InputError:  # nothing that could take its place
         return {}
-    files = builds.read_manifest(paths, published).files, build.landed
+    files = published.files, build.landed
     before, now = ({(file.corpus_id, file.source_file_id, file.sha256) for file in side} for side in files)
     changed = {corpus_id for corpus_id, *_ in before ^ now} & set(build.corpora)
     return {corpus_id: str(error) for corpus_id in changed} if len(changed) == 1 else {}
-
-
-def _one_line(reason: str) -> str:
-    return reason.splitlines()[0]

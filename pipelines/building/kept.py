@@ -99,8 +99,8 @@ def _built_at(paths: WarehousePaths, build_id: str) -> float:
 
 def sweep(paths: WarehousePaths) -> None:
     """Remove what commands that were killed left behind. Call it with the warehouse's lock held."""
-    folders = (paths.root, paths.builds, *paths.raw.glob("*/*"))
-    for leftover in (*(file for folder in folders for file in folder.glob(".*.tmp")), *paths.root.glob(".*.old")):
+    places = (".*.tmp", ".*.old", f"{paths.builds.name}/.*.tmp", f"{paths.raw.name}/*/*/.*.tmp")
+    for leftover in [file for place in places for file in paths.root.glob(place)]:
         writer = leftover.suffixes[-2][1:] if len(leftover.suffixes) > 1 else ""
         if not (writer.isdigit() and Path(f"/proc/{writer}").exists()):  # another command may be writing its report
             own_files.remove(leftover)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,18 @@ from pipelines.reading import builds
 from pipelines.settings import Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_parsed_project_is_replaced_in_one_step(tmp_path: Path) -> None:
+    """Page, daemon and runs parse at the same time: one read what another had written half of, and its run failed."""
+    paths = WarehousePaths(tmp_path)
+    dbt.parse(paths)
+    with dbt.manifest_path(paths).open("rb") as read_before:
+        first = read_before.read(1000)
+        dbt.parse(paths)
+        whole = first + read_before.read()
+    assert "model.dialogue_warehouse.fct_turns" in json.loads(whole)["nodes"]
+    assert [path.name for path in paths.dbt_target.glob(".*")] == []
 
 
 @pytest.fixture(scope="module")

@@ -38,6 +38,9 @@ def test_nothing_that_says_goodbye_at_the_end_is_imported_before_the_process_beg
     assert subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+NO_MEMORY = "error: this process gets no more memory\n"
+
+
 @pytest.mark.parametrize(
     ("body", "status", "told"),
     [
@@ -46,6 +49,7 @@ def test_nothing_that_says_goodbye_at_the_end_is_imported_before_the_process_beg
         ("sys.exit('what a library says')", 1, "what a library says\n"),
         ("raise KeyError('x')", 1, "internal error: KeyError: 'x' (DIALOGUE_DEBUG=1 shows where)\n"),
         ("raise BrokenPipeError", 0, ""),
+        ("try:\n    bytearray(1 << 62)\nexcept MemoryError as error:\n    raise RuntimeError from error", 1, NO_MEMORY),
         (
             "one, other = KeyError('a ring'), ValueError()\none.__context__, other.__context__ = other, one\nraise one",
             1,
