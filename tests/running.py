@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+ALONE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
+"""A shell that may mount a disk of its own, which nobody else sees."""
+
 
 def processes_below(parent: int) -> dict[int, str]:
     """The processes that this one has started, and those that they have, with their commands."""

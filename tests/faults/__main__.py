@@ -31,12 +31,12 @@ class Row(NamedTuple):
 
 
 FAULTS = (
-    Row("kill", "`kill -9` at a random moment of a build", killing.killed, 60, 1),
+    Row("kill", "`kill -9` at a random moment of a build", killing.sent("SIGKILL"), 60, 1),
     Row("child", "`kill -9` of one of its processes", killing.child_killed, 20, 0),
     Row("publishing", "`kill -9` before each step of publishing", killing.killed_while_publishing, 100, 1),
-    Row("sigterm", "SIGTERM at a random moment", killing.interrupted("SIGTERM"), 10, 1),
-    Row("sigint", "SIGINT (Ctrl-C) at a random moment", killing.interrupted("SIGINT"), 10, 0),
-    Row("sighup", "SIGHUP (the terminal is closed) at a random moment", killing.interrupted("SIGHUP"), 10, 0),
+    Row("sigterm", "SIGTERM at a random moment", killing.sent("SIGTERM"), 10, 1),
+    Row("sigint", "SIGINT (Ctrl-C) at a random moment", killing.sent("SIGINT"), 10, 0),
+    Row("sighup", "SIGHUP (the terminal is closed) at a random moment", killing.sent("SIGHUP"), 10, 0),
     Row("disk", "the disk fills up at a random moment", limits.full_disk, 15, 0),
     Row("memory", "little memory for the processes: 0.3 to 2.5 GiB of address space", limits.little_memory, 12, 0),
     Row("limit", "little memory for the queries: 20 to 500 MB", limits.small_limit, 6, 0),
@@ -92,7 +92,8 @@ def main() -> int:
 
 def tell(row: Row, outcome: Outcome) -> None:
     """Print what came of a fault."""
-    print(f"{row.title}: {outcome.times} times, {len(outcome.problems)} problems")
+    lacking = f", because {outcome.lacking}" if outcome.lacking else ""
+    print(f"{row.title}: {outcome.times} times{lacking}, {len(outcome.problems)} problems")
     for problem in outcome.problems:
         print(f"  {problem}")
     for counter in (outcome.saw, outcome.left):
@@ -106,7 +107,13 @@ def page(outcomes: dict[str, Outcome]) -> str:
     lines = ["| fault | times | what the user saw | what was left | problems |", "| --- | --- | --- | --- | --- |"]
     for row in FAULTS:
         if (outcome := outcomes.get(row.name)) is not None:
-            cells = (row.title, str(outcome.times), _told(outcome.saw), _told(outcome.left), str(len(outcome.problems)))
+            cells = (
+                row.title,
+                str(outcome.times),
+                outcome.lacking or _told(outcome.saw),
+                _told(outcome.left),
+                str(len(outcome.problems)),
+            )
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return HEAD + "\n".join(lines) + "\n"
 

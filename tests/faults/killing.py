@@ -14,19 +14,6 @@ from tests.running import processes_below
 HOOKS = Path(__file__).parent / "hooks"
 
 
-def killed(scene: Scene, times: int) -> Outcome:
-    """At a random moment of a build."""
-    outcome = Outcome()
-    for number in range(times):
-        what = f"kill {number}"
-        ended, children = scene.interrupt("SIGKILL", scene.rng.uniform(0, scene.seconds * 1.1))
-        scene.judge(outcome, ended, {-signal.SIGKILL, 0}, what)
-        scene.none_left_running(outcome, children, what)
-        scene.recover(outcome, what)
-        scene.restore()
-    return outcome
-
-
 def child_killed(scene: Scene, times: int) -> Outcome:
     """One of its processes is killed at a random moment, as the system does when memory runs out."""
     outcome = Outcome()
@@ -47,7 +34,7 @@ def child_killed(scene: Scene, times: int) -> Outcome:
 
 
 def killed_while_publishing(scene: Scene, times: int) -> Outcome:
-    """Before each step that changes a file, from the first of publishing on; the steps spread evenly over `times`."""
+    """Before each step that changes a file, from the first of publishing on; every ninth where few are asked for."""
     outcome = Outcome()
     step, stride = 1, 1 if times > 20 else 9
     while outcome.times < times:
@@ -55,6 +42,7 @@ def killed_while_publishing(scene: Scene, times: int) -> Outcome:
             PYTHONPATH=str(HOOKS), FAULT_STEP=str(step), FAULT_FROM=scene.paths.started_publication.name
         )
         if ended.status == 0:  # there is no such step any more
+            scene.restore()
             break
         scene.judge(outcome, ended, {-signal.SIGKILL}, f"step {step}")
         scene.recover(outcome, f"step {step}")
@@ -64,15 +52,17 @@ def killed_while_publishing(scene: Scene, times: int) -> Outcome:
     return outcome
 
 
-def interrupted(name: str) -> Fault:
-    """A signal that asks a build to end, at a random moment."""
+def sent(name: str) -> Fault:
+    """A signal at a random moment of a build. One that asks it to end is answered in a word."""
+    number = signal.Signals[name]
+    status = -number if number == signal.SIGKILL else 128 + number
 
     def happen(scene: Scene, times: int) -> Outcome:
         outcome = Outcome()
-        for number in range(times):
-            what = f"{name} {number}"
-            ended, children = scene.interrupt(name, scene.rng.uniform(0.5, scene.seconds))
-            scene.judge(outcome, ended, {128 + signal.Signals[name], 0}, what)
+        for one in range(times):
+            what = f"{name} {one}"
+            ended, children = scene.interrupt(name, scene.rng.uniform(0.5, scene.seconds * 1.1))
+            scene.judge(outcome, ended, {status, 0}, what)
             scene.none_left_running(outcome, children, what)
             scene.recover(outcome, what)
             scene.restore()

@@ -8,19 +8,18 @@ import subprocess
 import sys
 
 from tests.faults.scene import Ended, Outcome, Scene
+from tests.running import ALONE
 
 MEGABYTE = 1 << 20
 ABORTED = (127, -signal.SIGABRT, -signal.SIGSEGV, -signal.SIGKILL)
 """How a process ends for which the C library gets no memory: nothing can be said then."""
-ALONE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
-"""A shell that may mount a disk of its own, which nobody else sees."""
 
 
 def full_disk(scene: Scene, times: int) -> Outcome:
     """Something else fills a small disk while a build runs, at a random moment; then there is room again."""
-    outcome = Outcome()
     if subprocess.run([*ALONE, "mount -t tmpfs tmpfs /mnt"], capture_output=True, check=False).returncode:
-        return outcome  # no disk of one's own can be mounted here
+        return Outcome(lacking="no disk of one's own can be mounted")
+    outcome = Outcome()
     place = scene.paths.root
     for _ in range(times):
         moment = scene.rng.uniform(1, scene.seconds)

@@ -1,5 +1,18 @@
-"""A reader of a warehouse that goes on reading, in a process of its own."""
+"""Readers of a warehouse that go on reading, each in a process of its own."""
 
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pipelines.paths import CLONE, WarehousePaths
+
+READERS, A_SECOND = 4, 13
+"""Four processes, together 52 queries a second."""
 READER = """
 import json, sys, time
 from collections import Counter
@@ -23,3 +36,23 @@ while not halt.exists():
 print(json.dumps({"queries": number, "seen": seen, "failures": failures}))
 """
 """Arguments: the warehouse, a file whose coming ends it, queries a second, the queries, `ours` or `any` client."""
+
+
+def start_readers(paths: WarehousePaths, halt: Path, queries: Sequence[str]) -> list[subprocess.Popen[str]]:
+    """Start them: half through our own connection, half as any client of DuckDB opens the published file."""
+    arguments = [str(paths.root), str(halt), str(A_SECOND), json.dumps(queries)]
+    return [
+        subprocess.Popen(
+            [sys.executable, "-c", READER, *arguments, "ours" if number % 2 else "any"],
+            cwd=CLONE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(READERS)
+    ]
+
+
+def stop_readers(readers: list[subprocess.Popen[str]], halt: Path) -> list[dict[str, Any]]:
+    """End them; of each the number of its queries, how often it saw which answers, and what failed."""
+    halt.touch()
+    return [json.loads(reader.communicate(timeout=60)[0]) for reader in readers]

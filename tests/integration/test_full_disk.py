@@ -14,6 +14,7 @@ from pipelines.building.state import BuildError
 from pipelines.errors import InputError, is_full
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
+from tests.running import ALONE
 
 BUILD = f"{sys.executable} -m pipelines.cli build --quiet --warehouse wh"
 
@@ -21,10 +22,9 @@ BUILD = f"{sys.executable} -m pipelines.cli build --quiet --warehouse wh"
 def on_a_disk_of(mebibytes: int, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
     """Run a script in the folder, on a disk of its own; the test is skipped where none can be had."""
     mount = f"mount -t tmpfs -o size={mebibytes}m tmpfs {folder} && cd {folder}"
-    alone = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
-    if subprocess.run([*alone, mount], capture_output=True, check=False).returncode:
+    if subprocess.run([*ALONE, mount], capture_output=True, check=False).returncode:
         pytest.skip("no disk of one's own can be mounted here")
-    return subprocess.run([*alone, f"{mount}; {script}"], capture_output=True, text=True, check=False)
+    return subprocess.run([*ALONE, f"{mount}; {script}"], capture_output=True, text=True, check=False)
 
 
 def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,13 +12,12 @@ import pytest
 
 from pipelines.building import kept
 from pipelines.building.rollback import roll_back
-from pipelines.paths import CLONE, WarehousePaths
+from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from tests.conftest import build_warehouse
-from tests.faults.reading import READER
+from tests.faults.reading import A_SECOND, READERS, start_readers, stop_readers
 
-READERS, SECONDS, A_SECOND = 4, 20, 13
-"""Four processes, together 52 queries a second."""
+SECONDS = 20
 QUERIES = (
     "select count(*) from core.fct_turns",
     "select count(distinct corpus_id) from core.dim_corpora",
@@ -44,24 +41,14 @@ def test_readers_fail_at_nothing_and_see_nothing_mixed(paths: WarehousePaths) ->
             whole[json.dumps([con.execute(query).fetchall()[0][0] for query in QUERIES])] = build_id
     assert len(whole) == 2
     halt = paths.root.parent / "halt"
-    arguments = [str(paths.root), str(halt), str(A_SECOND), json.dumps(QUERIES)]
-    readers = [
-        subprocess.Popen(
-            [sys.executable, "-c", READER, *arguments, "ours" if number % 2 else "any"],
-            cwd=CLONE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(READERS)
-    ]
+    readers = start_readers(paths, halt, QUERIES)
     changes, until = 0, time.monotonic() + SECONDS
     while time.monotonic() < until:
         first, second = kept.kept_builds(paths)
         roll_back(paths, first if builds.pointed_build(paths) == second else second)
         changes += 1
         time.sleep(0.3)
-    halt.touch()
-    told = [json.loads(reader.communicate()[0]) for reader in readers]
+    told = stop_readers(readers, halt)
     assert [one["failures"] for one in told] == [[]] * READERS
     assert changes > SECONDS  # published anew more than once a second
     assert sum(one["queries"] for one in told) > READERS * A_SECOND * SECONDS * 0.5
