@@ -24,6 +24,9 @@ web)
 daemon)
     configure "$1"
     shift
+    if [ -n "${DAGSTER_POSTGRES_URL:-}" ]; then # or the daemon starts at once all that waits when it first looks
+        dagster instance concurrency set warehouse 1
+    fi
     exec dagster-daemon run --module-name pipelines.definitions "$@"
     ;;
 *)

@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import dagster as dg
 
+from pipelines.building import instance
 from pipelines.settings import Settings
 
 OWNERS = ["team:dialogue-warehouse"]
-POOL = "warehouse"
-"""What every step that works on the warehouse belongs to: the instance lets one run at a time into it."""
+POOL = instance.POOL
+"""What every step that works on the warehouse belongs to."""
 
 
 def looked_at_often_enough(settings: Settings) -> dg.FreshnessPolicy:

@@ -45,6 +45,8 @@ retention:
       failure: 30
       success: 90
 """
+POOL = "warehouse"
+"""What every step that works on the warehouse belongs to: the instance lets one run at a time into it."""
 RUNS_KEPT = 20
 """Runs whose events are kept, the newest, whoever started them: a run is one to three megabytes."""
 
@@ -84,6 +86,7 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
     reference = InstanceRef.from_dir(str(home), overrides={"event_log_storage": event_log})
     with _Instance.from_ref(reference) as instance:
         forget_old_runs(instance)
+        _limit_pool(instance)
         yield instance
 
 
@@ -95,11 +98,24 @@ def forget_old_runs(instance: dg.DagsterInstance) -> None:
 
 
 def write_configuration(paths: WarehousePaths) -> None:
-    """Tell Dagster how the instance of this warehouse works; `make dagster` does so before a first build.
+    """Tell Dagster how the instance of this warehouse works.
 
     In one step: whoever reads it meanwhile, such as a page that starts beside the daemon, reads all of it.
     """
     write_atomically(paths.dagster_home / "dagster.yaml", DAGSTER_YAML.encode())
+
+
+def prepare(paths: WarehousePaths) -> None:
+    """Configure the instance of this warehouse, so that page and daemon can start."""
+    write_configuration(paths)
+    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+        _limit_pool(instance)
+
+
+def _limit_pool(instance: dg.DagsterInstance) -> None:
+    """Give the pool its limit, or the daemon finds none when it first looks at the queue, and starts all that wait."""
+    if POOL not in instance.event_log_storage.get_concurrency_keys():
+        instance.event_log_storage.initialize_concurrency_limit_to_default(POOL)
 
 
 def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
@@ -117,4 +133,4 @@ def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    write_configuration(WarehousePaths(Path(sys.argv[1])))
+    prepare(WarehousePaths(Path(sys.argv[1])))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.building.instance import write_configuration
+from pipelines.building.instance import prepare
 from pipelines.paths import CLONE, WarehousePaths
 from pipelines.settings import TELEMETRY_OFF
 
@@ -100,7 +100,7 @@ def served(paths: WarehousePaths, logs: Path, **settings: str) -> Iterator[Serve
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    write_configuration(paths)
+    prepare(paths)
     environment = {name: text for name, text in os.environ.items() if not name.startswith(("DIALOGUE_", "DAGSTER_"))}
     environment |= TELEMETRY_OFF | settings
     environment |= {"DIALOGUE_WAREHOUSE": str(paths.root), "DAGSTER_HOME": str(paths.dagster_home)}

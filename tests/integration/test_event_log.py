@@ -11,7 +11,7 @@ import pytest
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 
 from pipelines.building.event_log import OpenEventLog
-from pipelines.building.instance import open_instance
+from pipelines.building.instance import POOL, open_instance, prepare, write_configuration
 from pipelines.paths import WarehousePaths
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -72,6 +72,7 @@ def test_log_kept_open_holds_what_dagsters_own_does(tmp_path: Path) -> None:
         assert type(plain.event_log_storage) is SqliteEventLogStorage
         assert recorded(plain, ours) == while_open
     with dg.DagsterInstance.local_temp(str(tmp_path / "theirs")) as instance:
+        instance.event_log_storage.set_concurrency_slots(POOL, 1)
         theirs = run_in(instance)
         expected = recorded(instance, theirs)
     assert len(while_open) > 15
@@ -113,6 +114,20 @@ def test_instance_is_found_again_where_its_folder_was_moved(tmp_path: Path) -> N
     with dg.DagsterInstance.from_config(str(WarehousePaths(tmp_path / "after").dagster_home)) as instance:
         assert len(instance.all_logs(run)) == events
     assert not (tmp_path / "before").exists()
+
+
+def test_pool_has_its_limit_before_anybody_looks_at_the_queue(tmp_path: Path) -> None:
+    """A daemon that looked first started the second of two runs beside the first one."""
+    built, configured, bare = (WarehousePaths(tmp_path / name) for name in ("built", "configured", "bare"))
+    with open_instance(built, print):
+        pass
+    prepare(configured)
+    write_configuration(bare)
+    limits = {}
+    for paths in (built, configured, bare):
+        with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+            limits[paths.root.name] = [(one.name, one.limit) for one in instance.event_log_storage.get_pool_limits()]
+    assert limits == {"built": [(POOL, 1)], "configured": [(POOL, 1)], "bare": []}
 
 
 def test_oldest_runs_are_forgotten_and_their_files_removed(
