@@ -46,9 +46,9 @@ dagster: $(READY) ## Show the asset graph in a browser, with its schedules and s
 	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
 		$(BIN)/dagster dev --host 127.0.0.1 -m pipelines.definitions
 
-# make faults ONLY=kill,disk SHARE=0.1; without either all of them, as often as docs/faults.md says, and that page anew.
+# make faults ONLY=kill,disk SHARE=0.1; with a share of the times that each fault happens, docs/faults.md is not written.
 faults: $(READY) ## Make faults happen to builds, over and over; what came of them in docs/faults.md.
-	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(SHARE),--share $(SHARE)) $(if $(ONLY)$(SHARE),,--write)
+	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(SHARE),--share $(SHARE)) $(if $(SHARE),,--write)
 
 # make bench SCALES="1 10" REPEATS=5 SCRATCH=/somewhere/large REAL=FOLDER; what is not given has a default.
 BENCH = $(if $(SCALES),--scales "$(SCALES)") $(if $(REPEATS),--repeats $(REPEATS)) \

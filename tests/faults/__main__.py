@@ -1,4 +1,4 @@
-"""`make faults`: every fault, over and over, and `docs/faults.md` written from what came of them."""
+"""`make faults`: every fault, over and over, and its rows of `docs/faults.md` written from what came of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,9 +32,9 @@ class Row(NamedTuple):
 
 
 FAULTS = (
-    Row("kill", "`kill -9` at a random moment of a build", killing.sent("SIGKILL"), 60, 1),
+    Row("kill", "`kill -9` at a random moment of a build", killing.sent("SIGKILL"), 50, 1),
     Row("child", "`kill -9` of one of its processes", killing.child_killed, 20, 0),
-    Row("publishing", "`kill -9` before each step of publishing", killing.killed_while_publishing, 100, 1),
+    Row("publishing", "`kill -9` before each step of publishing", killing.killed_while_publishing, 60, 1),
     Row("sigterm", "SIGTERM at a random moment", killing.sent("SIGTERM"), 10, 1),
     Row("sigint", "SIGINT (Ctrl-C) at a random moment", killing.sent("SIGINT"), 10, 0),
     Row("sighup", "SIGHUP (the terminal is closed) at a random moment", killing.sent("SIGHUP"), 10, 0),
@@ -43,7 +44,7 @@ FAULTS = (
     Row(
         "input", "the largest file of each corpus damaged in ten ways, or the corpus gone", damage.damaged_input, 55, 1
     ),
-    Row("own", "a file that the warehouse keeps damaged, in four ways", damage.damaged_own_file, 1000, 0),
+    Row("own", "a file of each kind that the warehouse keeps damaged, in four ways", damage.damaged_own_file, 100, 0),
     Row("changed", "a file of a release written anew while it is read", company.changed_while_read, 10, 0),
     Row("two", "two builds begin at once", company.two_builds, 10, 1),
     Row("clock", "the clock is set back by hours", company.clock_set_back, 3, 0),
@@ -67,12 +68,12 @@ def main() -> int:
     arguments.add_argument("--only", default="", help="names of faults, with commas between them")
     arguments.add_argument("--share", type=float, default=1, help="of the times that each fault happens")
     arguments.add_argument("--at-once", type=int, default=os.cpu_count(), help="so many faults side by side")
-    arguments.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(CLONE)}")
+    arguments.add_argument("--write", action="store_true", help=f"write their rows of {PAGE.relative_to(CLONE)}")
     given = arguments.parse_args()
     asked = set(filter(None, given.only.split(",")))
     if unknown := asked - {row.name for row in FAULTS}:
         arguments.error(f"no such fault: {', '.join(sorted(unknown))}")
-    rows = [row for row in FAULTS if not asked or row.name in asked]
+    rows = sorted((row for row in FAULTS if not asked or row.name in asked), key=lambda row: -row.times)
     outcomes: dict[str, Outcome] = {}
     with (
         tempfile.TemporaryDirectory(prefix="faults-") as folder,
@@ -85,8 +86,10 @@ def main() -> int:
             row = happening[happened]
             outcomes[row.name] = happened.result()
             tell(row, outcomes[row.name])
-    if given.write:
-        PAGE.write_text(page(outcomes), encoding="utf-8")
+            if given.write:
+                PAGE.write_text(
+                    page(outcomes, PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""), encoding="utf-8"
+                )
     return 1 if any(outcome.problems for outcome in outcomes.values()) else 0
 
 
@@ -102,29 +105,33 @@ def tell(row: Row, outcome: Outcome) -> None:
     sys.stdout.flush()
 
 
-def page(outcomes: dict[str, Outcome]) -> str:
-    """The table of the faults, as Markdown."""
-    lines = ["| fault | times | what the user saw | what was left | problems |", "| --- | --- | --- | --- | --- |"]
+def page(outcomes: dict[str, Outcome], written: str = "") -> str:
+    """The table of the faults, as Markdown; the rows of faults that did not happen now stay as they are written."""
+    kept = {line.split(" | ")[0].removeprefix("| "): line for line in written.splitlines() if line.startswith("| ")}
+    lines = ["| fault | made on | times | what the user saw | what was left | problems |", f"|{' --- |' * 6}"]
     for row in FAULTS:
         if (outcome := outcomes.get(row.name)) is not None:
             cells = (
                 row.title,
+                datetime.now(tz=UTC).date().isoformat(),
                 str(outcome.times),
                 outcome.lacking or _told(outcome.saw),
                 _told(outcome.left),
                 str(len(outcome.problems)),
             )
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        elif row.title in kept:
+            lines.append(kept[row.title])
     return HEAD + "\n".join(lines) + "\n"
 
 
 HEAD = """\
 # Faults, made to happen
 
-Written by `make faults`, which makes each of them happen to real builds of the sample, over and over. After every one
-readers see a whole build, nothing of ours is left running, and the next build comes to what it would have come to without
-the fault: anything else counts as a problem. Paths, builds and sizes are left out of what was seen. That nothing connects to
-another machine is shown by `tests/integration/test_nothing_outside.py`.
+Written by `make faults` (with `ONLY=kill,disk` the rows of those alone), which makes each of them happen to real builds of the
+sample, over and over. After every one readers see a whole build, nothing of ours is left running, and the next build comes to
+what it would have come to without the fault: anything else counts as a problem. Paths, builds and sizes are left out of what was
+seen. That nothing connects to another machine is shown by `tests/integration/test_nothing_outside.py`.
 
 """
 SHOWN = 4

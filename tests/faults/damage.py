@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipelines.corpora import registry
-from tests.faults.scene import Outcome, Scene, generic
+from tests.faults.scene import Outcome, Scene
 
 Damage = Callable[[Path], object]
 
@@ -121,5 +121,6 @@ def damaged_own_file(scene: Scene, times: int) -> Outcome:
 
 
 def _kind(path: Path) -> str:
-    """What a file is one of: its folder, its first folder below where there is one, and what its name ends with."""
-    return f"{generic('/'.join(path.parts[:2]) if len(path.parts) > 2 else path.as_posix())} {path.suffix}"
+    """What a file is one of: its folder, of those that begin with a dot the next one too, and what its name ends with."""
+    folder = path.parent.parts[: 2 if path.parts[0].startswith(".") else 1]
+    return f"{'/'.join(folder) or path.name} {path.suffix}"

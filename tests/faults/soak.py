@@ -44,7 +44,7 @@ def soak(warehouse: Path, source: Path, kept: Path, times: int, measured: Path) 
     dialogues = json.loads(kept.read_text())
     with measured.open("w") as out:
         for number in range(times):
-            file.write_text(json.dumps(dialogues[(number + 1) % 2 :]))
+            file.write_text(json.dumps(dialogues[(times - number - 1) % 2 :]))  # the last time what it was
             with dg.DagsterInstance.get() as instance:
                 tick = schedule.evaluate_tick(dg.build_schedule_context(instance))
                 assert tick.run_requests, tick.skip_message

@@ -30,7 +30,9 @@ def test_fault_leaves_nothing_that_must_not_be(scene: Scene, name: str) -> None:
     assert outcome.problems == []
     assert outcome.saw
     assert outcome.left
-    assert QUICK[name].title in page({name: outcome})
+    written = page({name: outcome})
+    assert f"| {QUICK[name].title} | " in written
+    assert page({}, written) == written
 
 
 def test_what_must_not_be_is_a_problem(scene: Scene) -> None:
