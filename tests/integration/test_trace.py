@@ -17,7 +17,7 @@ import pytest
 from pipelines.intake.json_pointer import resolve
 from pipelines.paths import WarehousePaths
 from pipelines.proving import tracing
-from pipelines.proving.keyed_rows import KEYED_TABLES, TraceError
+from pipelines.reading.keyed_rows import KEYED_TABLES, TraceError
 from pipelines.reading import builds
 from pipelines.settings import Settings
 from tests import fixtures
