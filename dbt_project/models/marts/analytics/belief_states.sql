@@ -60,8 +60,8 @@ changes as (
         slot_name,
         case
             when not is_kept then 'added'
-            when variants is not distinct from previous_variants then 'carried'
-            when {{ count_where('variants', 'variant', 'array_contains(previous_variants, variant)') }} > 0 then 'carried'
+            when variants = previous_variants or (variants is null and previous_variants is null) then 'carried'
+            when {{ count_where('variants', 'said', 'array_contains(previous_variants, said)') }} > 0 then 'carried'
             else 'changed'
         end as change,
         variants,
