@@ -314,3 +314,16 @@ def test_documents_query_gives_the_states_of_the_release(sample: Built) -> None:
     assert sample.con.execute(picks).fetchall()
     key = sample.column("select min(dialogue_key) from core.fct_frames")[0]
     assert sample.con.execute(first.replace("sgd/dev/1_00000", key)).fetchall()
+
+
+def test_build_without_the_tables_asks_for_another(sample_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "warehouse"
+    shutil.copytree(sample_folder, folder, ignore=shutil.ignore_patterns(".*", "raw", "sample"))
+    database = builds.published_build(WarehousePaths(folder))[1]
+    database.chmod(0o644)
+    with duckdb.connect(str(database)) as con:
+        key = con.execute("select min(dialogue_key) from core.dim_dialogues").fetchone()[0]
+        con.execute("drop table analytics.belief_states")
+    refused = run_command("show", key, "--warehouse", folder)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "error: the published build is older than what a dialogue is shown with: build again\n"

@@ -1,6 +1,7 @@
 """A dialogue as HTML: a page of its own that loads nothing and runs nothing, or the part of it that another page shows.
 
-Every text is escaped and stands apart from the direction of its surroundings; control characters are written out.
+Every text is escaped and stands apart from the direction of its surroundings; control characters, and what would turn
+directions over, are written out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pipelines.reading.dialogues import parts
 from pipelines.reading.dialogues.marking import cut
 
 HERE = Path(__file__).parent
+STEERING = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+"""Characters that force or embed a direction. A text that runs from right to left needs none of them."""
 CHANGES = {"added": "+", "changed": "~", "dropped": "-", "carried": ""}
 """What a turn did to a slot -> its sign."""
 
@@ -69,10 +72,10 @@ def text_of(value: object) -> markupsafe.Markup:
 
 
 def harmless(text: str) -> str:
-    """The text with its control characters written out, but for the ends of lines."""
+    """The text with what would steer its display written out, but for the ends of lines."""
     return "".join(
         character.encode("unicode_escape").decode()
-        if unicodedata.category(character) == "Cc" and character != "\n"
+        if character in STEERING or (unicodedata.category(character) == "Cc" and character != "\n")
         else character
         for character in text.replace("\r\n", "\n")
     )
