@@ -46,7 +46,8 @@ def test_spans_are_marked_where_they_stand(text: str, spans: list[parts.Span], e
 
 def test_lines_tell_who_said_what_and_what_the_turn_did() -> None:
     text = printed(everything("word"))
-    lines = [line.rstrip() for line in text.splitlines()]
+    lines = text.splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
     assert lines[:2] == ["c/p/d", "word, no split, word"]
     assert any(re.fullmatch(r" +0 USER +\[word\]\(word\)", line) for line in lines)
     assert any(line.endswith("+ word: word / other · ~ word: before → word / other · - word: before") for line in lines)

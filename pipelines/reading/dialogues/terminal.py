@@ -33,7 +33,17 @@ Note = tuple[str, list[tuple[str, Text]]]
 
 
 def print_dialogue(dialogue: parts.Dialogue, console: Console) -> None:
-    """Print a dialogue."""
+    """Print a dialogue; where there is no terminal, without the blanks that fill its lines."""
+    if console.is_terminal:
+        _draw(dialogue, console)
+        return
+    with console.capture() as capture:
+        _draw(dialogue, console)
+    for line in capture.get().splitlines():
+        console.print(Text(line.rstrip()), soft_wrap=True)
+
+
+def _draw(dialogue: parts.Dialogue, console: Console) -> None:
     for line in _head(dialogue):
         console.print(line, soft_wrap=True)
     for base in dialogue.knowledge:
