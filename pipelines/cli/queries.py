@@ -1,4 +1,4 @@
-"""The commands that read what was published: `sql`, `tables`, `describe`, `claims`, `violations`."""
+"""The commands that read what was published: `sql`, `tables`, `describe`, `show`, `claims`, `violations`."""
 
 from __future__ import annotations
 
@@ -114,6 +114,33 @@ def describe(table: str, **options: Any) -> None:
     settings = Settings.from_environment(**options)
     with connection.open_with_what_raw_there_is(warehouse_paths(settings), settings) as con:
         catalog_display.print_description(catalog.describe_table(con, table, settings.warehouse))
+
+
+@cli.command()
+@click.argument("key")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")
+@click.option("--html", "as_html", is_flag=True, help="A page of HTML, complete, that loads nothing.")
+@warehouse_option
+def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
+    """Show the dialogue that a KEY belongs to, with all that is known of each turn, to read.
+
+    KEY is that of a dialogue, or of any row below one, which is marked. In SQL: from core.transcript(KEY).
+    """
+    from pipelines.reading import connection, printing
+    from pipelines.reading.dialogues import page, parts, reading, terminal
+
+    if as_json and as_html:
+        raise click.UsageError("--json and --html cannot be given together")
+    settings = Settings.from_environment(**options)
+    with connection.open_published(warehouse_paths(settings), settings=settings) as con:
+        dialogue = reading.read_dialogue(con, key)
+    if as_json:
+        click.echo(parts.as_json(dialogue))
+    elif as_html:
+        click.echo(page.render_page(dialogue), nl=False)
+    else:
+        console = printing.make_console()
+        printing.print_paged(lambda: terminal.print_dialogue(dialogue, console), console, _page)
 
 
 @cli.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from typing import Any
 
 from rich.console import Console
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from pipelines.proving.tracing import ChangedSourceError, Trace
 from pipelines.reading.printing import make_console
+from pipelines.visible import visible_json
 
 DISPLAYED_LINES = 60
 """Lines of JSON that a terminal shows."""
@@ -19,7 +19,7 @@ DISPLAYED_LINES = 60
 def print_trace(found: Trace, as_json: bool = False, console: Console | None = None) -> None:
     """Print a trace as lines and the indented JSON, or as one JSON object. Raises ChangedSourceError after it."""
     if as_json:
-        print(_escaped(json.dumps(as_object(found), ensure_ascii=False, indent=1, default=_plain)))
+        print(visible_json(json.dumps(as_object(found), ensure_ascii=False, indent=1, default=_plain)))
     else:
         _print_lines(found, console or make_console())
     if found.changed:
@@ -58,34 +58,20 @@ def _print_lines(found: Trace, console: Console) -> None:
     if found.missing:
         lines.append(("source", f"not there, so its JSON cannot be shown: {found.missing}"))
     for name, text in lines:
-        console.print(Text(f"{name:<9}{_escaped(text)}"), soft_wrap=True)
+        console.print(Text(f"{name:<9}{visible_json(text)}"), soft_wrap=True)
     for pointer, value in ((found.pointer, found.value_json), (found.other_pointer, found.other_value_json)):
         if value is None:
             continue
         if found.value_json is None:
             console.print(Text("\nnothing stands at the first pointer, only at the second"), soft_wrap=True)
-        console.print(Text(f"\n{_escaped(pointer or 'the whole file')}", style="bold"), soft_wrap=True)
-        text = _escaped(json.dumps(json.loads(value), ensure_ascii=False, indent=2)).split("\n")
+        console.print(Text(f"\n{visible_json(pointer or 'the whole file')}", style="bold"), soft_wrap=True)
+        text = visible_json(json.dumps(json.loads(value), ensure_ascii=False, indent=2)).split("\n")
         shown = text[:DISPLAYED_LINES] if console.is_terminal else text
         for line in shown:
             console.print(Text(line), soft_wrap=True)
         if len(text) > len(shown):
             more = f"… {len(text) - len(shown):,} more lines; --json gives them all"
             console.print(Text(more, style="dim"), soft_wrap=True)
-
-
-def _escaped(text: str) -> str:
-    """The text with every character that is not printable as JSON escapes it: none reaches the terminal."""
-    return "".join(
-        character
-        if character.isprintable() or character == "\n"
-        else "".join(f"\\u{unit:04x}" for unit in _utf16(character))
-        for character in text
-    )
-
-
-def _utf16(character: str) -> tuple[int, ...]:
-    return struct.unpack(f"<{1 + (character > chr(0xFFFF))}H", character.encode("utf-16-le", "surrogatepass"))
 
 
 def _plain(value: Any) -> str:

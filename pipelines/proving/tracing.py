@@ -15,10 +15,10 @@ import duckdb
 from pipelines.errors import CheckError, InputError
 from pipelines.intake.checksums import sha256_of
 from pipelines.paths import WarehousePaths
-from pipelines.proving.keyed_rows import TraceError, find_row, read_rows
 from pipelines.proving.source_json import read_json_at
 from pipelines.reading import builds, connection
 from pipelines.reading.connection import Connection
+from pipelines.reading.keyed_rows import TraceError, find_row, read_rows
 from pipelines.settings import RELEASE_FORM, Settings
 
 

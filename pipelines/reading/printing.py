@@ -77,11 +77,16 @@ def make_console() -> Console:
 def _show(result: QueryResult, form: str | None, console: Console, pager: Pager | None) -> None:
     """Print the first rows, or page them."""
     render = {"table": render_table, "vertical": render_vertical}.get(form or "", render_fitting)
+    print_paged(lambda: render(result, console), console, pager)
+
+
+def print_paged(render: Callable[[], None], console: Console, pager: Pager | None) -> None:
+    """Let something be drawn on the console; on a terminal, what is longer than it goes to the pager."""
     if pager is None or not console.is_terminal:
-        render(result, console)
+        render()
         return
     with console.capture() as capture:
-        render(result, console)
+        render()
     text = capture.get()
     if text.count("\n") < console.height:
         console.file.write(text)

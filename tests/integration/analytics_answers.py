@@ -24,7 +24,7 @@ from tests.integration.analyst_sources import (
     read_questions,
     read_service_dialogues,
 )
-from tests.integration.recount import SPLITS, letters_and_digits, load
+from tests.integration.recount import SPLITS, DialogueKeys, letters_and_digits, load
 
 PARTS = {split: part for part, split in SPLITS.items()}
 WORKERS = 5
@@ -286,3 +286,63 @@ def service_exposure(releases: Path) -> list[Row]:
         for split, schema in schemas.items()
         for name in (service["service_name"] for service in schema)
     ]
+
+
+def belief_states(releases: Path) -> list[Row]:
+    rows, keys = [], DialogueKeys("sgd")
+    for split, dialogue in read_service_dialogues(releases):
+        dialogue_key = keys.key(PARTS[split], dialogue["dialogue_id"])
+        before: dict[str, Row] = {}
+        for turn_index, turn in enumerate(dialogue["turns"]):
+            turn_key = f"{dialogue_key}/{turn_index}"
+            for frame_index, frame in enumerate(turn["frames"]):
+                if "state" not in frame:
+                    continue
+                state, (old, old_turn) = frame["state"]["slot_values"], before.get(frame["service"], ({}, None))
+                before[frame["service"]] = state, turn_index
+                place = turn_key, dialogue_key, "sgd", split, turn_index, frame_index, frame["service"]
+                rows += [
+                    (f"{turn_key}/frame/{frame_index}", *place, *change, old_turn) for change in _changes(old, state)
+                ]
+    return rows
+
+
+def _changes(old: dict[str, list[str]], new: dict[str, list[str]]) -> list[Row]:
+    """What became of each slot: its name, the change, the first value, all of them, the first one before."""
+    rows: list[Row] = [(slot, "dropped", None, None, (old[slot] or [None])[0]) for slot in old if slot not in new]
+    for slot, values in new.items():
+        change = "added"
+        if slot in old:
+            is_same = set(values) & set(old[slot]) or values == old[slot]
+            change = "carried" if is_same else "changed"
+        rows.append((slot, change, (values or [None])[0], values or None, (old.get(slot) or [None])[0]))
+    return rows
+
+
+def selections(releases: Path) -> list[Row]:
+    rows = []
+    for split, dialogue in read_friend_dialogues(releases):
+        picks = [(place, event) for place, event in enumerate(dialogue["events"]) if event["action"] == "select"]
+        last = {event["agent"]: place for place, event in picks}
+        dialogue_key = f"mutualfriends/{PARTS[split]}/{dialogue['uuid']}"
+        for index, (place, event) in enumerate(picks):
+            agent, item = event["agent"], event["data"]
+            mine, yours = (dialogue["scenario"]["kbs"][person] for person in (agent, 1 - agent))
+            rows.append(
+                (
+                    f"{dialogue_key}/{place}/action/0",
+                    f"{dialogue_key}/{place}",
+                    dialogue_key,
+                    "mutualfriends",
+                    split,
+                    place,
+                    index,
+                    str(agent),
+                    mine.index(item) if item in mine else None,
+                    list(item) or None,
+                    list(item.values()) or None,
+                    item in mine and item in yours,
+                    last[agent] == place,
+                )
+            )
+    return rows

@@ -33,7 +33,7 @@ WRONG = {
     "do_agents_follow_the_guidelines": ("('exact', 'interrupted')", "('exact', 'shortened')"),
     "how_hard_is_retrieval": (">= candidates.target_times", "> candidates.target_times"),
     "which_services_are_unseen": ("exposure.state_frame_count", "exposure.frame_count"),
-    "how_do_belief_states_grow": ("list_has_any(variants, lag", "list_has_all(variants, lag"),
+    "how_do_belief_states_grow": ("change = 'changed'", "change <> 'carried'"),
     "where_do_call_arguments_come_from": (
         "arguments.turn_index > heard.turn_index",
         "arguments.turn_index >= heard.turn_index + 3",

@@ -21,8 +21,10 @@ TABLES = sorted(path.stem for path in (DBT_PROJECT / "models/marts/analytics").g
 TABLES.remove("corpus_overview")
 WRONG = {
     "annotator_agreement": ("annotations = 1), 0)", "annotations >= 1), 0)"),
+    "belief_states": ("where active_intent is not null", "where true"),
     "guideline_conformance": ("order by actions.turn_index,", "order by actions.act,"),
     "scenario_solvability": ("actions.turn_index desc", "actions.turn_index"),
+    "selections": ("actions.turn_index desc, ", ""),
     "service_exposure": ("count(active_intent)", "count(*)"),
     "split_leakage": ("firsts.dialogues > 1", "firsts.dialogues > 0"),
     "vote_agreement": ("2 * cast(votes as bigint) > voter_count", "3 * cast(votes as bigint) > voter_count"),

@@ -35,6 +35,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "report": (),
     "restore": ("--corpus", "bbai", "--to", "{folder}/restored"),
     "rollback": (),
+    "show": ("{key}",),
     "simulate": ("--to", "{folder}/simulated", "--corpora", "bbai"),
     "sql": ("select count(*) from fct_turns",),
     "status": (),

@@ -17,8 +17,8 @@ import pytest
 from pipelines.intake.json_pointer import resolve
 from pipelines.paths import WarehousePaths
 from pipelines.proving import tracing
-from pipelines.proving.keyed_rows import KEYED_TABLES, TraceError
 from pipelines.reading import builds
+from pipelines.reading.keyed_rows import KEYED_TABLES, TraceError
 from pipelines.settings import Settings
 from tests import fixtures
 from tests.conftest import run_command
@@ -187,7 +187,7 @@ def test_macros_work_in_a_copy_of_the_file_that_is_alone(sample_warehouse: Path,
         comments = con.execute(
             "select function_name from duckdb_functions() where schema_name = 'core' and comment is not null order by 1"
         ).fetchall()
-        assert comments == [("json_pointer",), ("same_text",), ("source_of",)]
+        assert comments == [("json_pointer",), ("same_text",), ("source_of",), ("transcript",)]
 
 
 def test_macro_keeps_a_callers_columns_apart_from_its_own(sample: Built) -> None:

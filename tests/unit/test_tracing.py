@@ -5,7 +5,7 @@ from __future__ import annotations
 import yaml
 
 from pipelines.paths import DBT_PROJECT
-from pipelines.proving.keyed_rows import KEYED_TABLES
+from pipelines.reading.keyed_rows import KEYED_TABLES
 
 NOT_OWN = {"dim_scenarios": "scenario_key", "dim_key_pointers": "traced_key"}
 """Unique columns whose keys are those of other tables."""

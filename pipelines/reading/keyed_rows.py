@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.errors import InputError
@@ -50,9 +50,9 @@ def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
     raise TraceError(f"no row has the key '{key}'{_nearest(con, tables, key)}")
 
 
-def read_rows(con: Connection, query: str, parameters: Iterable[Any] = ()) -> list[dict[str, Any]]:
+def read_rows(con: Connection, query: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
     """The rows of a query, each by the names of its columns."""
-    found = con.execute(query, list(parameters))
+    found = con.execute(query, parameters)
     names = [column[0] for column in found.description or ()]
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 

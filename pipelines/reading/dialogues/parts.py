@@ -1,0 +1,255 @@
+"""What a dialogue is made of. Its JSON has these fields, in this order, each of them always.
+
+A `key` is that of a row in `core`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from pipelines.reading.dialogues.given import Guideline, KnowledgeBase, Scenario
+from pipelines.visible import visible_json
+
+FORMAT = 1
+"""Raised when a field of the JSON gets another name or meaning; a field more does not raise it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """Characters of a text that somebody marked."""
+
+    key: str
+    start: int | None
+    """First character, from 0, counted in code points; None where the publisher gives none."""
+    end: int | None
+    """Behind the last one."""
+    text: str | None
+    service: str | None
+    slot: str | None
+    source_label: str | None
+    """The label as published, where it is more than service and slot."""
+    annotation_index: int | None
+    """Which of several labels of the same segment it is; who gave it is published nowhere."""
+    status: str | None
+
+    @property
+    def label(self) -> str:
+        """What a reader calls it, as `core.transcript` does."""
+        name = self.slot or self.source_label or "span"
+        return f"{name}:{self.status}" if self.status else name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """A dialogue act, or a button that was pressed."""
+
+    key: str
+    type: str
+    service: str | None
+    act: str | None
+    slot: str | None
+    values: list[str | None]
+    canonical_values: list[str | None] | None
+    guideline_steps: list[int]
+    """Steps of the dialogue's guideline that ask for this act."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateSlot:
+    """A slot of a belief state, or one that the turn dropped from it."""
+
+    key: str
+    slot: str
+    change: str
+    value: str | None
+    variants: list[str | None] | None
+    previous_value: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """The belief state of one service after a user turn."""
+
+    key: str
+    """Of the frame."""
+    service: str | None
+    active_intent: str | None
+    requested_slots: list[str]
+    slots: list[StateSlot]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A service call and the entities that came back."""
+
+    key: str
+    service: str | None
+    method: str | None
+    parameters: dict[str, str | None]
+    result_count: int | None
+    columns: list[str]
+    """Every slot of any result, in their order."""
+    results: list[CallResult]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallResult:
+    """One entity that a call gave back."""
+
+    key: str
+    values: list[str | None]
+    """By the call's columns; None where the entity has no such slot."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """An item that a person selected."""
+
+    key: str
+    agent: str | None
+    item_index: int | None
+    """In the selector's own list; None where it is not there."""
+    item: dict[str, str | None]
+    is_shared: bool
+    is_last: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One of the texts that a turn was to be chosen from."""
+
+    candidate_id: int
+    text: str | None
+    """None where the file of the texts is not at hand."""
+    is_target: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """The texts that a turn was to be chosen from, in the published order."""
+
+    key: str
+    target_position: int | None
+    candidates: list[Candidate]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violation:
+    """A rule that the dialogue breaks, or a property by design."""
+
+    rule: str
+    kind: str
+    title: str | None
+    turn_index: int | None
+    """None where it concerns the dialogue."""
+    row_key: str | None
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """A turn, and all that is known of it."""
+
+    key: str
+    index: int
+    source_turn_number: int | None
+    role: str
+    speaker: str | None
+    event_type: str
+    source_event_type: str | None
+    text: str | None
+    delexicalized: str | None
+    occurred_at: datetime.datetime | None
+    intent: str | None
+    next_step: str | None
+    json_pointer: str | None
+    """Inside the dialogue's source file."""
+    spans: list[Span]
+    acts: list[Act]
+    states: list[State]
+    calls: list[Call]
+    selections: list[Selection]
+    candidates: list[Candidates]
+    violations: list[Violation]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """An option that people could vote for: an agent and what it answered, or none of them."""
+
+    vote_key: str | None
+    response_key: str | None
+    option: str
+    agent_id: str | None
+    """None for the option that is no agent."""
+    response: str | None
+    votes: int | None
+    is_selected: bool
+    gold_position: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """A service or domain of the dialogue."""
+
+    service: str | None
+    domain: str | None
+    description: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where the release has the dialogue."""
+
+    source_file_id: str
+    record_index: int
+    record_pointer: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """The row that was asked for, where it is not the dialogue itself."""
+
+    key: str
+    table: str
+    shown_key: str
+    """The key of the part that shows it: a variant of a state is shown with its slot."""
+    turn_index: int | None
+    json_pointer: str | None
+    row: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialogue:
+    """A dialogue and all that is known of it."""
+
+    format: int = FORMAT
+    key: str
+    corpus_id: str
+    corpus: str
+    split: str | None
+    source_split: str | None
+    dialogue_id: str
+    task: str | None
+    source_task: str | None
+    channel: str | None
+    outcome_reward: int | None
+    source: Source
+    mark: Mark | None
+    services: list[Service]
+    scenario: Scenario | None
+    guideline: Guideline | None
+    knowledge: list[KnowledgeBase]
+    answers: list[Answer]
+    turns: list[Turn]
+    violations: list[Violation]
+    """Those of the dialogue itself; those of a turn stand with it."""
+
+
+def as_json(dialogue: Dialogue) -> str:
+    """The dialogue as indented JSON, in which no character steers a terminal."""
+    return visible_json(msgspec.json.format(msgspec.json.encode(dialogue), indent=1).decode())

@@ -1,0 +1,179 @@
+"""The rows of a dialogue, table by table: each query is about one dialogue, and reads no row of another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import duckdb
+
+from pipelines.errors import InputError
+from pipelines.reading.connection import Connection
+from pipelines.reading.keyed_rows import read_rows
+
+Row = dict[str, Any]
+
+HEAD = """
+    select
+        dialogues.*,
+        corpora.title,
+        scenarios.scenario_id,
+        scenarios.flow,
+        scenarios.subflow,
+        scenarios.scenario_key,
+        guidelines.guideline_key,
+        guidelines.flow_title,
+        guidelines.subflow_title,
+        guidelines.instructions,
+        conformances.conformance,
+        conformances.missing_acts,
+        conformances.extra_acts
+    from core.dim_dialogues as dialogues
+    inner join core.dim_corpora as corpora
+        on dialogues.corpus_id = corpora.corpus_id
+    left join core.dim_scenarios as scenarios
+        on dialogues.dialogue_key = scenarios.scenario_key
+    left join core.dim_guidelines as guidelines
+        on
+            dialogues.corpus_id = guidelines.corpus_id
+            and dialogues.task = guidelines.intent
+    left join analytics.guideline_conformance as conformances
+        on dialogues.dialogue_key = conformances.dialogue_key
+    where dialogues.dialogue_key = $key
+    order by guidelines.position
+    limit 1
+"""
+"""A line: the dialogue, and what stands once for the whole of it."""
+
+QUERIES = {
+    "services": """
+        select
+            used.service,
+            used.domain,
+            any_value(services.description) as description
+        from core.dim_dialogue_services as used
+        left join core.dim_services as services
+            on
+                used.corpus_id = services.corpus_id
+                and used.split is not distinct from services.split
+                and used.service = services.service
+        where used.dialogue_key = $key
+        group by used.position, used.service, used.domain
+        order by used.position
+    """,
+    "turns": """
+        select
+            *,
+            core.json_pointer(turn_key) as json_pointer
+        from core.fct_turns
+        where dialogue_key = $key
+        order by turn_index
+    """,
+    "frames": "from core.fct_frames where dialogue_key = $key order by turn_index, frame_index",
+    "acts": "from core.fct_actions where dialogue_key = $key order by turn_index, frame_index, action_index",
+    "annotations": """
+        from core.fct_slots
+        where dialogue_key = $key and annotation_type in ('span', 'call_parameter')
+        order by turn_index, frame_index, span_index, annotation_index, slot_key
+    """,
+    "state_slots": """
+        from analytics.belief_states
+        where dialogue_key = $key
+        order by turn_index, frame_index, slot_name
+    """,
+    "selections": "from analytics.selections where dialogue_key = $key order by selection_index",
+    "calls": "from core.fct_service_calls where dialogue_key = $key order by turn_index, frame_index",
+    "results": "from core.fct_service_results where dialogue_key = $key order by turn_index, frame_index, result_index",
+    "candidates": "from core.fct_candidates where dialogue_key = $key order by turn_index",
+    "candidate_texts": """
+        select
+            candidate_id,
+            any_value(utterance) as utterance
+        from core.dim_candidate_utterances
+        where
+            corpus_id = split_part($key, '/', 1)
+            and candidate_id in (
+                select unnest(candidate_ids) from core.fct_candidates where dialogue_key = $key
+            )
+        group by candidate_id
+    """,
+    "answers": """
+        select
+            votes.vote_key,
+            responses.response_key,
+            coalesce(votes.voted_for, responses.agent_id) as option,
+            coalesce(votes.agent_id, responses.agent_id) as agent_id,
+            responses.response,
+            votes.votes,
+            coalesce(votes.is_selected, false) as is_selected,
+            votes.gold_position
+        from (from core.fct_votes where dialogue_key = $key) as votes
+        full join (from core.fct_responses where dialogue_key = $key) as responses
+            on votes.agent_id = responses.agent_id
+        left join core.dim_agents as agents
+            on coalesce(votes.agent_id, responses.agent_id) = agents.agent_id
+        order by agents.position nulls first, option
+    """,
+    "knowledge": """
+        from core.fct_knowledge_items
+        where dialogue_key = $key
+        order by agent, item_index, attribute_index
+    """,
+    "participants": "from core.dim_participants where dialogue_key = $key",
+    "attributes": "from core.dim_scenario_attributes where scenario_key = $key order by position",
+    "scenario_values": """
+        from core.dim_scenario_values
+        where scenario_key = $key
+        order by section, field, value_index
+    """,
+    "steps": """
+        select steps.*
+        from core.dim_guideline_steps as steps
+        inner join core.dim_guidelines as guidelines
+            on steps.guideline_key = guidelines.guideline_key
+        inner join core.dim_dialogues as dialogues
+            on
+                guidelines.corpus_id = dialogues.corpus_id
+                and guidelines.intent = dialogues.task
+        where dialogues.dialogue_key = $key
+        order by steps.guideline_key, steps.step_index
+    """,
+    "violations": """
+        select
+            violations.rule_id,
+            violations.kind,
+            any_value(rules.title) as title,
+            violations.turn_index,
+            violations.row_key,
+            violations.detail
+        from quality.violations as violations
+        left join quality.violation_rules as rules
+            on
+                violations.rule_id = rules.rule_id
+                and coalesce(rules.corpus_id, violations.corpus_id) = violations.corpus_id
+        where violations.dialogue_key = $key
+        group by all
+        order by violations.turn_index nulls first, violations.rule_id, violations.row_key, violations.detail
+    """,
+}
+"""The rows below the dialogue, in the order in which they are shown."""
+
+
+class Rows:
+    """All rows of one dialogue."""
+
+    def __init__(self, con: Connection, key: str) -> None:
+        """Read them. Raises InputError where the published build is older than one of the tables."""
+        try:
+            self.head = read_rows(con, HEAD, {"key": key})[0]
+            self.of = {name: read_rows(con, query, {"key": key}) for name, query in QUERIES.items()}
+        except duckdb.CatalogException as error:
+            raise InputError("the published build is older than what a dialogue is shown with: build again") from error
+
+    def by(self, name: str, *columns: str) -> dict[Any, list[Row]]:
+        """The rows of a query, by the value of a column or of several."""
+        groups: dict[Any, list[Row]] = defaultdict(list)
+        for row in self.of[name]:
+            values = tuple(row[column] for column in columns)
+            groups[values[0] if len(columns) == 1 else values].append(row)
+        return groups

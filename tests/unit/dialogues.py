@@ -1,0 +1,139 @@
+"""Dialogues made by hand, for tests of what draws them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.reading.dialogues import given, parts
+
+HOSTILE = (
+    "<script>alert(1)</script> \x1b[31mred\x1b]0;title\x07 \u202eevil\u2066 שלום [bold]no[/bold] &amp; "
+    + "long" * 2_500
+)
+"""A text as a corpus could have it: markup of three kinds, escapes, directions, and ten thousand letters without a blank."""
+
+
+def span(start: int | None, end: int | None, slot: str = "city", **values: Any) -> parts.Span:
+    empty = {"text": None, "service": None, "source_label": None, "annotation_index": 0, "status": None}
+    return parts.Span(key=f"d/0/span/{start}-{end}/0", start=start, end=end, slot=slot, **(empty | values))
+
+
+def turn(text: str | None = "Hello", **values: Any) -> parts.Turn:
+    index = values.get("index", 0)
+    nothing = dict.fromkeys(
+        (
+            *("source_turn_number", "source_event_type", "delexicalized", "occurred_at"),
+            *("intent", "next_step", "json_pointer"),
+        )
+    )
+    lists = {name: [] for name in ("spans", "acts", "states", "calls", "selections", "candidates", "violations")}
+    told = {"key": f"c/p/d/{index}", "index": index, "role": "user", "speaker": "USER", "event_type": "utterance"}
+    return parts.Turn(text=text, **(nothing | lists | told | values))
+
+
+def dialogue(*turns: parts.Turn, **values: Any) -> parts.Dialogue:
+    nothing = dict.fromkeys(
+        ("split", "source_split", "task", "source_task", "channel", "outcome_reward", "mark", "scenario", "guideline")
+    )
+    lists = {name: [] for name in ("services", "knowledge", "answers", "violations")}
+    source = parts.Source(source_file_id="c/p.json", record_index=0, record_pointer="/0")
+    told = {"key": "c/p/d", "corpus_id": "c", "corpus": "A corpus", "dialogue_id": "d", "source": source}
+    return parts.Dialogue(turns=list(turns), **(nothing | lists | told | values))
+
+
+def full_turn(text: str, violation: parts.Violation) -> parts.Turn:
+    """A turn that has every part there is but a selection."""
+    act = parts.Act(
+        key="c/p/d/0/action/0",
+        type="dialogue_act",
+        service=text,
+        act=text,
+        slot=text,
+        values=[text],
+        canonical_values=["other"],
+        guideline_steps=[0],
+    )
+    slots = [
+        parts.StateSlot(
+            key=f"c/p/d/0/frame/0/state/{change}",
+            slot=text,
+            change=change,
+            value=None if change == "dropped" else text,
+            variants=None if change == "dropped" else [text, "other"],
+            previous_value="before",
+        )
+        for change in ("added", "changed", "carried", "dropped")
+    ]
+    state = parts.State(key="c/p/d/0/frame/0", service=text, active_intent=text, requested_slots=[text], slots=slots)
+    result = parts.CallResult(key="c/p/d/0/frame/0/result/0", values=[text])
+    call = parts.Call(
+        key="c/p/d/0/frame/0/call",
+        service=text,
+        method=text,
+        parameters={text: text},
+        result_count=1,
+        columns=[text],
+        results=[result],
+    )
+    candidates = parts.Candidates(
+        key="c/p/d/0/candidates",
+        target_position=0,
+        candidates=[parts.Candidate(candidate_id=7, text=text, is_target=True)],
+    )
+    return turn(
+        text,
+        spans=[span(0, 4, text)],
+        acts=[act],
+        states=[state],
+        calls=[call],
+        candidates=[candidates],
+        violations=[violation],
+        intent=text,
+    )
+
+
+def everything(text: str) -> parts.Dialogue:
+    """A dialogue that has every part there is, with this text wherever a corpus could put one."""
+    violation = parts.Violation(rule="rule", kind="defect", title=text, turn_index=None, row_key=None, detail=text)
+    item = given.Item(key="c/p/d/item/0/0", index=0, values=[text], is_shared=True, selected_in=[1])
+    step = given.Step(index=0, type=text, button=text, act=text, text=text, subtext=[text], taken_in=[0])
+    answer = parts.Answer(
+        vote_key="c/p/d/vote/a",
+        response_key="c/p/d/response/a",
+        option=text,
+        agent_id=text,
+        response=text,
+        votes=1,
+        is_selected=True,
+        gold_position=0,
+    )
+    selection = parts.Selection(
+        key="c/p/d/1/action/0", agent=text, item_index=0, item={text: text}, is_shared=True, is_last=True
+    )
+    return dialogue(
+        full_turn(text, violation),
+        turn(None, index=1, role="peer", speaker=text, event_type="selection", selections=[selection]),
+        corpus=text,
+        task=text,
+        services=[parts.Service(service=text, domain=text, description=text)],
+        scenario=given.Scenario(
+            scenario_id=text,
+            flow=text,
+            subflow=text,
+            values=[given.ScenarioValue(section="order", field=text, value=text)],
+            attributes=[given.Attribute(attribute=text, value_type=text, alpha=1.0)],
+        ),
+        guideline=given.Guideline(
+            key="g",
+            flow=text,
+            subflow=text,
+            instructions=[text],
+            steps=[step],
+            conformance="exact",
+            missing_acts=[],
+            extra_acts=[],
+        ),
+        knowledge=[given.KnowledgeBase(agent=text, participant_type=text, columns=[text], items=[item])],
+        answers=[answer],
+        violations=[violation],
+    )

@@ -1,0 +1,185 @@
+"""A dialogue as a reader sees it: its spans are cut right, and no text of a corpus does anything but be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from rich.console import Console
+
+from pipelines.reading.dialogues import page, parts, terminal
+from pipelines.reading.dialogues.marking import cut, marked
+from pipelines.reading.dialogues.reading import keys_of, shown_key
+from tests.unit.dialogues import HOSTILE, dialogue, everything, span, turn
+
+
+def printed(found: parts.Dialogue, width: int = 100, **console: object) -> str:
+    drawn = Console(width=width, highlight=False, **console)
+    with drawn.capture() as capture:
+        terminal.print_dialogue(found, drawn)
+    return capture.get()
+
+
+@pytest.mark.parametrize(
+    ("text", "spans", "expected"),
+    [
+        ("go to Oslo now", [span(6, 10)], "go to [Oslo](city) now"),
+        ("Oslo", [span(0, 4)], "[Oslo](city)"),
+        ("go", [], "go"),
+        ("", [span(0, 0)], "[](city)"),
+        ("at 7 pm.", [span(3, 7, "time"), span(3, 8, "time", status="reject")], "at [[7 pm](time).](time:reject)"),
+        ("abcdef", [span(0, 4, "a"), span(2, 6, "b")], "[ab[cd](a)ef](b)"),
+        ("abcd", [span(0, 2, "a"), span(2, 4, "b")], "[ab](a)[cd](b)"),
+        ("ab", [span(0, 1, "b"), span(0, 1, "a"), span(0, 1, "b")], "[a](a, b x2)b"),
+        ("ab", [span(-5, 1, "a"), span(1, 99, "b"), span(7, 3, "c")], "[a](a)[b](b)[](c)"),
+        ("ab", [span(None, None), span(1, None)], "ab"),
+        ("née 🙂 x", [span(4, 5, "face")], "née [🙂](face) x"),
+        ("a", [span(0, 1, None, source_label="as published"), span(0, 1, None)], "[a](as published, span)"),
+    ],
+)
+def test_spans_are_marked_where_they_stand(text: str, spans: list[parts.Span], expected: str) -> None:
+    assert marked(text, spans) == expected
+    assert "".join(piece.text for piece in cut(text, spans)) == text
+
+
+def test_lines_tell_who_said_what_and_what_the_turn_did() -> None:
+    text = printed(everything("word"))
+    lines = text.splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert lines[:2] == ["c/p/d", "word, no split, word"]
+    assert any(re.fullmatch(r" +0 USER +\[word\]\(word\)", line) for line in lines)
+    assert any(line.endswith("+ word: word / other · ~ word: before → word / other · - word: before") for line in lines)
+    assert any(re.search(r" call +word\.word\(word=word\)$", line) for line in lines)
+    assert any(line.endswith("word=word, the shared one") for line in lines)
+    assert "1, the right one at 0: word" in text
+
+
+@pytest.mark.parametrize("key", sorted(set(keys_of(everything("word"))) | {"d/0/span/0-4/0"}))
+def test_row_that_was_asked_for_is_marked_once_in_its_place(key: str) -> None:
+    whole = everything("word")
+    mark = parts.Mark(key=key, table="core.t", shown_key=key, turn_index=None, json_pointer="/0", row={})
+    found = dialogue(
+        *whole.turns, mark=mark, knowledge=whole.knowledge, answers=whole.answers, guideline=whole.guideline
+    )
+    head, _, body = printed(found).partition("\n\n")
+    assert head.count(terminal.MARK.plain) == 1
+    assert {line[0] for line in body.splitlines() if terminal.MARK.plain in line} <= {terminal.MARK.plain, " "}
+    if key != found.key and key != "g":
+        assert 1 <= body.count(terminal.MARK.plain) <= 2
+        assert len(re.findall(" data-marked[ >]", page.render_page(found))) == 1
+
+
+@pytest.mark.parametrize("text", [HOSTILE, HOSTILE[:200] + "\n\r\t\0\x9b1mnext"])
+def test_hostile_text_reaches_no_terminal(text: str) -> None:
+    plain = printed(everything(text))
+    assert all(character.isprintable() or character == "\n" for character in plain)
+    assert "\\x1b[31mred" in plain
+    assert "[bold]no[/bold]" in plain.replace("\n", "")
+    colored = printed(everything(text), force_terminal=True, color_system="standard", _environ={})
+    assert re.findall(r"\x1b(?!\[[0-9;]*m)", colored) == []
+    assert all(letter.isprintable() or letter in "\n\x1b" for letter in colored)
+    assert max(map(len, plain.splitlines()[-30:])) <= 100
+
+
+def test_colors_are_left_out_where_nobody_wants_them() -> None:
+    def colors(**environment: str) -> list[str]:
+        text = printed(everything("word"), force_terminal=True, color_system="standard", _environ=environment)
+        return re.findall(r"\x1b\[[0-9;]*3[0-7]m", text)
+
+    assert colors()
+    assert colors(NO_COLOR="1") == []
+
+
+def test_json_gives_every_text_back_and_steers_no_terminal() -> None:
+    found = everything(HOSTILE + "\ud7ff\u2028\x9b")
+    text = parts.as_json(found)
+    assert all(character.isprintable() or character == "\n" for character in text)
+    told = json.loads(text)
+    assert told["turns"][0]["text"] == found.turns[0].text
+    assert told["format"] == parts.FORMAT
+    assert told["turns"][0]["calls"][0]["results"][0]["values"] == [found.turns[0].text]
+
+
+class Page(HTMLParser):
+    """The tags of a page, its attributes, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_hostile_text_is_only_text_on_a_page() -> None:
+    html = page.render_page(everything(HOSTILE))
+    found, harmless = Page(html), Page(page.render_page(everything("word")))
+    assert (found.tags, found.attributes) == (harmless.tags, harmless.attributes)
+    assert "script" not in found.tags
+    assert not any(name.startswith("on") for name in found.attributes)
+    assert found.text.count("<script>alert(1)</script>") > 30
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", html)
+    assert "default-src 'none'" in html
+
+
+def test_text_turns_no_direction_over_but_keeps_its_own() -> None:
+    hidden = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    html = page.render_page(everything(f"שלום{hidden}x"))
+    assert not set(hidden) & set(html)
+    assert "שלום\\u202a\\u202b" in html
+    places = [html[: found.start()] for found in re.finditer("שלום", html)]
+    openings = [before[before.rindex("<") :] for before in places]
+    assert len(openings) > 30
+    assert {opening for opening in openings if 'dir="auto"' not in opening} == {'<mark class="deep1">'}
+
+
+def test_speakers_are_told_apart_by_side() -> None:
+    turns = [
+        turn(role=role, speaker=who) for role, who in (("peer", "1"), ("peer", "0"), ("user", "U"), ("system", "S"))
+    ]
+    assert page.sides(turns) == {
+        ("peer", "1"): "left",
+        ("peer", "0"): "right",
+        ("user", "U"): "left",
+        ("system", "S"): "right",
+    }
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "row", "shown"),
+    [
+        ("fct_turns", "c/p/d/0", {}, "c/p/d/0"),
+        ("fct_slots", "c/p/d/0/frame/0/state/city/0", {"annotation_type": "state"}, "c/p/d/0/frame/0/state/city"),
+        ("fct_slots", "c/p/d/0/span/0/1", {"annotation_type": "span"}, "c/p/d/0/span/0/1"),
+        (
+            "fct_slots",
+            "c/p/d/0/frame/0/action_value/3/1",
+            {"annotation_type": "action_value", "action_index": 3},
+            "c/p/d/0/frame/0/action/3",
+        ),
+        (
+            "fct_slots",
+            "c/p/d/2/selection/School",
+            {"annotation_type": "selection", "action_index": 0},
+            "c/p/d/2/action/0",
+        ),
+        (
+            "fct_slots",
+            "c/p/d/0/frame/0/call_parameter/city",
+            {"annotation_type": "call_parameter"},
+            "c/p/d/0/frame/0/call",
+        ),
+        ("fct_knowledge_items", "c/p/d/item/0/3/School", {}, "c/p/d/item/0/3"),
+    ],
+)
+def test_value_is_shown_with_what_it_belongs_to(table: str, key: str, row: dict[str, object], shown: str) -> None:
+    assert shown_key(table, key, row) == shown
