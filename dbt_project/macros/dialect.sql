@@ -75,13 +75,14 @@
     regexp_replace({{ text }}, {{ pattern }}, {{ replacement }}, 'g')
 {%- endmacro %}
 
-{#- The pieces of `text` between the separators, a text and no pattern. -#}
-{% macro split_text(text, separator) -%}
-    {{ return(adapter.dispatch('split_text')(text, separator)) }}
+{#- Select-list item: one row a piece of `text` between the separators, a text and no pattern, the piece as `element`.
+    Where there are millions of them, positions that nobody needs would cost a quarter of the time. -#}
+{% macro explode_split(text, separator, element) -%}
+    {{ return(adapter.dispatch('explode_split')(text, separator, element)) }}
 {%- endmacro %}
 
-{% macro default__split_text(text, separator) -%}
-    string_split({{ text }}, {{ separator }})
+{% macro default__explode_split(text, separator, element) -%}
+    unnest(string_split({{ text }}, {{ separator }})) as {{ element }}
 {%- endmacro %}
 
 {#- The words of `text`: what stands between white space of any kind, as Python's `str.split()` has it. -#}

@@ -38,7 +38,7 @@ MACROS_OF_THE_DIALECT = {
     "list_join",
     "list_agg_ordered",
     "regexp_replace_all",
-    "split_text",
+    "explode_split",
     "words",
     "word_count",
 }

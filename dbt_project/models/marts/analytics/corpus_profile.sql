@@ -16,21 +16,13 @@ sizes as (
     group by grouping sets ((corpus_id, split), (corpus_id))
 ),
 
-utterances as (
-    select
-        corpus_id,
-        split,
-        {{ split_text('lower(utterance)', "' '") }} as pieces
-    from {{ ref('fct_turns') }}
-    where event_type = 'utterance'
-),
-
 spaced_pieces as (
     select
         corpus_id,
         split,
-        {{ explode_indexed('pieces', 'piece', 'place') }}
-    from utterances
+        {{ explode_split('lower(utterance)', "' '", 'piece') }}
+    from {{ ref('fct_turns') }}
+    where event_type = 'utterance'
 ),
 
 piece_counts as (

@@ -60,23 +60,26 @@ dialogues as (
         on solvability.dialogue_key = turns.dialogue_key
 ),
 
-leveled as (
+factors as (
     {%- for factor, level in factors %}
-    select
-        corpus_id,
-        split,
-        '{{ factor }}' as factor,
-        {{ factor }}_level as level,
-        outcome_reward,
-        is_found,
-        selection_count,
-        turn_count,
-        utterance_count
-    from dialogues
+    select '{{ factor }}' as factor
     {%- if not loop.last %}
     union all
     {%- endif %}
     {%- endfor %}
+),
+
+leveled as (
+    select
+        dialogues.*,
+        factors.factor,
+        case factors.factor
+            {%- for factor, level in factors %}
+            when '{{ factor }}' then dialogues.{{ factor }}_level
+            {%- endfor %}
+        end as level
+    from dialogues
+    cross join factors
 )
 
 select
