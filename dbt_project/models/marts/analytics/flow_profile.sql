@@ -1,10 +1,11 @@
 with
 
+-- A task that is listed again, be it in another flow, is one: of the first flow in the alphabet.
 tasks as (
-    select distinct
+    select
         intents.corpus_id,
         splits.split,
-        intents.parent_intent,
+        min(intents.parent_intent) as parent_intent,
         intents.intent
     from {{ ref('dim_intents') }} as intents
     inner join (select distinct corpus_id, split from {{ ref('dim_dialogues') }}) as splits
@@ -12,6 +13,7 @@ tasks as (
             intents.corpus_id = splits.corpus_id
             and (intents.split is null or intents.split = splits.split)
     where intents.corpus_id in (select corpus_id from {{ ref('dim_intent_acts') }})
+    group by intents.corpus_id, splits.split, intents.intent
 ),
 
 retrievals as (

@@ -1,7 +1,7 @@
 with
 
 -- A definition without a split is one for each split.
-definitions as (
+listed_slots as (
     select
         splits.corpus_id,
         splits.split,
@@ -15,7 +15,20 @@ definitions as (
         on
             splits.corpus_id = slots.corpus_id
             and (slots.split is null or splits.split = slots.split)
-    where {{ is_first('slots.slot_definition_key') }}
+),
+
+-- A slot may be listed again, in the same list or in another group: it is required if one of them says so.
+definitions as (
+    select
+        corpus_id,
+        split,
+        service,
+        slot,
+        max(cast(is_categorical as integer)) = 1 as is_categorical,
+        max(requirement) as requirement,
+        max(cardinality(possible_values)) as possible_value_count
+    from listed_slots
+    group by corpus_id, split, service, slot
 ),
 
 possible_values as (
@@ -25,7 +38,7 @@ possible_values as (
         service,
         slot,
         {{ explode_indexed('possible_values', 'value', 'place') }}
-    from definitions
+    from listed_slots
 ),
 
 listed_values as (
@@ -150,7 +163,7 @@ profiles as (
         definitions.slot is not null as is_defined,
         definitions.is_categorical,
         definitions.requirement,
-        definitions.possible_values,
+        definitions.possible_value_count,
         slots.annotations,
         slots.listed_annotations,
         slots.value_annotations,
@@ -188,7 +201,7 @@ select
                 ) / ln(2)
     end as value_entropy,
     case
-        when profiles.value_annotations > 0 and cardinality(profiles.possible_values) > 0
+        when profiles.value_annotations > 0 and profiles.possible_value_count > 0
             then profiles.listed_annotations / profiles.value_annotations
     end as listed_share
 from profiles
