@@ -1,4 +1,4 @@
-{#- The seven constructs that DuckDB and Spark write differently. Every other line of SQL runs on both; a lint in the
+{#- The ten constructs that DuckDB and Spark write differently. Every other line of SQL runs on both; a lint in the
     tests holds that. Positions count from 0. -#}
 
 {#- Select-list items: one row an element of `list`, the element as `element`, its position as `position`.
@@ -73,4 +73,36 @@
 
 {% macro default__regexp_replace_all(text, pattern, replacement) -%}
     regexp_replace({{ text }}, {{ pattern }}, {{ replacement }}, 'g')
+{%- endmacro %}
+
+{#- Select-list item: one row a piece of `text` between the separators, a text and no pattern, the piece as `element`.
+    Where there are millions of them, positions that nobody needs would cost a quarter of the time. -#}
+{% macro explode_split(text, separator, element) -%}
+    {{ return(adapter.dispatch('explode_split')(text, separator, element)) }}
+{%- endmacro %}
+
+{% macro default__explode_split(text, separator, element) -%}
+    unnest(string_split({{ text }}, {{ separator }})) as {{ element }}
+{%- endmacro %}
+
+{#- The words of `text`: what stands between white space of any kind, as Python's `str.split()` has it. -#}
+{% macro words(text) -%}
+    {{ return(adapter.dispatch('words')(text)) }}
+{%- endmacro %}
+
+{% macro default__words(text) -%}
+    regexp_extract_all({{ text }}, '[^\s\x0b\x1c-\x1f\x{85}\pZ]+')
+{%- endmacro %}
+
+{#- How many words `text` has. -#}
+{% macro word_count(text) -%}
+    {{ return(adapter.dispatch('word_count')(text)) }}
+{%- endmacro %}
+
+{#- The pattern of `words` is slow; only a text with more than ASCII and single spaces between words needs it. -#}
+{% macro default__word_count(text) -%}
+    case
+            when regexp_matches({{ text }}, '^$|^ |  | $|[^ -~]') then len({{ default__words(text) }})
+            else length({{ text }}) - length(replace({{ text }}, ' ', '')) + 1
+        end
 {%- endmacro %}

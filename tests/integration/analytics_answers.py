@@ -151,6 +151,10 @@ def vote_agreement(releases: Path) -> list[Row]:
             agreement = _mean([_mean([Fraction(a == b) for a, b in combinations(five, 2)]) for five in deciders])
             rate = Fraction(sum(votes), WORKERS * len(votes))
             chance = rate**2 + (1 - rate) ** 2
+            right = {agent: sum(agent in human for human in answerable) for agent in questions[0]["human_vote"]}
+            best = sorted(right.keys() - {"intent", "none"}, key=lambda agent: (-right[agent], agent))
+            rank = best.index(option) + 1 if option in best else None
+            covered = sum(not set(best[:rank]).isdisjoint(human) for human in answerable) if rank else None
             rows.append(
                 (
                     "bbai",
@@ -169,6 +173,10 @@ def vote_agreement(releases: Path) -> list[Row]:
                     _share(sum(own > WORKERS // 2 for own in votes), len(votes)),
                     agreement,
                     None if chance == 1 else (agreement - chance) / (1 - chance),
+                    rank,
+                    _share(right[option], len(answerable)) if rank else None,
+                    covered,
+                    _share(covered, len(answerable)) if rank else None,
                 )
             )
     return rows

@@ -28,6 +28,8 @@ PLUMBING = sorted(
     if "corpora" not in path.relative_to(CLONE).parts
 )
 SQL = sorted(MODELS.rglob("*.sql"))
+ANALYTICS = sorted(path.stem for path in (MODELS / "marts" / "analytics").glob("*.sql"))
+"""A question over core may be asked of the answer to another one; dbt refuses a circle."""
 MACROS_OF_THE_DIALECT = {
     "explode_indexed",
     "explode_map",
@@ -36,6 +38,9 @@ MACROS_OF_THE_DIALECT = {
     "list_join",
     "list_agg_ordered",
     "regexp_replace_all",
+    "explode_split",
+    "words",
+    "word_count",
 }
 
 DIFFERENT_ON_SPARK = {
@@ -190,7 +195,7 @@ def test_dialect_lint_finds_what_it_is_for(sql: str) -> None:
     assert offences(sql)
 
 
-def test_dialect_macros_are_the_seven_and_no_more() -> None:
+def test_dialect_macros_are_the_ten_and_no_more() -> None:
     text = (DBT_PROJECT / "macros" / "dialect.sql").read_text(encoding="utf-8")
     assert set(re.findall(r"{% macro (?!default__)(\w+)", text)) == MACROS_OF_THE_DIALECT
     assert set(re.findall(r"{% macro default__(\w+)", text)) == MACROS_OF_THE_DIALECT
@@ -272,7 +277,7 @@ def test_layers_read_only_what_stands_before_them(path: Path) -> None:
         ("staging", room): ("stg_",),
         ("intermediate", room): (f"stg_{room}__", f"int_{room}__", "stg_landing__corpora"),
         ("marts", "core"): ("stg_landing__", "fct_"),
-        ("marts", "analytics"): ("dim_", "fct_", "source_", "violations", "shared__repeated_texts"),
+        ("marts", "analytics"): ("dim_", "fct_", "source_", "violations", "shared__repeated_texts", *ANALYTICS),
         ("marts", "quality"): ("dim_", "fct_", "source_", "stg_landing__rules", "violations"),
         ("rules", room): ("dim_", "fct_", "source_", f"{room}__"),
     }[layer, room]

@@ -24,6 +24,7 @@ tops as (
 
 judged as (
     select
+        votes.dialogue_key,
         votes.corpus_id,
         votes.split,
         votes.voted_for,
@@ -73,26 +74,84 @@ options as (
         avg(case when agreement is not null then votes end) / cast(voter_count as double) as vote_share
     from judged
     group by corpus_id, split, voted_for, agent_id, voter_count
+),
+
+agents as (
+    select
+        corpus_id,
+        split,
+        voted_for,
+        row_number() over (partition by corpus_id, split order by right_count desc, voted_for) as agent_rank
+    from options
+    where agent_id is not null
+),
+
+first_right_agents as (
+    select
+        judged.corpus_id,
+        judged.split,
+        min(agents.agent_rank) as agent_rank
+    from judged
+    inner join agents
+        on
+            judged.corpus_id = agents.corpus_id
+            and judged.split is not distinct from agents.split
+            and judged.voted_for = agents.voted_for
+    where judged.is_selected and judged.is_answerable
+    group by judged.corpus_id, judged.split, judged.dialogue_key
+),
+
+-- The questions that an agent is right on, or one before it.
+leaderboard as (
+    select
+        agents.corpus_id,
+        agents.split,
+        agents.voted_for,
+        agents.agent_rank,
+        sum(count(first_right_agents.agent_rank)) over (
+            partition by agents.corpus_id, agents.split order by agents.agent_rank
+        ) as covered
+    from agents
+    left join first_right_agents
+        on
+            agents.corpus_id = first_right_agents.corpus_id
+            and agents.split is not distinct from first_right_agents.split
+            and agents.agent_rank = first_right_agents.agent_rank
+    group by agents.corpus_id, agents.split, agents.voted_for, agents.agent_rank
 )
 
 select
-    corpus_id,
-    split,
-    voted_for,
-    agent_id,
+    options.corpus_id,
+    options.split,
+    options.voted_for,
+    options.agent_id,
 
-    cast(question_count as integer) as question_count,
-    cast(answerable_count as integer) as answerable_count,
-    cast(vote_count as bigint) as vote_count,
-    cast(gold_count as integer) as gold_count,
-    cast(right_count as integer) as right_count,
-    cast(right_alone_count as integer) as right_alone_count,
-    cast(top_count as integer) as top_count,
-    cast(tied_count as integer) as tied_count,
+    cast(options.question_count as integer) as question_count,
+    cast(options.answerable_count as integer) as answerable_count,
+    cast(options.vote_count as bigint) as vote_count,
+    cast(options.gold_count as integer) as gold_count,
+    cast(options.right_count as integer) as right_count,
+    cast(options.right_alone_count as integer) as right_alone_count,
+    cast(options.top_count as integer) as top_count,
+    cast(options.tied_count as integer) as tied_count,
 
-    cast(majority_count as integer) as majority_count,
-    cast(majority_count as double) / question_count as majority_share,
-    agreement,
+    cast(options.majority_count as integer) as majority_count,
+    cast(options.majority_count as double) / options.question_count as majority_share,
+    options.agreement,
     -- Chance: both of a pair for the answer, or neither, at the rate at which workers choose it.
-    (agreement - 1 + 2 * vote_share * (1 - vote_share)) / nullif(2 * vote_share * (1 - vote_share), 0) as kappa
+    (options.agreement - 1 + 2 * options.vote_share * (1 - options.vote_share))
+    / nullif(2 * options.vote_share * (1 - options.vote_share), 0) as kappa,
+
+    cast(leaderboard.agent_rank as integer) as agent_rank,
+    case
+        when leaderboard.agent_rank is not null
+            then options.right_count / cast(nullif(options.answerable_count, 0) as double)
+    end as precision_at_1,
+    cast(leaderboard.covered as integer) as covered_count,
+    leaderboard.covered / cast(nullif(options.answerable_count, 0) as double) as covered_share
 from options
+left join leaderboard
+    on
+        options.corpus_id = leaderboard.corpus_id
+        and options.split is not distinct from leaderboard.split
+        and options.voted_for = leaderboard.voted_for

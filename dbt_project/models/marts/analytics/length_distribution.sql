@@ -1,0 +1,76 @@
+with
+
+utterances as (
+    select
+        corpus_id,
+        split,
+        role,
+        {{ word_count('utterance') }} as tokens
+    from {{ ref('fct_turns') }}
+    where event_type = 'utterance'
+),
+
+dialogue_services as (
+    select
+        corpus_id,
+        split,
+        count(*) as services
+    from {{ ref('dim_dialogue_services') }}
+    group by corpus_id, split, dialogue_key
+),
+
+lengths as (
+    select
+        corpus_id,
+        split,
+        'turns_of_dialogue' as measure,
+        cast(null as string) as role,
+        turn_count as length,
+        count(*) as times
+    from {{ ref('dim_dialogues') }}
+    group by corpus_id, split, turn_count
+    union all
+    select
+        corpus_id,
+        split,
+        'services_of_dialogue' as measure,
+        cast(null as string) as role,
+        services as length,
+        count(*) as times
+    from dialogue_services
+    group by corpus_id, split, services
+    union all
+    select
+        corpus_id,
+        split,
+        'tokens_of_utterance' as measure,
+        role,
+        tokens as length,
+        count(*) as times
+    from utterances
+    group by corpus_id, split, role, tokens
+    union all
+    select
+        corpus_id,
+        split,
+        'place_of_target' as measure,
+        cast(null as string) as role,
+        target_position as length,
+        count(*) as times
+    from {{ ref('fct_candidates') }}
+    where target_position is not null
+    group by corpus_id, split, target_position
+)
+
+select
+    corpus_id,
+    split,
+    measure,
+    role,
+    cast(length as integer) as length,
+
+    cast(times as integer) as occurrence_count,
+    times / cast(sum(times) over of_measure as double) as occurrence_share,
+    sum(times) over (of_measure order by length) / cast(sum(times) over of_measure as double) as cumulative_share
+from lengths
+window of_measure as (partition by corpus_id, split, measure, role)

@@ -1,0 +1,219 @@
+with
+
+-- A definition without a split is one for each split.
+listed_slots as (
+    select
+        splits.corpus_id,
+        splits.split,
+        slots.service,
+        slots.slot,
+        slots.is_categorical,
+        slots.requirement,
+        slots.possible_values
+    from (select distinct corpus_id, split from {{ ref('dim_dialogues') }}) as splits
+    inner join {{ ref('dim_slots') }} as slots
+        on
+            splits.corpus_id = slots.corpus_id
+            and (slots.split is null or splits.split = slots.split)
+),
+
+-- A slot may be listed again, in the same list or in another group: it is required if one of them says so.
+definitions as (
+    select
+        corpus_id,
+        split,
+        service,
+        slot,
+        max(cast(is_categorical as integer)) = 1 as is_categorical,
+        max(requirement) as requirement,
+        max(cardinality(possible_values)) as possible_value_count
+    from listed_slots
+    group by corpus_id, split, service, slot
+),
+
+possible_values as (
+    select
+        corpus_id,
+        split,
+        service,
+        slot,
+        {{ explode_indexed('possible_values', 'value', 'place') }}
+    from listed_slots
+),
+
+listed_values as (
+    select distinct
+        corpus_id,
+        split,
+        service,
+        slot,
+        value
+    from possible_values
+),
+
+annotated_values as (
+    select
+        corpus_id,
+        split,
+        annotation_type,
+        service,
+        slot_name,
+        value,
+        count(*) as annotations
+    from {{ ref('fct_slots') }}
+    group by corpus_id, split, annotation_type, service, slot_name, value
+),
+
+-- A value is one whatever its case, and listed where the definition has it as it is written.
+folded_values as (
+    select
+        annotated.corpus_id,
+        annotated.split,
+        annotated.annotation_type,
+        annotated.service,
+        annotated.slot_name,
+        lower(annotated.value) as value,
+        sum(annotated.annotations) as annotations,
+        sum(case when listed.value is not null then annotated.annotations else 0 end) as listed_annotations
+    from annotated_values as annotated
+    left join listed_values as listed
+        on
+            annotated.corpus_id = listed.corpus_id
+            and annotated.slot_name = listed.slot
+            and annotated.value = listed.value
+            and annotated.service is not distinct from listed.service
+            and annotated.split is not distinct from listed.split
+    group by
+        annotated.corpus_id, annotated.split, annotated.annotation_type, annotated.service, annotated.slot_name,
+        lower(annotated.value)
+),
+
+slots as (
+    select
+        corpus_id,
+        split,
+        annotation_type,
+        service,
+        slot_name,
+        sum(annotations) as annotations,
+        sum(listed_annotations) as listed_annotations,
+        cast(coalesce(sum(case when value is not null then annotations end), 0) as double) as value_annotations,
+        count(value) as folded_values,
+        sum(case when value is not null then annotations * ln(annotations) end) as weighted_logarithms
+    from folded_values
+    group by corpus_id, split, annotation_type, service, slot_name
+),
+
+dialogue_slots as (
+    select
+        corpus_id,
+        split,
+        annotation_type,
+        service,
+        slot_name,
+        dialogue_key
+    from {{ ref('fct_slots') }}
+    group by corpus_id, split, annotation_type, service, slot_name, dialogue_key
+),
+
+-- The dialogues that a slot may stand in: those of its service, or all where there are no services.
+service_dialogues as (
+    select distinct
+        corpus_id,
+        split,
+        service,
+        dialogue_key
+    from {{ ref('dim_dialogue_services') }}
+),
+
+coverage as (
+    select
+        slots.corpus_id,
+        slots.split,
+        slots.annotation_type,
+        slots.service,
+        slots.slot_name,
+        count(*) as dialogues,
+        count(services.dialogue_key) as service_dialogues
+    from dialogue_slots as slots
+    left join service_dialogues as services
+        on
+            slots.dialogue_key = services.dialogue_key
+            and slots.service is not distinct from services.service
+    group by slots.corpus_id, slots.split, slots.annotation_type, slots.service, slots.slot_name
+),
+
+service_sizes as (
+    select
+        corpus_id,
+        split,
+        service,
+        count(*) as dialogues
+    from service_dialogues
+    group by corpus_id, split, service
+),
+
+profiles as (
+    select
+        coalesce(slots.corpus_id, definitions.corpus_id) as corpus_id,
+        coalesce(slots.split, definitions.split) as split,
+        slots.annotation_type,
+        coalesce(slots.service, definitions.service) as service,
+        coalesce(slots.slot_name, definitions.slot) as slot_name,
+        definitions.slot is not null as is_defined,
+        definitions.is_categorical,
+        definitions.requirement,
+        definitions.possible_value_count,
+        slots.annotations,
+        slots.listed_annotations,
+        slots.value_annotations,
+        slots.folded_values,
+        slots.weighted_logarithms
+    from slots
+    full join definitions
+        on
+            slots.corpus_id = definitions.corpus_id
+            and slots.slot_name = definitions.slot
+            and slots.service is not distinct from definitions.service
+            and slots.split is not distinct from definitions.split
+)
+
+select
+    profiles.corpus_id,
+    profiles.split,
+    profiles.annotation_type,
+    profiles.service,
+    profiles.slot_name,
+
+    profiles.is_defined,
+    profiles.is_categorical,
+    profiles.requirement,
+
+    cast(coalesce(profiles.annotations, 0) as integer) as annotation_count,
+    cast(coalesce(coverage.dialogues, 0) as integer) as annotated_dialogue_count,
+    coalesce(coverage.service_dialogues, 0) / cast(service_sizes.dialogues as double) as service_dialogue_share,
+    cast(coalesce(profiles.folded_values, 0) as integer) as value_count,
+    case
+        when profiles.value_annotations > 0
+            then
+                greatest(
+                    ln(profiles.value_annotations) - profiles.weighted_logarithms / profiles.value_annotations, 0
+                ) / ln(2)
+    end as value_entropy,
+    case
+        when profiles.value_annotations > 0 and profiles.possible_value_count > 0
+            then profiles.listed_annotations / profiles.value_annotations
+    end as listed_share
+from profiles
+left join coverage
+    on
+        profiles.corpus_id = coverage.corpus_id
+        and profiles.annotation_type = coverage.annotation_type
+        and profiles.split is not distinct from coverage.split
+        and profiles.service is not distinct from coverage.service
+        and profiles.slot_name is not distinct from coverage.slot_name
+left join service_sizes
+    on
+        profiles.corpus_id = service_sizes.corpus_id
+        and profiles.split is not distinct from service_sizes.split
+        and profiles.service is not distinct from service_sizes.service
