@@ -106,14 +106,19 @@ def tables(**options: Any) -> None:
 
 @cli.command()
 @click.argument("table")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")
 @warehouse_option
-def describe(table: str, **options: Any) -> None:
-    """Show the grain and the columns of a TABLE, such as fct_turns."""
+def describe(table: str, as_json: bool, **options: Any) -> None:
+    """Show what a TABLE such as fct_turns holds: its grain, key, joins and columns, and which corpora fill them."""
     from pipelines.reading import catalog, catalog_display, connection
 
     settings = Settings.from_environment(**options)
     with connection.open_with_what_raw_there_is(warehouse_paths(settings), settings) as con:
-        catalog_display.print_description(catalog.describe_table(con, table, settings.warehouse))
+        description = catalog.describe_table(con, table, settings.warehouse)
+    if as_json:
+        click.echo(catalog_display.as_json(description))
+    else:
+        catalog_display.print_description(description)
 
 
 @cli.command()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.commands import command
 from pipelines.intake.sql_text import identifier
 from pipelines.reading.connection import Connection
+from pipelines.reading.declared import Links, links
+from pipelines.reading.filling import Filling, read_filling
 from pipelines.reading.query_errors import QueryError
 
 
@@ -31,6 +34,8 @@ class ColumnDescription:
     column: str
     type: str
     comment: str | None
+    filling: Filling | None = None
+    """How far it is filled; None where the table has no rows."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class TableDescription:
     schema: str
     table: str
     comment: str | None
+    links: Links
+    """Its key and its joins, of which only those that this build has; empty for a raw table."""
     columns: tuple[ColumnDescription, ...]
 
 
@@ -62,7 +69,18 @@ def describe_table(con: Connection, name: str, warehouse: Path | None = None) ->
         raise QueryError(f"'{name}' is {' and '.join(f'{t.schema}.{t.table}' for t in found)}: say which")
     if not found:
         raise QueryError(f"there is no table '{name}'{_near(wanted, tables, warehouse)}")
-    table = found[0]
+    return _described(con, found[0], {f"{table.schema}.{table.table}" for table in tables})
+
+
+def describe_tables(con: Connection) -> list[tuple[TableSummary, TableDescription]]:
+    """Every table, listed and described."""
+    tables = {(table.schema, table.table): table for table in _catalog(con)}
+    names = {".".join(name) for name in tables}
+    listed = list_tables(con)
+    return [(row, _described(con, tables[row.schema, row.table], names)) for row in listed]
+
+
+def _described(con: Connection, table: _CatalogTable, names: Collection[str]) -> TableDescription:
     columns = con.execute(
         """
         select column_name, data_type, comment
@@ -72,8 +90,20 @@ def describe_table(con: Connection, name: str, warehouse: Path | None = None) ->
         """,
         [table.database, table.database_schema, table.table],
     ).fetchall()
-    described = tuple(ColumnDescription(*column) for column in columns)
-    return TableDescription(table.schema, table.table, table.comment, described)
+    filling = read_filling(con, table.address, [name for name, _, _ in columns])
+    described = tuple(ColumnDescription(*column, filling.get(column[0])) for column in columns)
+    own = {name for name, _, _ in columns}
+    return TableDescription(table.schema, table.table, table.comment, _links(table, own, names), described)
+
+
+def _links(table: _CatalogTable, columns: set[str], names: Collection[str]) -> Links:
+    """The declared key and joins, without what a build of another version does not have."""
+    declared = links().get(f"{table.schema}.{table.table}", Links(()))
+    return Links(
+        key=declared.key if columns >= set(declared.key) else (),
+        joins=tuple(join for join in declared.joins if join.to in names and columns >= set(join.columns)),
+        joined_by=tuple(name for name in declared.joined_by if name in names),
+    )
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
-import yaml
 
 from pipelines.corpora import registry
-from pipelines.paths import CLONE, DBT_PROJECT
-from pipelines.reading import raw_comments
+from pipelines.paths import CLONE
+from pipelines.reading import declared, raw_comments
 
 DICTIONARY = CLONE / "warehouse" / "dictionary.md"
-SCHEMAS = ("core", "analytics", "quality")
 HEADER = """# Data dictionary
 
 Every published table and column. Generated from the descriptions in `dbt_project/` by
@@ -36,11 +31,14 @@ def dictionary() -> str:
 
 
 def _lines() -> Iterator[str]:
-    definitions = _definitions()
-    for schema in SCHEMAS:
+    definitions, links = declared.definitions(), declared.links()
+    for schema in declared.SCHEMAS:
         yield f"## {schema}\n"
-        for model in _models(DBT_PROJECT / "models" / "marts" / schema):
-            yield f"### {schema}.{model['name']}\n\n{model['description']}\n"
+        for name, model in declared.models().items():
+            if not name.startswith(f"{schema}."):
+                continue
+            yield f"### {name}\n\n{model['description']}\n"
+            yield from _links(links[name])
             yield "| column | type | what it is |\n|---|---|---|"
             for column in model["columns"]:
                 what = re.sub(r'\{\{ doc\("(\w+)"\) \}\}', lambda match: definitions[match[1]], column["description"])
@@ -57,21 +55,17 @@ def _lines() -> Iterator[str]:
             yield ""
 
 
+def _links(links: declared.Links) -> Iterator[str]:
+    """The key of a table and its joins."""
+    if links.key:
+        yield f"Key: {', '.join(f'`{column}`' for column in links.key)}.\n"
+    if links.joins:
+        yield f"Joins {'; '.join(str(join) for join in links.joins)}.\n"
+
+
 def _names_of_landing() -> str:
     """What landing adds to each record; the key only where records have one."""
     return ", ".join(f"`{name}` ({what})" for name, what in raw_comments.OF_LANDING.items())
-
-
-def _models(folder: Path) -> list[dict[str, Any]]:
-    """The described models of a folder, by name."""
-    files = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yml")))
-    return [model for file in files for model in file.get("models", [])]
-
-
-def _definitions() -> dict[str, str]:
-    """The one definition of each column name."""
-    text = (DBT_PROJECT / "models" / "columns.md").read_text(encoding="utf-8")
-    return dict(re.findall(r"{% docs (\w+) %}\n(.*?)\n{% enddocs %}", text, flags=re.DOTALL))
 
 
 if __name__ == "__main__":

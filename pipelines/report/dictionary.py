@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import msgspec
 
 from pipelines.building import dbt
 from pipelines.paths import WarehousePaths
 from pipelines.reading import catalog
 from pipelines.reading.connection import Connection
-from pipelines.report.rows import Row, read_rows
+from pipelines.report.rows import Row
 
 
 def read_tables(con: Connection) -> list[Row]:
-    """Every published table with its rows and columns, as the database's own comments describe them."""
-    comments = read_rows(
-        con, "select schema_name, table_name, comment from duckdb_tables() where database_name = 'dialogues'"
-    )
-    columns: dict[tuple[str, str], list[catalog.ColumnDescription]] = defaultdict(list)
-    for schema, table, *described in con.execute(
-        """
-        select schema_name, table_name, column_name, data_type, comment
-        from duckdb_columns()
-        where database_name = 'dialogues'
-        order by column_index
-        """
-    ).fetchall():
-        columns[schema, table].append(catalog.ColumnDescription(*described))
-    by_name = {(row["schema_name"], row["table_name"]): row["comment"] for row in comments}
+    """Every published table with its rows, joins and columns, and what these hold."""
     return [
         {
-            "schema": table.schema,
-            "table": table.table,
-            "rows": table.rows,
-            "comment": by_name[table.schema, table.table],
-            "columns": columns[table.schema, table.table],
+            "schema": listed.schema,
+            "table": listed.table,
+            "rows": listed.rows,
+            "comment": described.comment,
+            "links": described.links,
+            "columns": described.columns,
         }
-        for table in catalog.list_tables(con)
+        for listed, described in catalog.describe_tables(con)
     ]
 
 

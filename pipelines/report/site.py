@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import markupsafe
 
 from pipelines.building import dbt
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading.connection import open_published
+from pipelines.reading.dialogues.page import harmless
 from pipelines.report import contents, dbt_docs, differences, grids
 from pipelines.settings import Settings
 
@@ -103,10 +105,12 @@ def render(found: contents.Contents) -> dict[str, str]:
         "choices": _choices,
         "compare": grids.compare,
         "count": _count,
+        "harmless": harmless,
         "in_words": grids.in_words,
         "is_url": _is_url,
         "moment": _moment,
         "outcome": outcome,
+        "prose": prose,
     }
     shared = {
         "found": found,
@@ -132,6 +136,14 @@ def outcome(claim: dict[str, Any]) -> str:
 def anchor(name: str) -> str:
     """A fragment for a name; different names have different ones."""
     return re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"~{ord(match[0]):x}~", name)
+
+
+def prose(text: str | None) -> markupsafe.Markup:
+    """A description, escaped, in which what stands in backticks is code."""
+    parts = re.split(r"`([^`\n]+)`", text or "")
+    return markupsafe.Markup("").join(
+        markupsafe.Markup("<code>{}</code>").format(part) if index % 2 else part for index, part in enumerate(parts)
+    )
 
 
 def _choices(rows: Iterable[dict[str, Any]], name: str) -> list[str]:

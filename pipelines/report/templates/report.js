@@ -1,4 +1,4 @@
-// Opens rows, filters and searches them, and keeps the filters in the address. Without it every row stays readable.
+// Opens rows, sorts, filters and searches them, and keeps the filters in the address. Without it every row stays readable.
 "use strict";
 
 function setOpen(button, isOpen) {
@@ -42,6 +42,10 @@ function prepare(form) {
       row.hidden = !(fits && words.every((word) => texts[index].includes(word)));
       count += !row.hidden;
     });
+    if (rows.some((row) => row.dataset.name)) {
+      const isNamed = (row) => words.length > 0 && words.every((word) => row.dataset.name.includes(word));
+      list.append(...rows.filter(isNamed), ...rows.filter((row) => !isNamed(row)));
+    }
     shown.textContent = `${count.toLocaleString("en")} of ${rows.length.toLocaleString("en")} ${list.dataset.noun}`;
   }
 
@@ -65,7 +69,38 @@ function prepare(form) {
   apply();
 }
 
+const NUMBER = /^[-+]?[\d,]+(\.\d+)?%?(?= |$)/;
+
+function compareCells(one, other) {
+  const [left, right] = [one, other].map((text) => (text.match(NUMBER) || [""])[0].replace(/[,%]/g, ""));
+  if (left && right) return left - right;
+  return one === "" || other === "" ? (one === "") - (other === "") : one.localeCompare(other, "en", { numeric: true });
+}
+
+function makeSortable(table) {
+  const heads = [...table.tHead.rows].at(-1).cells;
+  const columns = [...heads].map((head) => head.cellIndex);
+  [...heads].forEach((head, index) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const isRising = head.getAttribute("aria-sort") !== "ascending";
+      [...heads].forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", isRising ? "ascending" : "descending");
+      const isGrouped = table.classList.contains("ledger");
+      const rows = isGrouped ? [...table.tBodies] : [...table.tBodies[0].rows];
+      const text = (row) => (isGrouped ? row.rows[0] : row).cells[columns[index]].textContent.trim();
+      const sorted = rows.map((row) => [text(row), row]).sort(([one], [other]) => compareCells(one, other));
+      if (!isRising) sorted.reverse();
+      (isGrouped ? table : table.tBodies[0]).append(...sorted.map(([, row]) => row));
+    });
+  });
+}
+
 document.documentElement.classList.add("scripted");
+document.querySelectorAll("table.sortable").forEach(makeSortable);
 document.querySelectorAll("form[data-filters]").forEach(prepare);
 window.addEventListener("hashchange", openTarget);
 openTarget();
