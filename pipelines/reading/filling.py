@@ -11,6 +11,9 @@ from pipelines.reading.connection import Connection
 
 LONGEST_EXAMPLE = 80
 """Characters of an example."""
+FIRST_ROWS = 100
+"""Rows in which an example is looked for before the whole column is."""
+EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Filling:
 
 def percent(share: float) -> str:
     """A part of a whole in percent: never 0 or 100, since it is neither nothing nor everything."""
-    return "<1%" if share < 0.005 else f"{min(round(share * 100), 99)}%"
+    return "<1%" if share < 0.01 else f"{min(round(share * 100), 99)}%"
 
 
 def read_filling(con: Connection, address: str, columns: Sequence[str]) -> dict[str, Filling]:
@@ -49,23 +52,27 @@ def read_filling(con: Connection, address: str, columns: Sequence[str]) -> dict[
     ).fetchall()
     if not counts:
         return {}
-    return {
-        column: Filling(
-            {row[0]: row[2 + index] / row[1] for row in counts},
-            _example(con, address, column) if any(row[2 + index] for row in counts) else None,
-        )
-        for index, column in enumerate(columns)
-    }
+    first_rows = con.execute(f"from {address} limit {FIRST_ROWS}").fetchall()
+    filling = {}
+    for index, column in enumerate(columns):
+        example = next((row[index] for row in first_rows if row[index] not in EMPTY), None)
+        if example is None and any(row[2 + index] for row in counts):
+            example = _first_value(con, address, column)
+        filling[column] = Filling({row[0]: row[2 + index] / row[1] for row in counts}, _shortened(example))
+    return filling
 
 
-def _example(con: Connection, address: str, column: str) -> str | None:
-    """The first value: DuckDB keeps the order of the rows, and stops at the first that is wanted."""
+def _first_value(con: Connection, address: str, column: str) -> object:
+    """The first value that is not empty: DuckDB keeps the order of the rows, and stops at the first that is wanted."""
     name = identifier(column)
     found = con.execute(
-        f"select {name} from {address} "
-        f"where {name} is not null and cast({name} as varchar) not in ('', '[]', '{{}}') limit 1"
+        f"select {name} from {address} where cast({name} as varchar) not in ('', '[]', '{{}}') limit 1"
     ).fetchone()
-    if found is None:
+    return found and found[0]
+
+
+def _shortened(value: object) -> str | None:
+    if value is None:
         return None
-    text = text_of(found[0])
+    text = text_of(value)
     return text if len(text) <= LONGEST_EXAMPLE else f"{text[: LONGEST_EXAMPLE - 1]}…"

@@ -13,6 +13,7 @@ from pipelines.paths import WarehousePaths
 from pipelines.reading import findings
 from pipelines.reading.connection import Connection
 from pipelines.report.changes import describe_changes
+from pipelines.report.conversations import Conversations, read_conversations
 from pipelines.report.dictionary import read_lineage, read_tables
 from pipelines.report.differences import Differences, read_differences
 from pipelines.report.histories import join_suites
@@ -130,6 +131,7 @@ class Contents:
     differences: Differences
     suites: dict[str, list[Row]]
     tables: list[Row]
+    conversations: Conversations = field(default_factory=Conversations)
     lineage: dict[str, Row] = field(default_factory=dict)
     """By model: what it is built from and what is built from it; empty where dbt's manifest is not there."""
 
@@ -146,6 +148,7 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
     suites = join_suites(results, [build["build_id"] for build in shown])
     claims = read_rows(con, findings.claims_query((), verdict=None, only_unexpected=False, is_short=False))
     rules = _rules(con)
+    differences = read_differences(con, builds, claims, rules)
     return Contents(
         build=builds[0],
         builds=shown,
@@ -155,9 +158,10 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
         voices=read_rows(con, _VOICES),
         claims=claims,
         rules=rules,
-        differences=read_differences(con, builds, claims, rules),
+        differences=differences,
         suites=suites,
         tables=read_tables(con),
+        conversations=read_conversations(con, rules, differences.rows),
         lineage=read_lineage(paths),
     )
 

@@ -17,12 +17,14 @@ from pipelines.building import dbt
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading.connection import open_published
-from pipelines.reading.dialogues.page import harmless
+from pipelines.reading.dialogues.page import harmless, render_fragment, style
 from pipelines.report import contents, dbt_docs, differences, grids
+from pipelines.report.conversations import page_name
 from pipelines.settings import Settings
 
 TEMPLATES = Path(__file__).with_name("templates")
 ASSETS = ("report.css", "report.js")
+DIALOGUE_STYLE = "dialogue.css"
 PAGES = {
     "index": "Overview",
     "changes": "Changes",
@@ -71,6 +73,7 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
         partial.mkdir(parents=True)
         for name in ASSETS:
             shutil.copyfile(TEMPLATES / name, partial / name)
+        (partial / DIALOGUE_STYLE).write_text(style(), encoding="utf-8")
         if found.lineage:
             dbt_docs.write(dbt.manifest_path(paths), found.tables, partial / DBT_DOCS)
         for name, text in render(found).items():
@@ -123,7 +126,12 @@ def render(found: contents.Contents) -> dict[str, str]:
         "mark": MARK,
     }
     shared |= {"dbt_docs": DBT_DOCS}
-    return {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}
+    pages = {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}
+    conversation = environment.get_template("conversation.html")
+    for dialogue in found.conversations.values():
+        fragment = render_fragment(dialogue)
+        pages[page_name(dialogue.key)] = conversation.render(shared, page="", dialogue=dialogue, fragment=fragment)
+    return pages
 
 
 def outcome(claim: dict[str, Any]) -> str:

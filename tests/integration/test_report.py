@@ -17,7 +17,9 @@ import pytest
 
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
+from pipelines.reading.dialogues.page import harmless
 from pipelines.report import contents
+from pipelines.report.conversations import page_name
 from pipelines.report.site import DBT_DOCS, PAGES, RULE_KINDS, outcome
 from tests.conftest import run_command
 from tests.integration.browser import Browser, find_chromium
@@ -36,6 +38,7 @@ class Page(HTMLParser):
         self.rows: list[dict[str, str | None]] = []
         self.table_rows: list[list[str]] = []
         self._cell = False
+        self._said: list[str] = []
         self.feed(file.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attrs):
@@ -60,7 +63,12 @@ class Page(HTMLParser):
         if tag == "table":
             self._cell = False
 
+    def text(self) -> str:
+        """All that the page says."""
+        return "".join(self._said)
+
     def handle_data(self, data):
+        self._said.append(data)
         if self._cell and self.table_rows and self.table_rows[-1]:
             self.table_rows[-1][-1] += data
 
@@ -103,12 +111,15 @@ def test_build_writes_the_same_report(warehouse: Path, site: Path) -> None:
 
 
 def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
-    pages = {name: Page(site / name) for name in (f"{name}.html" for name in PAGES)}
-    assert {path.name for path in site.iterdir()} == {*pages, "report.css", "report.js", DBT_DOCS}
+    conversations = [path.name for path in site.glob("dialogue-*.html")]
+    assert len(conversations) > 20
+    pages = {name: Page(site / name) for name in [*(f"{name}.html" for name in PAGES), *conversations]}
+    assert {path.name for path in site.iterdir()} == {*pages, "report.css", "report.js", "dialogue.css", DBT_DOCS}
     broken = []
     for name, page in pages.items():
         assert len(page.ids) == len(set(page.ids)), name
-        assert set(page.loads) == {"data:,", "report.css", "report.js"}
+        own = {"dialogue.css"} if name in conversations else set()
+        assert set(page.loads) == {"data:,", "report.css", "report.js", *own}
         for link in page.links:
             if re.match(r"https?://", link):
                 continue
@@ -119,7 +130,12 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: P
             if target not in pages or (fragment and unquote(fragment) not in pages[target].ids):
                 broken.append((name, link))
     assert broken == []
-    assert re.findall(r"@import|url\(|https?:", (site / "report.css").read_text()) == []
+    linked = {
+        link.partition("#")[0] for name, page in pages.items() if name not in conversations for link in page.links
+    }
+    assert set(conversations) <= linked
+    for style in ("report.css", "dialogue.css"):
+        assert re.findall(r"@import|url\(|https?:", (site / style).read_text()) == []
     assert re.findall(r"fetch\(|import|https?:", (site / "report.js").read_text()) == []
 
 
@@ -182,13 +198,50 @@ def test_defects_are_listed_up_to_the_limit_and_the_rest_is_counted(site: Path, 
     assert text.count("had no case to read") == unread > 0
 
 
+def test_first_cases_of_each_rule_lead_to_the_turn_that_breaks_it(site: Path, con) -> None:
+    rules = con.execute(
+        """
+        select
+            rule_id,
+            corpus_id,
+            arg_min(dialogue_key, (source_file_id, record_index, turn_index, detail, row_key)) as dialogue_key,
+            arg_min(detail, (source_file_id, record_index, turn_index, detail, row_key)) as detail
+        from quality.violations
+        where dialogue_key is not null
+        group by rule_id, corpus_id
+        """
+    ).fetchall()
+    assert len(rules) > 10
+    there = {path.name: Page(path).text() for path in site.glob("dialogue-*.html")}
+    of_one_corpus = {
+        rule for (rule,) in con.execute("select rule_id from quality.violation_rules where corpus_id <> ''").fetchall()
+    }
+    for rule, _, dialogue_key, detail in rules:
+        if rule in of_one_corpus:
+            told = " ".join(there[page_name(dialogue_key)].split())
+            assert " ".join(f"{rule}: {harmless(detail)}".split()) in told
+            assert dialogue_key in told
+
+
+def test_dictionary_tells_the_joins_and_which_corpora_fill_a_column(site: Path, con) -> None:
+    rows = {row[0].strip(): [cell.strip() for cell in row[3:]] for row in Page(site / "dictionary.html").table_rows}
+    assert rows["canonical_values"][0] == "sgd"
+    (first,) = con.execute(
+        "select canonical_values from core.fct_actions where canonical_values <> [] limit 1"
+    ).fetchone()
+    assert rows["canonical_values"][1] == json.dumps(first, ensure_ascii=False)
+    text = " ".join(Page(site / "dictionary.html").text().split())
+    assert "core.dim_slots on corpus_id , split , service , slot_name = slot" in text
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, "dialogue-*"])
 def test_page_needs_no_network_and_fits_the_window(
     site: Path, browser: Browser, name: str, width: int, scheme: str
 ) -> None:
-    visit = browser.open((site / f"{name}.html").as_uri(), width, scheme)
+    largest = max(site.glob(f"{name}.html"), key=lambda path: path.stat().st_size)
+    visit = browser.open(largest.as_uri(), width, scheme)
     assert [url for url in visit.requests if not url.startswith((site.as_uri(), "data:,"))] == []
     assert visit.problems == []
     assert browser.evaluate("innerWidth") == width
@@ -227,6 +280,28 @@ def test_filters_of_a_link_and_a_search_narrow_the_ledger(site: Path, browser: B
     browser.open(f"{(site / 'claims.html').as_uri()}?search={claim_id}#{claim_id}", 1280, "light")
     assert claim_id in browser.evaluate(shown)
     assert browser.evaluate(f"!document.getElementById({json.dumps(claim_id + '-more')}).hidden")
+
+
+def test_tables_are_sorted_by_a_click(site: Path, browser: Browser) -> None:
+    browser.open((site / "violations.html").as_uri(), 1280, "light")
+    cases = "[...document.querySelectorAll('#rules > tbody')].map((one) => one.rows[0].cells[3].textContent)"
+    press = "[...document.querySelectorAll('#rules > thead button')][3].click()"
+    first = [int(text.replace(",", "")) for text in browser.evaluate(cases)]
+    browser.evaluate(press)
+    assert [int(text.replace(",", "")) for text in browser.evaluate(cases)] == sorted(first)
+    browser.evaluate(press)
+    falling = [int(text.replace(",", "")) for text in browser.evaluate(cases)]
+    assert falling == sorted(first, reverse=True)
+    assert falling != first
+    assert browser.evaluate("document.querySelectorAll('#rules > thead [aria-sort]').length") == 1
+
+
+def test_search_of_the_dictionary_lists_the_table_of_that_name_first(site: Path, browser: Browser) -> None:
+    browser.open(f"{(site / 'dictionary.html').as_uri()}?search=fct_turns", 1280, "light")
+    shown = "[...document.querySelectorAll('[data-row]')].filter((row) => !row.hidden).map((row) => row.id)"
+    found = browser.evaluate(shown)
+    assert found[0] == "fct_turns"
+    assert len(found) > 5
 
 
 def test_browser_notices_what_it_is_for(browser: Browser, tmp_path: Path) -> None:

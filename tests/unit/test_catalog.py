@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Iterator
 
 import duckdb
 import pytest
 from rich.console import Console
 
-from pipelines.reading import catalog, catalog_display, connection
+from pipelines.reading import catalog, catalog_display, connection, declared, filling
+from pipelines.reading.declared import Links
 from pipelines.reading.query_errors import QueryError
 from tests.unit.published import BUILD
 
@@ -67,3 +70,99 @@ def test_tables_and_descriptions_are_printed(con):
     catalog_display.print_description(catalog.describe_table(con, "fct_turns"), console)
     for words in ("core.fct_turns", "One row per turn, e.g. an utterance.", "More of it.", "What was said.", "VARCHAR"):
         assert words in stream.getvalue()
+    assert "filled: all 67%, such as a" in stream.getvalue()
+    assert "filled: always, such as Hi" in stream.getvalue()
+
+
+def test_description_as_json_has_every_field(con):
+    told = json.loads(catalog_display.as_json(catalog.describe_table(con, "fct_turns")))
+    assert list(told) == ["schema", "table", "comment", "links", "columns"]
+    assert told["columns"][2] == {
+        "column": "note",
+        "type": "VARCHAR",
+        "comment": None,
+        "filling": {"shares": {"all": 2 / 3}, "example": "a"},
+    }
+    empty = json.loads(catalog_display.as_json(catalog.describe_table(con, "fct_frames")))
+    assert empty["columns"][0]["filling"] is None
+
+
+def test_links_are_those_of_the_tables_that_are_there(con):
+    """Of the keys and joins that are declared: this build has neither the columns nor the other tables."""
+    assert catalog.describe_table(con, "fct_turns").links == Links((), (), ("core.fct_frames",))
+    assert catalog.describe_table(con, "raw.fruit__apples").links == Links(())
+
+
+# How far a column is filled
+
+
+@pytest.fixture
+def filled() -> Iterator[dict[str, filling.Filling]]:
+    with duckdb.connect() as con:
+        con.execute(
+            """
+            create table rows as
+            select
+                case when range < 200 then 'a' else 'b' end as corpus_id,
+                case when range < 200 then range end as only_a,
+                case when range >= 300 then 'x' || range end as late_b,
+                case when range = 399 then repeat('long', 40) else '' end as mostly_empty,
+                cast(null as integer) as nothing,
+                '' as blank,
+                [range] as list
+            from range(400)
+            """
+        )
+        names = [name for name, *_ in con.execute("describe rows").fetchall()]
+        yield filling.read_filling(con, "rows", names)
+
+
+@pytest.mark.parametrize(
+    ("column", "words", "example"),
+    [
+        ("corpus_id", "always", "a"),
+        ("only_a", "a", "0"),
+        ("late_b", "b 50%", "x300"),
+        ("mostly_empty", "always", "long" * 19 + "lon…"),
+        ("nothing", "never", None),
+        ("blank", "always", None),
+        ("list", "always", "[0]"),
+    ],
+)
+def test_filling_is_told_by_corpus_with_the_first_value(filled, column, words, example):
+    assert (str(filled[column]), filled[column].example) == (words, example)
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(0.0001, "<1%"), (0.0099, "<1%"), (0.01, "1%"), (0.5, "50%"), (0.999, "99%"), (0.9999999, "99%")],
+)
+def test_part_of_the_rows_is_neither_none_nor_all(share, words):
+    assert str(filling.Filling({"a": share, "b": 1.0, "c": 0.0}, None)) == f"a {words}, b"
+
+
+# How tables are joined
+
+
+def test_joins_are_the_references_that_are_tested_and_the_keys_that_are_named():
+    links = declared.links()["core.fct_slots"]
+    assert links.key == ("slot_key",)
+    assert [str(join) for join in links.joins] == [
+        "core.fct_turns on turn_key",
+        "core.dim_slots on corpus_id, split, service, slot_name = slot",
+        "core.dim_dialogues on dialogue_key",
+        "core.dim_corpora on corpus_id",
+    ]
+    assert "core.fct_slots" in declared.links()["core.fct_turns"].joined_by
+    assert declared.links()["core.dim_corpora"].joins == ()
+
+
+def test_every_join_names_columns_that_there_are():
+    columns = {name: {column["name"] for column in model["columns"]} for name, model in declared.models().items()}
+    assert len(columns) > 60
+    for name, links in declared.links().items():
+        assert set(links.key) <= columns[name], name
+        for join in links.joins:
+            assert set(join.columns) <= columns[name], join
+            assert set(join.fields) <= columns[join.to], join
+            assert name in declared.links()[join.to].joined_by

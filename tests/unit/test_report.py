@@ -11,9 +11,14 @@ import pytest
 
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
+from pipelines.reading.catalog import ColumnDescription
+from pipelines.reading.declared import Join, Links
+from pipelines.reading.filling import Filling
 from pipelines.report import changes, contents, differences, grids, histories, site
+from pipelines.report.conversations import Conversations, page_name
 from pipelines.report.differences import KINDS
 from pipelines.settings import Settings
+from tests.unit.dialogues import everything
 
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\''
 BUILD = {
@@ -153,7 +158,11 @@ def hostile() -> contents.Contents:
         "arguments": [(HOSTILE, HOSTILE)],
         "query": HOSTILE,
     }
-    table = {"schema": HOSTILE, "table": HOSTILE, "rows": 1, "comment": HOSTILE, "columns": []}
+    column = ColumnDescription(HOSTILE, HOSTILE, HOSTILE, Filling({HOSTILE: 0.5, "b": 1.0}, HOSTILE))
+    table = {"schema": HOSTILE, "table": HOSTILE, "rows": 1, "comment": HOSTILE, "columns": [column]} | {
+        "links": Links((HOSTILE,), (Join((HOSTILE,), f"core.{HOSTILE}", (HOSTILE * 2,)),), (f"core.{HOSTILE}",))
+    }
+    dialogue = everything(HOSTILE)
     lineage = {HOSTILE: {"reads": [HOSTILE], "read_by": [HOSTILE]}}
     return contents.Contents(
         build=BUILD,
@@ -167,6 +176,7 @@ def hostile() -> contents.Contents:
         differences=DIFFERENCES,
         suites={HOSTILE: [entry]},
         tables=[table],
+        conversations=Conversations({"a/b/c": replace(dialogue, key="a/b/c"), HOSTILE: dialogue}),
         lineage=lineage,
     )
 
@@ -187,7 +197,8 @@ def test_only_web_addresses_become_links(hostile) -> None:
         targets = [attributes["href"] or "" for tag, attributes in Tags(page).found if tag == "a"]
         assert targets
         assert all(
-            target.startswith(("#", site.DBT_DOCS, *(f"{name}.html" for name in site.PAGES))) for target in targets
+            target.startswith(("#", "dialogue-", site.DBT_DOCS, *(f"{name}.html" for name in site.PAGES)))
+            for target in targets
         )
     linked = replace(hostile, claims=[CLAIM | {"document_url": "https://example.org/a?b=1"}])
     assert 'href="https://example.org/a?b=1"' in site.render(linked)["claims.html"]
@@ -280,6 +291,32 @@ def test_outcome_tells_recorded_refutations_from_others(verdict, is_as_recorded,
 def test_anchors_of_different_names_differ() -> None:
     names = ["a/b", "a b", "a_b", "a-b", "a~2f~b"]
     assert len({site.anchor(name) for name in names}) == len(names)
+
+
+def test_what_stands_in_backticks_is_code() -> None:
+    assert site.prose("`a<b`, `c` or <i> `") == "<code>a&lt;b</code>, <code>c</code> or &lt;i&gt; `"
+    assert site.prose(None) == ""
+    assert site.prose("`over\nlines`") == "`over\nlines`"
+
+
+@pytest.mark.parametrize(
+    ("key", "turn_index", "fragment"),
+    [
+        ("a/b/c", None, ""),
+        ("a/b/c/0", None, "#turn-0"),
+        ("a/b/c/0/frame/0", None, "#turn-0"),
+        ("a/b/c", 0, "#turn-0"),
+        ("a/b/c/99", None, ""),
+        ("a/b/c/vote/x", None, ""),
+    ],
+)
+def test_key_leads_to_its_turn_in_the_page_of_its_dialogue(hostile, key: str, turn_index: int, fragment: str) -> None:
+    assert hostile.conversations.address(key, turn_index) == f"{page_name('a/b/c')}{fragment}"
+
+
+@pytest.mark.parametrize("key", [None, "", "a/b", "a/b/d", "a/b/cc/0", "sgd"])
+def test_key_of_a_dialogue_without_a_page_leads_nowhere(hostile, key: str | None) -> None:
+    assert hostile.conversations.address(key) is None
 
 
 def test_conditions_and_parameters_are_told_in_words() -> None:

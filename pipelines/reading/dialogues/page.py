@@ -7,6 +7,7 @@ directions over, are written out.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import unicodedata
 from pathlib import Path
@@ -42,6 +43,7 @@ def style() -> str:
     return (HERE / "dialogue.css").read_text(encoding="utf-8")
 
 
+@functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),

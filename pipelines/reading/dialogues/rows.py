@@ -1,8 +1,9 @@
-"""The rows of a dialogue, table by table: each query is about one dialogue, and reads no row of another."""
+"""The rows of dialogues, table by table: each query is about those that are wanted, and says of which a row is."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -39,15 +40,15 @@ HEAD = """
             and dialogues.task = guidelines.intent
     left join analytics.guideline_conformance as conformances
         on dialogues.dialogue_key = conformances.dialogue_key
-    where dialogues.dialogue_key = $key
-    order by guidelines.position
-    limit 1
+    where dialogues.dialogue_key in (select unnest($keys))
+    qualify row_number() over (partition by dialogues.dialogue_key order by guidelines.position) = 1
 """
-"""A line: the dialogue, and what stands once for the whole of it."""
+"""A line a dialogue: what stands once for the whole of it."""
 
 QUERIES = {
     "services": """
         select
+            used.dialogue_key,
             used.service,
             used.domain,
             any_value(services.description) as description
@@ -57,8 +58,8 @@ QUERIES = {
                 used.corpus_id = services.corpus_id
                 and used.split is not distinct from services.split
                 and used.service = services.service
-        where used.dialogue_key = $key
-        group by used.position, used.service, used.domain
+        where used.dialogue_key in (select unnest($keys))
+        group by used.dialogue_key, used.position, used.service, used.domain
         order by used.position
     """,
     "turns": """
@@ -66,39 +67,71 @@ QUERIES = {
             *,
             core.json_pointer(turn_key) as json_pointer
         from core.fct_turns
-        where dialogue_key = $key
+        where dialogue_key in (select unnest($keys))
         order by turn_index
     """,
-    "frames": "from core.fct_frames where dialogue_key = $key order by turn_index, frame_index",
-    "acts": "from core.fct_actions where dialogue_key = $key order by turn_index, frame_index, action_index",
+    "frames": """
+        from core.fct_frames
+        where dialogue_key in (select unnest($keys))
+        order by turn_index, frame_index
+    """,
+    "acts": """
+        from core.fct_actions
+        where dialogue_key in (select unnest($keys))
+        order by turn_index, frame_index, action_index
+    """,
     "annotations": """
         from core.fct_slots
-        where dialogue_key = $key and annotation_type in ('span', 'call_parameter')
+        where dialogue_key in (select unnest($keys)) and annotation_type in ('span', 'call_parameter')
         order by turn_index, frame_index, span_index, annotation_index, slot_key
     """,
     "state_slots": """
         from analytics.belief_states
-        where dialogue_key = $key
+        where dialogue_key in (select unnest($keys))
         order by turn_index, frame_index, slot_name
     """,
-    "selections": "from analytics.selections where dialogue_key = $key order by selection_index",
-    "calls": "from core.fct_service_calls where dialogue_key = $key order by turn_index, frame_index",
-    "results": "from core.fct_service_results where dialogue_key = $key order by turn_index, frame_index, result_index",
-    "candidates": "from core.fct_candidates where dialogue_key = $key order by turn_index",
+    "selections": """
+        from analytics.selections
+        where dialogue_key in (select unnest($keys))
+        order by selection_index
+    """,
+    "calls": """
+        from core.fct_service_calls
+        where dialogue_key in (select unnest($keys))
+        order by turn_index, frame_index
+    """,
+    "results": """
+        from core.fct_service_results
+        where dialogue_key in (select unnest($keys))
+        order by turn_index, frame_index, result_index
+    """,
+    "candidates": """
+        from core.fct_candidates
+        where dialogue_key in (select unnest($keys))
+        order by turn_index
+    """,
     "candidate_texts": """
         select
-            candidate_id,
-            any_value(utterance) as utterance
-        from core.dim_candidate_utterances
-        where
-            corpus_id = split_part($key, '/', 1)
-            and candidate_id in (
-                select unnest(candidate_ids) from core.fct_candidates where dialogue_key = $key
-            )
-        group by candidate_id
+            wanted.dialogue_key,
+            wanted.candidate_id,
+            any_value(texts.utterance) as utterance
+        from (
+            select
+                dialogue_key,
+                corpus_id,
+                unnest(candidate_ids) as candidate_id
+            from core.fct_candidates
+            where dialogue_key in (select unnest($keys))
+        ) as wanted
+        inner join core.dim_candidate_utterances as texts
+            on
+                wanted.corpus_id = texts.corpus_id
+                and wanted.candidate_id = texts.candidate_id
+        group by wanted.dialogue_key, wanted.candidate_id
     """,
     "answers": """
         select
+            coalesce(votes.dialogue_key, responses.dialogue_key) as dialogue_key,
             votes.vote_key,
             responses.response_key,
             coalesce(votes.voted_for, responses.agent_id) as option,
@@ -107,27 +140,44 @@ QUERIES = {
             votes.votes,
             coalesce(votes.is_selected, false) as is_selected,
             votes.gold_position
-        from (from core.fct_votes where dialogue_key = $key) as votes
-        full join (from core.fct_responses where dialogue_key = $key) as responses
-            on votes.agent_id = responses.agent_id
+        from (from core.fct_votes where dialogue_key in (select unnest($keys))) as votes
+        full join (from core.fct_responses where dialogue_key in (select unnest($keys))) as responses
+            on
+                votes.dialogue_key = responses.dialogue_key
+                and votes.agent_id = responses.agent_id
         left join core.dim_agents as agents
             on coalesce(votes.agent_id, responses.agent_id) = agents.agent_id
         order by agents.position nulls first, option
     """,
     "knowledge": """
         from core.fct_knowledge_items
-        where dialogue_key = $key
+        where dialogue_key in (select unnest($keys))
         order by agent, item_index, attribute_index
     """,
-    "participants": "from core.dim_participants where dialogue_key = $key",
-    "attributes": "from core.dim_scenario_attributes where scenario_key = $key order by position",
+    "participants": """
+        from core.dim_participants
+        where dialogue_key in (select unnest($keys))
+    """,
+    "attributes": """
+        select
+            *,
+            scenario_key as dialogue_key
+        from core.dim_scenario_attributes
+        where scenario_key in (select unnest($keys))
+        order by position
+    """,
     "scenario_values": """
+        select
+            *,
+            scenario_key as dialogue_key
         from core.dim_scenario_values
-        where scenario_key = $key
+        where scenario_key in (select unnest($keys))
         order by section, field, value_index
     """,
     "steps": """
-        select steps.*
+        select
+            dialogues.dialogue_key,
+            steps.*
         from core.dim_guideline_steps as steps
         inner join core.dim_guidelines as guidelines
             on steps.guideline_key = guidelines.guideline_key
@@ -135,11 +185,12 @@ QUERIES = {
             on
                 guidelines.corpus_id = dialogues.corpus_id
                 and guidelines.intent = dialogues.task
-        where dialogues.dialogue_key = $key
+        where dialogues.dialogue_key in (select unnest($keys))
         order by steps.guideline_key, steps.step_index
     """,
     "violations": """
         select
+            violations.dialogue_key,
             violations.rule_id,
             violations.kind,
             any_value(rules.title) as title,
@@ -151,7 +202,7 @@ QUERIES = {
             on
                 violations.rule_id = rules.rule_id
                 and coalesce(rules.corpus_id, violations.corpus_id) = violations.corpus_id
-        where violations.dialogue_key = $key
+        where violations.dialogue_key in (select unnest($keys))
         group by all
         order by violations.turn_index nulls first, violations.rule_id, violations.row_key, violations.detail
     """,
@@ -162,18 +213,36 @@ QUERIES = {
 class Rows:
     """All rows of one dialogue."""
 
-    def __init__(self, con: Connection, key: str) -> None:
-        """Read them. Raises InputError where the published build is older than one of the tables."""
-        try:
-            self.head = read_rows(con, HEAD, {"key": key})[0]
-            self.of = {name: read_rows(con, query, {"key": key}) for name, query in QUERIES.items()}
-        except duckdb.CatalogException as error:
-            raise InputError("the published build is older than what a dialogue is shown with: build again") from error
+    def __init__(self, head: Row, of: dict[str, list[Row]]) -> None:
+        self.head = head
+        self.of = of
 
     def by(self, name: str, *columns: str) -> dict[Any, list[Row]]:
         """The rows of a query, by the value of a column or of several."""
-        groups: dict[Any, list[Row]] = defaultdict(list)
-        for row in self.of[name]:
-            values = tuple(row[column] for column in columns)
-            groups[values[0] if len(columns) == 1 else values].append(row)
-        return groups
+        return _grouped(self.of[name], *columns)
+
+
+def read_rows_of(con: Connection, keys: Sequence[str]) -> Iterator[Rows]:
+    """The rows of each of these dialogues that there is, in the order of their keys.
+
+    Raises InputError where the published build is older than one of the tables.
+    """
+    try:
+        heads = _grouped(read_rows(con, HEAD, {"keys": list(keys)}), "dialogue_key")
+        found = {
+            name: _grouped(read_rows(con, query, {"keys": list(keys)}), "dialogue_key")
+            for name, query in QUERIES.items()
+        }
+    except duckdb.CatalogException as error:
+        raise InputError("the published build is older than what a dialogue is shown with: build again") from error
+    for key in keys:
+        if key in heads:
+            yield Rows(heads[key][0], {name: of.get(key, []) for name, of in found.items()})
+
+
+def _grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
+    groups: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        values = tuple(row[column] for column in columns)
+        groups[values[0] if len(columns) == 1 else values].append(row)
+    return groups
