@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pipelines.charts.pictures import Picture, read_pictures
 from pipelines.corpora import registry
 from pipelines.paths import WarehousePaths
 from pipelines.reading import findings
@@ -111,6 +112,13 @@ _VOICES = """
 """A line for whoever is quoted and whoever's files were there: what became of the claims."""
 
 
+_PROFILES = """
+    select *
+    from analytics.corpus_profile
+    order by corpus_id, is_whole_corpus desc, list_position(['train', 'validation', 'test'], split)
+"""
+
+
 @dataclass(frozen=True)
 class Contents:
     """Everything that the pages show."""
@@ -131,6 +139,9 @@ class Contents:
     differences: Differences
     suites: dict[str, list[Row]]
     tables: list[Row]
+    profiles: list[Row] = field(default_factory=list)
+    """The profile of each corpus, and of its splits."""
+    pictures: list[Picture] = field(default_factory=list)
     conversations: Conversations = field(default_factory=Conversations)
     lineage: dict[str, Row] = field(default_factory=dict)
     """By model: what it is built from and what is built from it; empty where dbt's manifest is not there."""
@@ -161,6 +172,8 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
         differences=differences,
         suites=suites,
         tables=read_tables(con),
+        profiles=read_rows(con, _PROFILES),
+        pictures=list(read_pictures(con)),
         conversations=read_conversations(con, rules, differences.rows),
         lineage=read_lineage(paths),
     )

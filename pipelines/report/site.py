@@ -14,19 +14,22 @@ import jinja2
 import markupsafe
 
 from pipelines.building import dbt
+from pipelines.charts import drawing
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading.connection import open_published
-from pipelines.reading.dialogues.page import harmless, render_fragment, style
+from pipelines.reading.dialogues import page
 from pipelines.report import contents, dbt_docs, differences, grids
 from pipelines.report.conversations import page_name
 from pipelines.settings import Settings
 
 TEMPLATES = Path(__file__).with_name("templates")
 ASSETS = ("report.css", "report.js")
-DIALOGUE_STYLE = "dialogue.css"
+STYLES = {"dialogue.css": page.style, "charts.css": drawing.style}
+"""The style sheets of others that the pages need."""
 PAGES = {
     "index": "Overview",
+    "corpora": "Corpora",
     "changes": "Changes",
     "claims": "Claims",
     "violations": "Defects",
@@ -54,6 +57,22 @@ VOICES = {
     "own_measurement": "this project's own measurement",
 }
 """Whose words a claim quotes, as the pages say it."""
+PROFILE_COLUMNS = {
+    "dialogue_count": "Dialogues",
+    "turn_count": "Turns",
+    "turns_per_dialogue": "Turns a dialogue",
+    "token_count": "Tokens",
+    "tokens_per_utterance": "Tokens an utterance",
+    "vocabulary_count": "Vocabulary",
+    "type_token_ratio": "Type-token ratio",
+    "domain_count": "Domains",
+    "service_count": "Services",
+    "intent_count": "Intents",
+    "act_count": "Acts",
+    "distinct_slot_count": "Slots",
+    "distinct_value_count": "Values",
+}
+"""What a profile shows of a split, and what the page calls it."""
 RULE_KINDS = {"defect": "defect", "property": "by design"}
 """What the cases of a rule are, as the pages say it."""
 
@@ -73,7 +92,8 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
         partial.mkdir(parents=True)
         for name in ASSETS:
             shutil.copyfile(TEMPLATES / name, partial / name)
-        (partial / DIALOGUE_STYLE).write_text(style(), encoding="utf-8")
+        for name, style in STYLES.items():
+            (partial / name).write_text(style(), encoding="utf-8")
         if found.lineage:
             dbt_docs.write(dbt.manifest_path(paths), found.tables, partial / DBT_DOCS)
         for name, text in render(found).items():
@@ -108,7 +128,8 @@ def render(found: contents.Contents) -> dict[str, str]:
         "choices": _choices,
         "compare": grids.compare,
         "count": _count,
-        "harmless": harmless,
+        "figure": _figure,
+        "harmless": page.harmless,
         "in_words": grids.in_words,
         "is_url": _is_url,
         "moment": _moment,
@@ -121,6 +142,7 @@ def render(found: contents.Contents) -> dict[str, str]:
         "claim_outcomes": CLAIM_OUTCOMES,
         "voices": VOICES,
         "rule_kinds": RULE_KINDS,
+        "profile_columns": PROFILE_COLUMNS,
         "change_kinds": differences.KINDS,
         "cases_shown": contents.CASES_SHOWN,
         "mark": MARK,
@@ -129,7 +151,7 @@ def render(found: contents.Contents) -> dict[str, str]:
     pages = {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}
     conversation = environment.get_template("conversation.html")
     for dialogue in found.conversations.values():
-        fragment = render_fragment(dialogue)
+        fragment = page.render_fragment(dialogue)
         pages[page_name(dialogue.key)] = conversation.render(shared, page="", dialogue=dialogue, fragment=fragment)
     return pages
 
@@ -161,6 +183,10 @@ def _choices(rows: Iterable[dict[str, Any]], name: str) -> list[str]:
 
 def _count(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
+
+
+def _figure(value: int | float | None) -> str:
+    return "" if value is None else drawing.number(value) if isinstance(value, float) else drawing.count(value)
 
 
 def _moment(value: datetime) -> str:

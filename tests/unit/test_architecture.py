@@ -67,6 +67,7 @@ FLOORS = (
     ("pipelines.cli",),
     ("pipelines.assets", "pipelines.jobs", "pipelines.schedules", "pipelines.sensors", "pipelines.resources"),
     ("pipelines.report",),
+    ("pipelines.charts",),
     ("pipelines.building",),
     ("expectations",),
     ("pipelines.proving",),
@@ -453,12 +454,8 @@ def lengths_of_functions(text: str) -> dict[str, int]:
 
 def test_no_function_is_too_long_to_read() -> None:
     for path in (*PYTHON, *sorted((CLONE / "tests").rglob("*.py"))):
-        long = {
-            name: n
-            for name, n in lengths_of_functions(path.read_text(encoding="utf-8")).items()
-            if n > LONGEST_FUNCTION
-        }
-        assert long == {}, path
+        lengths = lengths_of_functions(path.read_text(encoding="utf-8"))
+        assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FUNCTION} == {}, path
     assert lengths_of_functions("def a():\n    x = 1\n    return x\n") == {"a": 3}
 
 

@@ -1,0 +1,235 @@
+"""The shapes: bars, columns over a scale, cells in shades. Each is an HTML table with SVG in it, its text escaped."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from pipelines.reading.dialogues.page import harmless
+
+HERE = Path(__file__).parent
+COLORS = 6
+"""Colors that the style sheet has; more series than that begin again with the first."""
+SHADES = 9
+COLUMNS_SHOWN = 60
+"""Columns of a histogram; where its scale is longer, several values share one."""
+TAIL = 0.01
+"""Of a histogram's row, what may lie beyond the scale, in its last column: one odd value makes no picture flat."""
+LONGEST_LABEL = 48
+"""Characters of a label."""
+Words = Callable[[float], str]
+"""How a value is told."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A rectangle, in parts of the width and height that there is, and what is told to whoever points at it."""
+
+    color: int
+    left: float
+    top: float
+    width: float
+    height: float
+    title: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number; with a shade, from 0 to SHADES, where the chart is made of them."""
+
+    text: str
+    shade: int | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a chart."""
+
+    label: str
+    bars: Sequence[Bar]
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart, to be drawn."""
+
+    head: str
+    """What the labels are."""
+    columns: Sequence[str]
+    """What the numbers are."""
+    lines: Sequence[Line]
+    is_keyed: bool = False
+    """Whether each column of numbers has a color."""
+    is_tall: bool = False
+    is_shaded: bool = False
+
+    def draw(self) -> Markup:
+        """The table, as HTML."""
+        drawn = _template().render(chart=self, colors=COLORS, longest=LONGEST_LABEL)
+        return Markup(drawn)  # noqa: S704
+
+
+def style() -> str:
+    """The style sheet, whose rules reach nothing but charts."""
+    return (HERE / "charts.css").read_text(encoding="utf-8")
+
+
+def count(value: float) -> str:
+    """A whole number."""
+    return f"{value:,.0f}"
+
+
+def number(value: float) -> str:
+    """A number to three digits, at least to its unit."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def share(value: float) -> str:
+    """A share from 0 to 1, in percent."""
+    return f"{100 * value:.1f}%"
+
+
+def bars(
+    head: str,
+    series: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[float | None]]],
+    words: Words = count,
+    full: float | None = None,
+) -> Chart:
+    """A row for each label, a bar for each series below the other; `full` is the value of a bar of full length.
+
+    A value that is None has no bar, and a dash where its number would stand. Values are not negative.
+    """
+    longest = full or max((value or 0 for _, values in rows for value in values), default=0) or 1
+    high = 1 / len(series) if series else 1
+    lines = [
+        Line(
+            label,
+            [
+                Bar(
+                    index,
+                    0,
+                    index * high,
+                    value / longest,
+                    high if len(series) == 1 else 0.9 * high,
+                    f"{label}, {name}: {words(value)}",
+                )
+                for index, (name, value) in enumerate(zip(series, values, strict=True))
+                if value
+            ],
+            [Cell("-" if value is None else words(value)) for value in values],
+        )
+        for label, values in rows
+    ]
+    return Chart(head, series, lines, is_keyed=len(series) > 1)
+
+
+def stacked_bars(
+    head: str, series: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], words: Words = count
+) -> Chart:
+    """A row for each label, whose bar is put together of the series, each as a part of the row's sum."""
+    lines = []
+    for label, values in rows:
+        whole = sum(values) or 1
+        ends = accumulate(values, initial=0)
+        parts = [
+            Bar(index, end / whole, 0, value / whole, 1, f"{label}, {series[index]}: {words(value)}")
+            for index, (value, end) in enumerate(zip(values, ends, strict=False))
+            if value
+        ]
+        lines.append(Line(label, parts, [Cell(words(value)) for value in values]))
+    return Chart(head, series, lines, is_keyed=True)
+
+
+def histograms(head: str, rows: Mapping[str, Mapping[int, float]], words: Words = share) -> Chart:
+    """A row for each name, with a column for each value of a scale that all rows share; a row's values are weights.
+
+    Beside it stand the least value, the middle one (half of the weight is at most there) and the largest. Columns are
+    as high as the largest of their row, and the last one of the scale has all that lies beyond.
+    """
+    rows = {name: values for name, values in rows.items() if sum(values.values()) > 0}
+    first = min((min(values) for values in rows.values()), default=0)
+    last = max((_quantile(values, 1 - TAIL) for values in rows.values()), default=0)
+    step = -(-(last - first + 1) // COLUMNS_SHOWN)
+    places = (last - first) // step + 1
+    lines = []
+    for index, (name, values) in enumerate(rows.items()):
+        whole = sum(values.values())
+        heights = [0.0] * places
+        for value, weight in values.items():
+            heights[min((value - first) // step, places - 1)] += weight / whole
+        lines.append(
+            Line(
+                name,
+                [
+                    Bar(
+                        index,
+                        place / places,
+                        1 - height / max(heights),
+                        0.86 / places,
+                        height / max(heights),
+                        f"{_range(first + place * step, step, is_last=place == places - 1)}: {words(height)}",
+                    )
+                    for place, height in enumerate(heights)
+                    if height
+                ],
+                [Cell(f"{value:,}") for value in (min(values), _quantile(values, 0.5), max(values))],
+            )
+        )
+    return Chart(f"{head}, {first:,} to {last:,}", ("least", "middle", "largest"), lines, is_tall=True)
+
+
+def shades(
+    head: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float | None]]], words: Words = share
+) -> Chart:
+    """A row for each label with a cell for each column, the darker the larger its value, which is from 0 to 1."""
+    lines = [
+        Line(label, (), [Cell(words(value), round(value * SHADES)) if value else Cell("", 0) for value in values])
+        for label, values in rows
+    ]
+    return Chart(head, columns, lines, is_shaded=True)
+
+
+def _range(first: int, step: int, is_last: bool) -> str:
+    if is_last:
+        return f"{first:,} or more"
+    return f"{first:,}" if step == 1 else f"{first:,} to {first + step - 1:,}"
+
+
+def _quantile(values: Mapping[int, float], part: float) -> int:
+    """The least value up to which so much of the weight lies."""
+    ordered = sorted(values)
+    wanted = part * sum(values.values())
+    sums = accumulate(values[value] for value in ordered)
+    return next((value for value, upto in zip(ordered, sums, strict=True) if upto >= wanted), ordered[-1])
+
+
+def _pieces(text: str) -> list[str]:
+    """A label, cut where it is too long for a picture, in pieces: behind the signs that join its words it may break."""
+    shown = text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
+    return re.split(r"(?<=[_/.-])", harmless(shown))
+
+
+def _percent(part: float) -> str:
+    return f"{100 * min(max(part, 0), 1):.4g}%"
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"harmless": harmless, "percent": _percent, "pieces": _pieces}
+    return environment.get_template("chart.html")
