@@ -73,7 +73,7 @@ class Chart:
 
     def draw(self) -> Markup:
         """The table, as HTML."""
-        drawn = _template().render(chart=self, colors=COLORS, longest=LONGEST_LABEL)
+        drawn = template("chart.html").render(chart=self, colors=COLORS, longest=LONGEST_LABEL)
         return Markup(drawn)  # noqa: S704
 
 
@@ -223,7 +223,8 @@ def _percent(part: float) -> str:
 
 
 @functools.cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """A template of this room."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,
@@ -232,4 +233,4 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"harmless": harmless, "percent": _percent, "pieces": _pieces}
-    return environment.get_template("chart.html")
+    return environment.get_template(name)

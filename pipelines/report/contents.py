@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pipelines.charts.pictures import Picture, read_pictures
+from pipelines.charts.relations import Relations
 from pipelines.corpora import registry
 from pipelines.paths import WarehousePaths
 from pipelines.reading import findings
 from pipelines.reading.connection import Connection
 from pipelines.report.changes import describe_changes
 from pipelines.report.conversations import Conversations, read_conversations
-from pipelines.report.dictionary import read_lineage, read_tables
+from pipelines.report.dictionary import draw_relations, read_lineage, read_tables
 from pipelines.report.differences import Differences, read_differences
 from pipelines.report.histories import join_suites
 from pipelines.report.rows import Row, read_rows
@@ -139,6 +140,8 @@ class Contents:
     differences: Differences
     suites: dict[str, list[Row]]
     tables: list[Row]
+    relations: Relations
+    """How the tables of core are joined."""
     profiles: list[Row] = field(default_factory=list)
     """The profile of each corpus, and of its splits."""
     pictures: list[Picture] = field(default_factory=list)
@@ -160,6 +163,7 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
     claims = read_rows(con, findings.claims_query((), verdict=None, only_unexpected=False, is_short=False))
     rules = _rules(con)
     differences = read_differences(con, builds, claims, rules)
+    tables = read_tables(con)
     return Contents(
         build=builds[0],
         builds=shown,
@@ -171,7 +175,8 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
         rules=rules,
         differences=differences,
         suites=suites,
-        tables=read_tables(con),
+        tables=tables,
+        relations=draw_relations(tables),
         profiles=read_rows(con, _PROFILES),
         pictures=list(read_pictures(con)),
         conversations=read_conversations(con, rules, differences.rows),

@@ -5,10 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from pipelines.building import dbt
+from pipelines.charts.relations import Relations, relations
 from pipelines.paths import WarehousePaths
 from pipelines.reading import catalog
 from pipelines.reading.connection import Connection
 from pipelines.report.rows import Row
+
+EVERYWHERE = "core.dim_corpora"
+"""The table that every other one joins."""
 
 
 def read_tables(con: Connection) -> list[Row]:
@@ -24,6 +28,12 @@ def read_tables(con: Connection) -> list[Row]:
         }
         for listed, described in catalog.describe_tables(con)
     ]
+
+
+def draw_relations(tables: list[Row]) -> Relations:
+    """How the tables of core are joined, as `read_tables` has found them."""
+    core = {f"core.{table['table']}": table["links"] for table in tables if table["schema"] == "core"}
+    return relations(core, EVERYWHERE)
 
 
 class _Depends(msgspec.Struct):

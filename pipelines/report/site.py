@@ -19,7 +19,7 @@ from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading.connection import open_published
 from pipelines.reading.dialogues import page
-from pipelines.report import contents, dbt_docs, differences, grids
+from pipelines.report import contents, dbt_docs, dictionary, differences, grids
 from pipelines.report.conversations import page_name
 from pipelines.settings import Settings
 
@@ -146,6 +146,7 @@ def render(found: contents.Contents) -> dict[str, str]:
         "change_kinds": differences.KINDS,
         "cases_shown": contents.CASES_SHOWN,
         "mark": MARK,
+        "everywhere": dictionary.EVERYWHERE,
     }
     shared |= {"dbt_docs": DBT_DOCS}
     pages = {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}

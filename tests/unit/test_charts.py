@@ -9,6 +9,10 @@ import pytest
 
 from pipelines.charts import drawing
 from pipelines.charts.drawing import Bar, Cell
+from pipelines.charts.relations import ACROSS, HEIGHT, WIDTH, relations
+from pipelines.reading import declared
+from pipelines.reading.declared import Join, Links
+from pipelines.report.dictionary import EVERYWHERE
 
 HOSTILE = '"><script>alert(1)</script>\x1b[31m\u202e'
 
@@ -119,3 +123,47 @@ def test_long_labels_are_cut_and_break_at_their_signs() -> None:
 )
 def test_numbers_have_three_digits(value: float, words: str) -> None:
     assert drawing.number(value) == words
+
+
+# How tables are joined
+
+
+def links(*to: str) -> Links:
+    return Links(("key",), tuple(Join((f"{name}_key",), name, (f"{name}_key",)) for name in to))
+
+
+def test_relations_leave_out_what_another_join_leads_to() -> None:
+    picture = relations(
+        {
+            "c.all": links(),
+            "c.dialogues": links("c.all"),
+            "c.turns": links("c.dialogues", "c.all"),
+            "c.slots": links("c.turns", "c.dialogues", "c.slots", "c.gone"),
+            "c.alone": links("c.all"),
+        },
+        everywhere="c.all",
+    )
+    assert {box.table: box.left for box in picture.boxes} == {
+        "c.dialogues": 0,
+        "c.turns": WIDTH + ACROSS,
+        "c.slots": 2 * (WIDTH + ACROSS),
+    }
+    assert [line.title for line in picture.lines] == [
+        "c.turns joins c.dialogues on c.dialogues_key",
+        "c.slots joins c.turns on c.turns_key",
+    ]
+    assert all(line.start[0] < line.end[0] for line in picture.lines)
+    assert str(picture.draw()).count("<path") == 2
+
+
+def test_no_two_boxes_of_the_published_tables_overlap() -> None:
+    core = {name: of for name, of in declared.links().items() if name.startswith("core.")}
+    picture = relations(core, EVERYWHERE)
+    places = {(box.left, box.top) for box in picture.boxes}
+    assert len(places) == len(picture.boxes) > 25
+    assert {"core.fct_turns", "core.fct_slots"} <= {box.table for box in picture.boxes}
+    assert all(left + WIDTH <= picture.width and top + HEIGHT <= picture.height for left, top in places)
+
+
+def test_relations_of_nothing_are_empty() -> None:
+    assert relations({}, "c.all").boxes == []

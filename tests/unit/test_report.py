@@ -16,6 +16,7 @@ from pipelines.reading.declared import Join, Links
 from pipelines.reading.filling import Filling
 from pipelines.report import changes, contents, differences, grids, histories, site
 from pipelines.report.conversations import Conversations, page_name
+from pipelines.report.dictionary import draw_relations
 from pipelines.report.differences import KINDS
 from pipelines.settings import Settings
 from tests.unit.dialogues import everything
@@ -176,6 +177,7 @@ def hostile() -> contents.Contents:
         differences=DIFFERENCES,
         suites={HOSTILE: [entry]},
         tables=[table],
+        relations=draw_relations([table | {"schema": "core"}]),
         conversations=Conversations({"a/b/c": replace(dialogue, key="a/b/c"), HOSTILE: dialogue}),
         lineage=lineage,
     )
