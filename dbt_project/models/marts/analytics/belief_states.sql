@@ -2,6 +2,7 @@
     In order of the dialogues the table is two thirds as large, and one dialogue is read from one place. -#}
 with
 
+-- The states of a service in a dialogue have numbers one after the other.
 states as (
     select
         frame_key,
@@ -12,8 +13,9 @@ states as (
         turn_index,
         frame_index,
         service,
-        row_number() over in_service as place,
-        lag(turn_index) over in_service as previous_turn_index
+        row_number() over (order by dialogue_key, service, turn_index, frame_index) as number,
+        lag(turn_index) over in_service as previous_turn_index,
+        lead(turn_index) over in_service is not null as has_next
     from {{ ref('fct_frames') }}
     where active_intent is not null
     window in_service as (partition by dialogue_key, service order by turn_index, frame_index)
@@ -31,82 +33,66 @@ slot_variants as (
     group by turn_key, frame_index, slot_name
 ),
 
-placed_slots as (
+numbered_slots as (
     select
-        states.*,
+        states.number,
+        states.has_next,
         slot_variants.slot_name,
-        slot_variants.variants,
-        coalesce(lag(states.place) over of_slot = states.place - 1, false) as is_kept,
-        lag(slot_variants.variants) over of_slot as previous_variants,
-        lead(states.place) over of_slot as next_place
+        slot_variants.variants
     from slot_variants
     inner join states
         on
             slot_variants.turn_key = states.turn_key
             and slot_variants.frame_index = states.frame_index
-    window of_slot as (partition by states.dialogue_key, states.service, slot_variants.slot_name order by states.place)
+),
+
+previous_slots as (
+    select
+        number + 1 as number,
+        slot_name,
+        variants
+    from numbered_slots
+    where has_next
 ),
 
 changes as (
     select
-        frame_key,
-        turn_key,
-        dialogue_key,
-        corpus_id,
-        split,
-        turn_index,
-        frame_index,
-        service,
-        slot_name,
+        coalesce(slots.number, previous_slots.number) as number,
+        coalesce(slots.slot_name, previous_slots.slot_name) as slot_name,
         case
-            when not is_kept then 'added'
-            when variants = previous_variants or (variants is null and previous_variants is null) then 'carried'
-            when {{ count_where('variants', 'said', 'array_contains(previous_variants, said)') }} > 0 then 'carried'
+            when slots.number is null then 'dropped'
+            when previous_slots.number is null then 'added'
+            when slots.variants is not distinct from previous_slots.variants then 'carried'
+            when {{ count_where('slots.variants', 'said', 'array_contains(previous_slots.variants, said)') }} > 0
+                then 'carried'
             else 'changed'
         end as change,
-        variants,
-        case when is_kept then previous_variants end as previous_variants,
-        previous_turn_index
-    from placed_slots
-    union all
-    select
-        states.frame_key,
-        states.turn_key,
-        states.dialogue_key,
-        states.corpus_id,
-        states.split,
-        states.turn_index,
-        states.frame_index,
-        states.service,
-        placed_slots.slot_name,
-        'dropped' as change,
-        null as variants,
-        placed_slots.variants as previous_variants,
-        states.previous_turn_index
-    from placed_slots
-    inner join states
+        slots.variants,
+        previous_slots.variants as previous_variants
+    from numbered_slots as slots
+    full join previous_slots
         on
-            placed_slots.dialogue_key = states.dialogue_key
-            and placed_slots.service is not distinct from states.service
-            and placed_slots.place + 1 = states.place
-    where coalesce(placed_slots.next_place <> states.place, true)
+            slots.number = previous_slots.number
+            and slots.slot_name = previous_slots.slot_name
 )
 
 select
-    frame_key,
-    turn_key,
-    dialogue_key,
-    corpus_id,
-    split,
-    turn_index,
-    frame_index,
-    service,
-    slot_name,
+    states.frame_key,
+    states.turn_key,
+    states.dialogue_key,
+    states.corpus_id,
+    states.split,
+    states.turn_index,
+    states.frame_index,
+    states.service,
+    changes.slot_name,
 
-    change,
-    {{ list_at('variants', 0) }} as value,
-    variants,
-    {{ list_at('previous_variants', 0) }} as previous_value,
-    previous_turn_index
+    changes.change,
+    {{ list_at('changes.variants', 0) }} as value,
+    changes.variants,
+    {{ list_at('changes.previous_variants', 0) }} as previous_value,
+    states.previous_turn_index
 from changes
-order by dialogue_key, turn_index, frame_index, slot_name
+inner join states
+    on changes.number = states.number
+order by states.dialogue_key, states.turn_index, states.frame_index, changes.slot_name
