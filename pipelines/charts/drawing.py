@@ -1,4 +1,7 @@
-"""The shapes: bars, columns over a scale, cells in shades. Each is an HTML table with SVG in it, its text escaped."""
+"""The shapes: bars, columns over a scale, cells in shades. Each is an HTML table, its text escaped.
+
+Sizes are classes of the style sheet: a page may forbid an element a style of its own, and take SVG out.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ HERE = Path(__file__).parent
 COLORS = 6
 """Colors that the style sheet has; more series than that begin again with the first."""
 SHADES = 9
+STEPS = 200
+"""Sizes that a bar can have."""
 COLUMNS_SHOWN = 60
 """Columns of a histogram; where its scale is longer, several values share one."""
 TAIL = 0.01
@@ -30,14 +35,11 @@ Words = Callable[[float], str]
 
 @dataclass(frozen=True)
 class Bar:
-    """A rectangle, in parts of the width and height that there is, and what is told to whoever points at it."""
+    """A bar as wide, or a column as high, as this part of the room that there is, and what its pointing at tells."""
 
     color: int
-    left: float
-    top: float
-    width: float
-    height: float
-    title: str
+    size: float
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Line:
     """A row of a chart."""
 
     label: str
-    bars: Sequence[Bar]
+    bars: Sequence[Sequence[Bar]]
+    """Those of a row stand beside each other, the rows below each other."""
     cells: Sequence[Cell]
 
 
@@ -68,7 +71,8 @@ class Chart:
     lines: Sequence[Line]
     is_keyed: bool = False
     """Whether each column of numbers has a color."""
-    is_tall: bool = False
+    is_upright: bool = False
+    """Whether the bars are columns."""
     is_shaded: bool = False
 
     def draw(self) -> Markup:
@@ -79,7 +83,11 @@ class Chart:
 
 def style() -> str:
     """The style sheet, whose rules reach nothing but charts."""
-    return (HERE / "charts.css").read_text(encoding="utf-8")
+    sizes = [
+        f".chart .w{step}{{width:{100 * step / STEPS:g}%}}.chart .h{step}{{height:{100 * step / STEPS:g}%}}"
+        for step in range(STEPS + 1)
+    ]
+    return f"{(HERE / 'charts.css').read_text(encoding='utf-8')}{''.join(sizes)}\n"
 
 
 def count(value: float) -> str:
@@ -109,23 +117,14 @@ def bars(
     A value that is None has no bar, and a dash where its number would stand. Values are not negative.
     """
     longest = full or max((value or 0 for _, values in rows for value in values), default=0) or 1
-    high = 1 / len(series) if series else 1
     lines = [
         Line(
             label,
             [
-                Bar(
-                    index,
-                    0,
-                    index * high,
-                    value / longest,
-                    high if len(series) == 1 else 0.9 * high,
-                    f"{label}, {name}: {words(value)}",
-                )
+                [Bar(index, (value or 0) / longest, f"{label}, {name}: {_told(value, words)}")]
                 for index, (name, value) in enumerate(zip(series, values, strict=True))
-                if value
             ],
-            [Cell("-" if value is None else words(value)) for value in values],
+            [Cell(_told(value, words)) for value in values],
         )
         for label, values in rows
     ]
@@ -139,13 +138,12 @@ def stacked_bars(
     lines = []
     for label, values in rows:
         whole = sum(values) or 1
-        ends = accumulate(values, initial=0)
         parts = [
-            Bar(index, end / whole, 0, value / whole, 1, f"{label}, {series[index]}: {words(value)}")
-            for index, (value, end) in enumerate(zip(values, ends, strict=False))
+            Bar(index, value / whole, f"{label}, {series[index]}: {words(value)}")
+            for index, value in enumerate(values)
             if value
         ]
-        lines.append(Line(label, parts, [Cell(words(value)) for value in values]))
+        lines.append(Line(label, [parts], [Cell(words(value)) for value in values]))
     return Chart(head, series, lines, is_keyed=True)
 
 
@@ -170,21 +168,19 @@ def histograms(head: str, rows: Mapping[str, Mapping[int, float]], words: Words 
             Line(
                 name,
                 [
-                    Bar(
-                        index,
-                        place / places,
-                        1 - height / max(heights),
-                        0.86 / places,
-                        height / max(heights),
-                        f"{_range(first + place * step, step, is_last=place == places - 1)}: {words(height)}",
-                    )
-                    for place, height in enumerate(heights)
-                    if height
+                    [
+                        Bar(
+                            index,
+                            height / max(heights),
+                            f"{_range(first + place * step, step, is_last=place == places - 1)}: {words(height)}",
+                        )
+                        for place, height in enumerate(heights)
+                    ]
                 ],
                 [Cell(f"{value:,}") for value in (min(values), _quantile(values, 0.5), max(values))],
             )
         )
-    return Chart(f"{head}, {first:,} to {last:,}", ("least", "middle", "largest"), lines, is_tall=True)
+    return Chart(f"{head}, {first:,} to {last:,}", ("least", "middle", "largest"), lines, is_upright=True)
 
 
 def shades(
@@ -196,6 +192,10 @@ def shades(
         for label, values in rows
     ]
     return Chart(head, columns, lines, is_shaded=True)
+
+
+def _told(value: float | None, words: Words) -> str:
+    return "-" if value is None else words(value)
 
 
 def _range(first: int, step: int, is_last: bool) -> str:
@@ -218,8 +218,9 @@ def _pieces(text: str) -> list[str]:
     return re.split(r"(?<=[_/.-])", harmless(shown))
 
 
-def _percent(part: float) -> str:
-    return f"{100 * min(max(part, 0), 1):.4g}%"
+def _step(size: float) -> int:
+    """The size as the style sheet has it: one that is more than nothing is seen."""
+    return 0 if size <= 0 else min(max(round(size * STEPS), 1), STEPS)
 
 
 @functools.cache
@@ -232,5 +233,5 @@ def template(name: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"harmless": harmless, "percent": _percent, "pieces": _pieces}
+    environment.filters |= {"harmless": harmless, "pieces": _pieces, "step": _step}
     return environment.get_template(name)
