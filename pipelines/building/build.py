@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from expectations.client import AuditError, AuditProcess
-from pipelines.building import alerts, fingerprint, lock, mending, space
+from pipelines.building import alerts, fingerprint, lock, mending, publishing, space
 from pipelines.building.inputs import check_input
 from pipelines.building.narrowing import refuse_less
 from pipelines.building.progress import Reporter
@@ -59,6 +59,8 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
         for mended in mending.mend(paths):
             reporter.notice(mended)
         if not settings.force and fingerprint.unchanged(settings):
+            for left in publishing.tidy(paths, settings):  # one that was killed once it had published has not
+                reporter.notice(left)
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
         refuse_less(settings, paths)
         space.refuse_full_disk(settings, paths)

@@ -82,6 +82,19 @@ def test_sample_is_not_built_again(sample_folder: Path, tmp_path: Path) -> None:
     assert "nothing changed" in completed.stdout
 
 
+def test_build_that_changes_nothing_removes_what_a_killed_one_left(sample_folder: Path, tmp_path: Path) -> None:
+    """One that was killed once it had published: found by `make faults`."""
+    paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
+    before = sorted(path.name for path in paths.scratch.iterdir())
+    (paths.scratch_audit / "builds").mkdir(parents=True)
+    (paths.scratch_audit / "builds" / "results.parquet").touch()
+    paths.scratch_state.write_text("{}")
+    completed = run_command("build", "--warehouse", paths.root)
+    assert completed.returncode == 0, completed.stderr
+    assert "nothing changed" in completed.stdout
+    assert sorted(path.name for path in paths.scratch.iterdir()) == before
+
+
 def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatch: pytest.MonkeyPatch) -> None:
     source, paths = again
     settings = Settings(source=source, warehouse=paths.root)

@@ -153,6 +153,7 @@ def test_signal_ends_a_build_its_children_and_its_lock(name: str, sample_folder:
         _, told = build.communicate(timeout=60)
         if name == "SIGKILL":
             assert build.returncode == -signal.SIGKILL
+            assert "resource_tracker" not in told
         else:
             assert build.returncode == 128 + signal.Signals[name]
             assert told == "interrupted\n"
