@@ -11,6 +11,7 @@ from typing import IO
 
 from pipelines.building.state import BuildError
 from pipelines.errors import InputError
+from pipelines.intake import own_files
 from pipelines.paths import WarehousePaths
 
 
@@ -33,6 +34,8 @@ def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
         paths.root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{paths.root}: no warehouse can be there: {error.strerror}") from error
+    if paths.lock.is_dir() and not paths.lock.is_symlink():
+        own_files.remove(paths.lock)
     try:
         opened = os.open(paths.lock, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     except OSError as error:

@@ -17,9 +17,24 @@ from pipelines.reading import builds
 
 def mend(paths: WarehousePaths) -> list[str]:
     """Put right what readers see, and remove what nobody needs. What was mended, a line each; normally nothing is."""
-    told = [*_finish_publication(paths), *_right_pointer(paths), *_right_files(paths)]
+    told = [*_remove_folders(paths), *_finish_publication(paths), *_right_pointer(paths), *_right_files(paths)]
     kept.sweep(paths)
     return told
+
+
+def _remove_folders(paths: WarehousePaths) -> Iterator[str]:
+    """Remove the folders that stand where files of ours do: nothing could be written there."""
+    ours = [
+        paths.dagster_home / "dagster.yaml",
+        *paths.builds.glob("*.json"),
+        *paths.raw.glob("*/*/*.json"),
+        *paths.raw.glob("*/*/*.parquet"),
+        *(path for kind in ("json", "msgpack", "sql") for path in paths.dbt_target.rglob(f"*.{kind}")),
+    ]
+    for path in ours:
+        if path.is_dir() and not path.is_symlink():
+            own_files.remove(path)
+            yield f"{path} was a folder where a file belongs: it is removed"
 
 
 def _finish_publication(paths: WarehousePaths) -> Iterator[str]:

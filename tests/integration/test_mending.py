@@ -173,7 +173,8 @@ def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
     """F24."""
     damage(paths.build_manifest(SECOND), "cut")
     damage(paths.build_manifest(FIRST), "a folder")
-    assert mending.mend(paths) == []
+    removed = f"{paths.build_manifest(FIRST)} was a folder where a file belongs: it is removed"
+    assert mending.mend(paths) == [removed]
     assert shown(paths) == SECOND
     kept.prune(paths, 2)
     assert set(kept.kept_builds(paths)) == {FIRST, SECOND}
@@ -197,6 +198,46 @@ def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePat
     assert mending.mend(paths) == []
     assert [file for file in left if file.exists()] == []
     assert [file for file in stays if not file.exists()] == []
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ".dagster/dagster.yaml",
+        ".scratch/dbt_target/partial_parse.msgpack",
+        ".scratch/dbt_target/graph_summary.json",
+        ".scratch/dbt_target/compiled/dialogue_warehouse/models/marts/core/fct_turns.sql",
+        "raw/sgd/dialogues/dev.json",
+        "raw/sgd/dialogues/dev.parquet",
+    ],
+)
+def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: WarehousePaths, place: str) -> None:
+    """Found by `make faults`: nothing could be built any more."""
+    folder = paths.root / place
+    (folder / "in it").mkdir(parents=True)
+    assert mending.mend(paths) == [f"{folder} was a folder where a file belongs: it is removed"]
+    assert not folder.exists()
+    assert mending.mend(paths) == []
+
+
+def test_folder_that_belongs_there_stays(paths: WarehousePaths) -> None:
+    """dbt names folders after its YAML, and whoever puts a link there means it."""
+    own = paths.dbt_target / "compiled" / "fct_turns.yml"
+    own.mkdir(parents=True)
+    other = paths.root.parent / "elsewhere"
+    other.mkdir()
+    (paths.raw / "sgd" / "dialogues").mkdir(parents=True)
+    (paths.raw / "sgd" / "dialogues" / "dev.parquet").symlink_to(other)
+    assert mending.mend(paths) == []
+    assert own.is_dir()
+    assert other.is_dir()
+
+
+def test_folder_in_the_place_of_the_lock_does_not_hold_it(paths: WarehousePaths) -> None:
+    shutil.rmtree(paths.lock) if paths.lock.is_dir() else paths.lock.unlink(missing_ok=True)
+    (paths.lock / "in it").mkdir(parents=True)
+    with lock.exclusive(paths):
+        assert paths.lock.is_file()
 
 
 def test_scratch_folder_that_is_a_link_is_not_emptied(paths: WarehousePaths, tmp_path: Path) -> None:
