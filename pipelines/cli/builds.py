@@ -142,6 +142,20 @@ def report(to: Path | None, **options: Any) -> None:
     click.echo(f"open {site.write_report(warehouse_paths(settings), settings, to)}")
 
 
+@cli.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="Port to serve.")
+@warehouse_option
+def dashboard(host: str, port: int, **options: Any) -> None:
+    """Serve pages about the published build: pictures, dialogues to read, quality, SQL. Ctrl-C ends it.
+
+    They only read, and load nothing from a network. Needs the extra `dashboard`.
+    """
+    from pipelines.dashboard import serving
+
+    serving.serve(warehouse_paths(Settings.from_environment(**options)), host, port)
+
+
 def _renew_report(settings: Settings, build_id: str) -> list[str]:
     """Write the report of a build whose own was broken off; what is to be told of it, which fails nothing."""
     from pipelines.report import site

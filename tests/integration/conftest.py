@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 import http.server
+import shutil
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
+import duckdb
 import pytest
 
+from pipelines.paths import WarehousePaths
+from pipelines.reading import builds
+from tests.conftest import Once
 from tests.integration.downloads import Handler, Web
+from tests.unit.dialogues import HOSTILE
+
+SAID = {
+    "fct_turns": "utterance",
+    "fct_slots": "value",
+    "fct_responses": "response",
+    "fct_knowledge_items": "value",
+    "dim_scenario_values": "value",
+    "dim_guideline_steps": "text",
+}
+"""Tables with text of a corpus, and the column that has it."""
+
+
+@pytest.fixture(scope="session")
+def hostile_folder(once: Once, sample_folder: Path) -> Path:
+    """The folder of the sample's warehouse, saying what a corpus could say."""
+
+    def fill(folder: Path) -> None:
+        shutil.copytree(sample_folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "raw", "sample"))
+        database = builds.published_build(WarehousePaths(folder))[1]
+        database.chmod(0o644)
+        with duckdb.connect(str(database)) as con:
+            for table, column in SAID.items():
+                con.execute(f"update core.{table} set {column} = ? || {column} where {column} is not null", [HOSTILE])
+
+    return once("hostile", fill)
 
 
 @pytest.fixture

@@ -22,11 +22,12 @@ from pipelines.paths import CLONE, WarehousePaths
 from tests.integration.outside import STRACE, beside, closed_off, outside, quiet_environment, watched
 
 BIN = Path(sys.executable).parent
-PAGE = "import sys, urllib.request as r; print(r.urlopen(r.Request('http://127.0.0.1:3000' + sys.argv[1]), timeout=20).read(99))"
-VERSION = "/graphql?query=%7Bversion%7D"
+PAGE = "import sys, urllib.request as r; print(r.urlopen(r.Request('http://127.0.0.1:' + sys.argv[1]), timeout=20).read(99))"
+VERSION = "3000/graphql?query=%7Bversion%7D"
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "build": ("--force",),
     "claims": (),
+    "dashboard": (),
     "describe": ("fct_turns",),
     "diff": (),
     "fetch": ("--to", "{folder}/fetched", "--corpora", "bbai"),
@@ -94,7 +95,12 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path, gen
 
 @pytest.mark.parametrize("name", sorted(cli.commands))
 def test_command_connects_to_nothing_outside(name: str, warehouse: Warehouse, tmp_path: Path) -> None:
-    """A new command fails here until it is said what to give it. The whole build is that of the fixture."""
+    """A new command fails here until it is said what to give it.
+
+    The whole build is that of the fixture; the dashboard, which does not end, has a test of its own.
+    """
+    if name == "dashboard":
+        return
     if name == "build":
         assert len(list((warehouse.root / "builds").glob("*.duckdb"))) == 2
         return
@@ -161,7 +167,7 @@ def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tm
     log = tmp_path / "log"
     with log.open("wb") as out, subprocess.Popen(closed, cwd=CLONE, env=variables, stdout=out, stderr=out) as running:
         try:
-            answers = [asked(running, place) for place in ("/", VERSION)]
+            answers = [asked(running, place) for place in ("3000/", VERSION)]
             deadline = time.monotonic() + 60
             while b"SensorDaemon" not in log.read_bytes() and time.monotonic() < deadline:
                 time.sleep(0.5)
@@ -171,6 +177,23 @@ def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tm
     assert json.loads(answers[1][2:-2])["data"]["version"]
     assert b"SensorDaemon" in log.read_bytes()
     assert outside(attempts) == []
+
+
+def test_dashboard_connects_to_nothing_outside(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Its server, as the command starts it; what its pages ask for is seen by a browser in another test."""
+    attempts = tmp_path / "attempts"
+    serve = (sys.executable, "-m", "pipelines.cli", "dashboard", "--warehouse", warehouse.root)
+    closed = closed_off(*watched(attempts, *serve))
+    variables = quiet_environment(tmp_path)
+    with subprocess.Popen(closed, cwd=CLONE, env=variables, stdout=subprocess.DEVNULL) as running:
+        try:
+            assert asked(running, "8501/_stcore/health") == "b'ok'\n"
+            assert "Streamlit" in asked(running, "8501/")
+            time.sleep(2)  # whatever a library tells once it has begun
+        finally:
+            running.kill()
+    assert outside(attempts) == []
+    assert not list(tmp_path.rglob(".streamlit"))
 
 
 def asked(running: subprocess.Popen[bytes], place: str) -> str:

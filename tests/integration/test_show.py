@@ -217,24 +217,9 @@ def test_what_cannot_be_shown_is_bad_input(sample: Built, arguments: list[str], 
 
 
 @pytest.fixture(scope="module")
-def hostile(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
-    """The sample, saying what a corpus could say."""
-    folder = tmp_path_factory.mktemp("hostile") / "warehouse"
-    shutil.copytree(sample_folder, folder, ignore=shutil.ignore_patterns(".*", "raw", "sample"))
-    database = builds.published_build(WarehousePaths(folder))[1]
-    database.chmod(0o644)
-    with duckdb.connect(str(database)) as con:
-        for table, column in (
-            ("fct_turns", "utterance"),
-            ("fct_slots", "value"),
-            ("fct_responses", "response"),
-            ("fct_knowledge_items", "value"),
-            ("dim_scenario_values", "value"),
-            ("dim_guideline_steps", "text"),
-        ):
-            con.execute(f"update core.{table} set {column} = ? || {column} where {column} is not null", [HOSTILE])
-    with opened(folder) as con:
-        yield Built(folder, con)
+def hostile(hostile_folder: Path) -> Iterator[Built]:
+    with opened(hostile_folder) as con:
+        yield Built(hostile_folder, con)
 
 
 def test_hostile_corpus_is_shown_harmlessly_by_the_command(hostile: Built) -> None:

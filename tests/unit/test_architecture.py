@@ -66,7 +66,7 @@ FLOORS = (
     ("pipelines.definitions",),
     ("pipelines.cli",),
     ("pipelines.assets", "pipelines.jobs", "pipelines.schedules", "pipelines.sensors", "pipelines.resources"),
-    ("pipelines.report",),
+    ("pipelines.report", "pipelines.dashboard"),
     ("pipelines.charts",),
     ("pipelines.building",),
     ("expectations",),

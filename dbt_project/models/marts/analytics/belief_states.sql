@@ -62,7 +62,10 @@ changes as (
         case
             when slots.number is null then 'dropped'
             when previous_slots.number is null then 'added'
-            when slots.variants is not distinct from previous_slots.variants then 'carried'
+            when
+                slots.variants = previous_slots.variants
+                or (slots.variants is null and previous_slots.variants is null)
+                then 'carried'
             when {{ count_where('slots.variants', 'said', 'array_contains(previous_slots.variants, said)') }} > 0
                 then 'carried'
             else 'changed'

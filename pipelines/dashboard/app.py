@@ -1,0 +1,5 @@
+"""What Streamlit runs."""
+
+from pipelines.dashboard.menu import main
+
+main()

@@ -1,0 +1,121 @@
+"""A query on the published build, read-only and fenced in as that of the command `sql`: table, chart, download."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import streamlit as st
+
+from pipelines.dashboard import published, showing
+from pipelines.errors import InputError
+from pipelines.paths import CLONE
+from pipelines.reading.files import write_csv, write_json
+from pipelines.reading.query import run_query
+
+QUERIES = CLONE / "warehouse" / "queries"
+FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all\norder by all"
+SHOWN = 1_000
+"""Rows that the page shows; a download has all of them."""
+
+
+def show() -> None:
+    """Show the page."""
+    st.title("SQL")
+    queries = {"(your own)": FIRST} | {
+        path.stem.replace("_", " "): path.read_text(encoding="utf-8") for path in sorted(QUERIES.glob("*.sql"))
+    }
+    chosen = st.selectbox("Question", queries, key="question")
+    text = st.text_area("Query", queries[chosen], height=260, key=f"query {chosen}")
+    if not st.button("Run", type="primary", key="run") and st.session_state.get("asked") != text:
+        st.info("One SELECT or EXPLAIN. Tables of core, analytics and quality need no schema.")
+        return
+    st.session_state["asked"] = text
+    try:
+        table, is_more = _answer(published.build_id(), text)
+    except InputError as error:
+        showing.refused(str(error))
+        return
+    if not table.num_rows:
+        st.info("The query has no rows.")
+        return
+    st.write(f"The first {table.num_rows:,} rows." if is_more else f"{table.num_rows:,} rows.")
+    st.dataframe(table, hide_index=True, width="stretch")
+    _chart(table)
+    for column, (name, (write, kind)) in zip(st.columns(len(FORMS)), FORMS.items(), strict=True):
+        column.download_button(
+            f"Download {name}", lambda write=write: write(text), file_name=f"answer.{kind}", key=f"download {name}"
+        )
+
+
+@st.cache_data(max_entries=20, show_spinner="The query runs …")
+def _answer(build: str, text: str) -> tuple[pyarrow.Table, bool]:
+    """The first rows, and whether there are more."""
+    own = published.settings()
+
+    def read(con: Any) -> tuple[pyarrow.Table, bool]:
+        batches, count = [], 0
+        answer = run_query(con, text, timeout=own.query_timeout).batches()
+        for batch in answer:
+            batches.append(batch)
+            count += batch.num_rows
+            if count > SHOWN:
+                break
+        answer.close()
+        return pyarrow.Table.from_batches(batches).slice(0, SHOWN), count > SHOWN
+
+    return published.reading_published(read)
+
+
+def _chart(table: pyarrow.Table) -> None:
+    """A chart of the rows shown, where a column has numbers."""
+    numbers = [
+        field.name
+        for field in table.schema
+        if pyarrow.types.is_integer(field.type)
+        or pyarrow.types.is_floating(field.type)
+        or pyarrow.types.is_decimal(field.type)
+    ]
+    if not numbers:
+        return
+    left, middle, right = st.columns(3)
+    kind = left.selectbox("Chart", ["none", "bars", "lines", "points"], key="kind")
+    across = middle.selectbox("Across", table.column_names, key="across")
+    up = right.selectbox("Up", numbers, key="up")
+    draw = {"bars": st.bar_chart, "lines": st.line_chart, "points": st.scatter_chart}.get(kind)
+    if draw is not None:
+        data = table.select(list(dict.fromkeys([across, up]))).to_pandas()
+        draw(data, x=across, y=up)
+
+
+def _written(text: str, write: Any) -> str:
+    own = published.settings()
+
+    def read(con: Any) -> str:
+        out = io.StringIO()
+        write(run_query(con, text, timeout=own.query_timeout), out)
+        return out.getvalue()
+
+    return published.reading_published(read)
+
+
+def _parquet(text: str) -> bytes:
+    own = published.settings()
+
+    def read(con: Any) -> bytes:
+        out = io.BytesIO()
+        table = pyarrow.Table.from_batches(list(run_query(con, text, timeout=own.query_timeout).batches()))
+        pyarrow.parquet.write_table(table, out)
+        return out.getvalue()
+
+    return published.reading_published(read)
+
+
+FORMS = {
+    "CSV": (lambda text: _written(text, write_csv), "csv"),
+    "JSON": (lambda text: _written(text, write_json), "json"),
+    "Parquet": (_parquet, "parquet"),
+}
+"""The forms of a download."""
