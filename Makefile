@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 WAREHOUSE ?= warehouse
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster faults bench bench-peers bench-readme lock clean
+.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-readme lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ dagster: $(READY) ## Show the asset graph in a browser, with its schedules and s
 # make faults ONLY=kill,disk SHARE=0.1; with a share of the times that each fault happens, docs/faults.md is not written.
 faults: $(READY) ## Make faults happen to builds, over and over; what came of them in docs/faults.md.
 	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(SHARE),--share $(SHARE)) $(if $(SHARE),,--write)
+
+pictures: $(READY) ## Take the README's pictures of the report and the dashboard anew (needs Chromium).
+	@$(BIN)/python -m tests.pictures $(WAREHOUSE)
 
 # make bench SCALES="1 10" REPEATS=5 SCRATCH=/somewhere/large REAL=FOLDER; what is not given has a default.
 BENCH = $(if $(SCALES),--scales "$(SCALES)") $(if $(REPEATS),--repeats $(REPEATS)) \

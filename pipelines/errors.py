@@ -39,10 +39,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+SQLITE_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_SHMMAP")
+"""What SQLite calls a disk on which its database, or the index of its log, finds no room. https://sqlite.org/rescode.html"""
+
+
 def is_full(error: BaseException) -> bool:
     """Whether a full disk is what an error came of, however a library tells it; an InputError may quote those words."""
     return any(
         getattr(cause, "errno", None) == errno.ENOSPC
+        or getattr(cause, "sqlite_errorname", None) in SQLITE_FULL
         or (not isinstance(cause, InputError) and FULL.search(str(cause)) is not None)
         for cause in causes(error)
     )

@@ -13,8 +13,8 @@ from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
 
-FIXED_BYTES = 64 << 20
-"""What the sample needs; most of it is the history of runs and what dbt writes. Measured: 63 MiB."""
+FIXED_BYTES = 74 << 20
+"""What the sample needs; most of it is the history of runs and what dbt writes. Measured: 72 MiB."""
 BYTES_A_SOURCE_BYTE = {".gz": 2.0, ".parquet": 3.0}
 """By suffix, what is compressed; what is plain needs PLAIN. Measured with all that lies below the warehouse when most
 does: 545 MiB for the 778 MiB of a release at scale 1, 85 MiB for 52 MiB of real files."""

@@ -19,6 +19,7 @@ from pipelines.cli.options import (
 from pipelines.commands import command
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
+from pipelines.reading.dialogues.address import HOST, PORT
 from pipelines.settings import Settings
 
 
@@ -143,8 +144,8 @@ def report(to: Path | None, **options: Any) -> None:
 
 
 @cli.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="Port to serve.")
+@click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(1, 65535), help="Port to serve.")
 @warehouse_option
 def dashboard(host: str, port: int, **options: Any) -> None:
     """Serve pages about the published build: pictures, dialogues to read, quality, SQL. Ctrl-C ends it.

@@ -84,7 +84,8 @@ def show() -> None:
     if not found:
         st.info("No dialogue is like that.")
         return
-    st.write(f"The first {SHOWN} dialogues; a key opens one." if len(found) > SHOWN else f"{len(found)} dialogues.")
+    count = f"The first {SHOWN} dialogues" if len(found) > SHOWN else f"{len(found)} dialogue{'s' if found[1:] else ''}"
+    st.write(f"{count}; a key opens one.")
     showing.table(found[:SHOWN], keys=("dialogue_key",))
 
 

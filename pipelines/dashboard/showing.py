@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.parse
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +12,7 @@ from pipelines.charts import drawing
 from pipelines.charts.pictures import Picture
 from pipelines.dashboard.published import Row
 from pipelines.reading.dialogues import page
+from pipelines.reading.dialogues.address import address
 
 OWN = """
 .told { overflow-wrap: anywhere; }
@@ -66,8 +66,3 @@ def table(rows: list[Row], *, keys: Iterable[str] = (), **options: Any) -> Any:
     links = {name: st.column_config.LinkColumn(name, display_text=r"[?&]key=([^&]*)") for name in keys}
     shown = [row | {name: address(row[name]) for name in links if row.get(name) is not None} for row in rows]
     return st.dataframe(shown, hide_index=True, width="stretch", column_config=links, **options)
-
-
-def address(key: str) -> str:
-    """The address of a key: its dialogue, the row marked. With a path Streamlit would look for its own files there."""
-    return f"/?{urllib.parse.urlencode({'key': key}, safe='/~')}"

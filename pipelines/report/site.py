@@ -19,6 +19,7 @@ from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading.connection import open_published
 from pipelines.reading.dialogues import page
+from pipelines.reading.dialogues.address import url
 from pipelines.report import contents, dbt_docs, dictionary, differences, grids
 from pipelines.report.conversations import page_name
 from pipelines.settings import Settings
@@ -128,6 +129,7 @@ def render(found: contents.Contents) -> dict[str, str]:
         "choices": _choices,
         "compare": grids.compare,
         "count": _count,
+        "dashboard": url,
         "figure": _figure,
         "harmless": page.harmless,
         "in_words": grids.in_words,

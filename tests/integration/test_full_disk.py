@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ def on_a_disk_of(mebibytes: int, folder: Path, script: str) -> subprocess.Comple
 def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> None:
     """F11."""
     ended = on_a_disk_of(30, tmp_path, f"{BUILD}; echo $?; ls -A wh")
-    told = f"error: {tmp_path}/wh: a build of this source needs about 64 MiB, and 30 MiB are free\n"
+    told = f"error: {tmp_path}/wh: a build of this source needs about 74 MiB, and 30 MiB are free\n"
     assert (ended.stderr, ended.stdout) == (told, "1\n.lock\n.trouble.json\nalerts.jsonl\n")
 
 
@@ -38,8 +39,8 @@ def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> 
 def test_disk_that_fills_up_meanwhile_is_told_in_one_line(tmp_path: Path, moment: str) -> None:
     """F11: Dagster's event log ended in an internal error, with the lines of a traceback before it."""
     fill = f"(while ! test -e {moment}; do sleep 0.02; done; cat /dev/zero > filler 2>/dev/null) & "
-    ended = on_a_disk_of(70, tmp_path, f"{fill}{BUILD}; echo $?; ls wh; rm filler; {BUILD} && echo built")
-    told = f"error: {tmp_path}/wh: No space left on device; a build of this source needs about 64 MiB, and "
+    ended = on_a_disk_of(84, tmp_path, f"{fill}{BUILD}; echo $?; ls wh; rm filler; {BUILD} && echo built")
+    told = f"error: {tmp_path}/wh: No space left on device; a build of this source needs about 74 MiB, and "
     assert ended.stderr.startswith(told)
     assert ended.stderr.endswith(" MiB are free\n")
     assert ended.stderr.count("\n") == 1
@@ -53,6 +54,10 @@ def test_words_of_a_full_disk_in_a_release_are_none() -> None:
     assert not is_full(InputError(f"demo/file.json: unknown key '{said}'"))
     assert is_full(RuntimeError(f"IO Error: {said}"))
     assert is_full(OSError(errno.ENOSPC, "any words"))
+    error = sqlite3.OperationalError("disk I/O error")
+    assert not is_full(error)
+    error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
+    assert is_full(error)
 
 
 def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path) -> None:

@@ -114,11 +114,13 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: P
     conversations = [path.name for path in site.glob("dialogue-*.html")]
     assert len(conversations) > 10
     pages = {name: Page(site / name) for name in [*(f"{name}.html" for name in PAGES), *conversations]}
-    assert {path.name for path in site.iterdir()} == {*pages, "report.css", "report.js", "dialogue.css", DBT_DOCS}
+    styles = {"report.css", "dialogue.css", "charts.css"}
+    assert {path.name for path in site.iterdir()} == {*pages, *styles, "report.js", DBT_DOCS}
     broken = []
     for name, page in pages.items():
         assert len(page.ids) == len(set(page.ids)), name
         own = {"dialogue.css"} if name in conversations else set()
+        own |= {"charts.css"} if name in ("corpora.html", "dictionary.html") else set()
         assert set(page.loads) == {"data:,", "report.css", "report.js", *own}
         for link in page.links:
             if re.match(r"https?://", link):
@@ -134,7 +136,7 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: P
         link.partition("#")[0] for name, page in pages.items() if name not in conversations for link in page.links
     }
     assert set(conversations) <= linked
-    for style in ("report.css", "dialogue.css"):
+    for style in styles:
         assert re.findall(r"@import|url\(|https?:", (site / style).read_text()) == []
     assert re.findall(r"fetch\(|import|https?:", (site / "report.js").read_text()) == []
 
@@ -260,6 +262,23 @@ def test_page_needs_no_network_and_fits_the_window(
     )
 
 
+def test_hostile_corpus_is_shown_harmlessly(hostile_folder: Path, browser: Browser, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    written = run_command("report", "--warehouse", hostile_folder, "--to", site)
+    assert written.returncode == 0, written.stderr
+    largest = sorted(site.glob("dialogue-*.html"), key=lambda path: path.stat().st_size)[-5:]
+    for page in [*largest, *(site / f"{name}.html" for name in ("corpora", "violations", "dictionary"))]:
+        visit = browser.open(page.as_uri(), 360, "light")
+        assert [url for url in visit.requests if not url.startswith((site.as_uri(), "data:,"))] == [], page.name
+        assert visit.problems == [], page.name
+        assert browser.evaluate("document.querySelectorAll('script:not([src=\"report.js\"]), img, iframe').length") == 0
+        browser.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 360, page.name
+    told = "".join(page.read_text(encoding="utf-8") for page in largest)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in told
+    assert not {"\x1b", "\u202e", "\x07"} & set(told)
+
+
 def test_documentation_of_dbt_opens_without_a_network(site: Path, browser: Browser) -> None:
     browser.open("about:blank", 1280, "light")
     visit = browser.open(f"{(site / DBT_DOCS).as_uri()}#!/model/model.dialogue_warehouse.fct_turns", 1280, "light")
@@ -373,7 +392,7 @@ def test_changes_lead_to_the_table_the_claim_and_the_rule(changed_site: Path) ->
         assert unquote(fragment) in Page(changed_site / name).ids, link
     lines = [[" ".join(cell.split()) for cell in row] for row in page.table_rows]
     assert ["bbai", "core.fct_votes", "removed", "1", "bbai/test/00000/vote/none"] in lines
-    assert ["sgd", "core.fct_turns", "added", "12,345", f"{HOSTILE} b c and 12,342 more"] in lines
+    assert ["sgd", "core.fct_turns", "added", "12,345", f"{HOSTILE} open b c and 12,342 more"] in lines
     assert ["sgd", "gone", "removed", "vacuous", "–"] in lines
     assert [line[2:] for line in lines if line[0] == "sgd" and line[2] in ("another verdict", "changed")] == [
         ["another verdict", "reproduced: 1", "refuted: 2 NULL"],  # before the one that came to another number

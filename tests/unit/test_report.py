@@ -199,7 +199,15 @@ def test_only_web_addresses_become_links(hostile) -> None:
         targets = [attributes["href"] or "" for tag, attributes in Tags(page).found if tag == "a"]
         assert targets
         assert all(
-            target.startswith(("#", "dialogue-", site.DBT_DOCS, *(f"{name}.html" for name in site.PAGES)))
+            target.startswith(
+                (
+                    "#",
+                    "dialogue-",
+                    "http://127.0.0.1:8501/?key=",
+                    site.DBT_DOCS,
+                    *(f"{name}.html" for name in site.PAGES),
+                )
+            )
             for target in targets
         )
     linked = replace(hostile, claims=[CLAIM | {"document_url": "https://example.org/a?b=1"}])

@@ -99,7 +99,10 @@ slots as (
         sum(listed_annotations) as listed_annotations,
         cast(coalesce(sum(case when value is not null then annotations end), 0) as double) as value_annotations,
         count(value) as folded_values,
-        sum(case when value is not null then annotations * ln(annotations) end) as weighted_logarithms
+        -- Decimals, whose sum does not depend on their order, as that of floats does.
+        cast(
+            sum(case when value is not null then cast(annotations * ln(annotations) as decimal(38, 15)) end) as double
+        ) as weighted_logarithms
     from folded_values
     group by corpus_id, split, annotation_type, service, slot_name
 ),

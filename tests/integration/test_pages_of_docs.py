@@ -1,0 +1,112 @@
+"""The pages that lead a new user: every command and every query in them works, and what they tell of a claim is true."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.corpora import claims
+from pipelines.paths import CLONE
+
+DOCS = CLONE / "docs"
+PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim")
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The blocks of a page in a language; those of the shell that any machine can run have none."""
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    return [block for of, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S) if of == language]
+
+
+@pytest.fixture(scope="module")
+def folder(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a warehouse where the pages have it."""
+    folder = tmp_path_factory.mktemp("reader")
+    shutil.copytree(sample_folder, folder / "warehouse", symlinks=True)
+    return folder
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")} | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "DIALOGUE_WAREHOUSE": str(folder / "warehouse"),
+        "PYTHONPATH": str(CLONE),
+    }
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_the_page_work(folder: Path, page: str) -> None:
+    commands = [block for block in blocks(page, "") if "make warehouse" not in block]
+    assert commands or page == "query_it"
+    ran = run(folder, "bash", "-c", "set -e\n" + "".join(commands))
+    assert ran.returncode == 0, ran.stderr
+    if page == "first_ten_minutes":
+        assert "filled: " in ran.stdout
+        assert (folder / "profile.csv").read_text().startswith("corpus_id,")
+
+
+def test_first_page_begins_with_what_makes_the_environment() -> None:
+    assert blocks("first_ten_minutes", "")[0].splitlines()[0].startswith("make warehouse ")
+    makefile = (CLONE / "Makefile").read_text(encoding="utf-8")
+    assert "\nwarehouse: " in makefile
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_python_of_the_page_works(folder: Path, number: int) -> None:
+    found = blocks("query_it", "python")
+    assert len(found) == 4
+    ran = run(folder, sys.executable, "-c", found[number])
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_r_of_the_page_works(folder: Path) -> None:
+    if shutil.which("Rscript") is None:
+        pytest.skip("no R is installed: nobody tries the page's R")
+    (block,) = blocks("query_it", "r")
+    ran = run(folder, "Rscript", "-e", block)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_queries_of_the_page_have_rows(sample_warehouse: Path, page: str) -> None:
+    queries = blocks(page, "sql")
+    assert queries or page == "first_ten_minutes"
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        for query in queries:
+            assert con.execute(query).fetchall(), query
+
+
+def test_example_of_a_refuted_claim_is_that_claim() -> None:
+    text = (DOCS / "read_a_refuted_claim.md").read_text(encoding="utf-8")
+    (claim,) = (claim for claim in claims.load_claims("sgd") if claim.claim_id == "S04")
+    told = dict(re.findall(r"^\| (documented|observed|reason) \| (.*) \|$", text, re.M))
+    assert ([[int(told["documented"])]], [[int(told["observed"])]]) == (claim.expected, claim.recorded)
+    assert told["reason"].lower().rstrip(".") == (claim.recorded_reason or "").lower().rstrip(".")
+
+
+def test_notebook_runs_from_a_fresh_clone(folder: Path) -> None:
+    notebook = shutil.copy(DOCS / "notebook.py", folder)  # marimo writes beside it
+    ran = run(folder, sys.executable, str(notebook))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    page = folder / "notebook.html"
+    exported = run(folder, "marimo", "export", "html", str(notebook), "-o", str(page))
+    assert exported.returncode == 0, exported.stderr
+    text = page.read_text(encoding="utf-8")
+    for told in ("What is in the warehouse", "vocabulary_count", "Dialogues by split", "sgd/dev/"):
+        assert told in text
+
+
+def test_links_between_the_pages_lead_somewhere() -> None:
+    for page in DOCS.glob("*.md"):
+        for target in re.findall(r"\]\(([^)# ]+\.\w+)\)", page.read_text(encoding="utf-8")):
+            assert re.match("https?://", target) or (DOCS / target).exists(), (page.name, target)

@@ -1,0 +1,39 @@
+"""`make pictures`: the README's pictures, of the report and the dashboard of a published warehouse."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from pipelines.paths import CLONE
+from tests.integration.browser import Browser, find_chromium
+from tests.integration.test_dashboard_in_a_browser import served
+
+PICTURES = CLONE / "docs" / "pictures"
+WIDTH = 1280
+KEY = "/?key=sgd/dev/1_00000/2"
+
+
+def main(folder: Path) -> int:
+    """Take both; 1 where there is no Chromium."""
+    program = find_chromium()
+    if program is None:
+        print("error: no Chromium is installed", file=sys.stderr)
+        return 1
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as profile:
+        browser = Browser(program, Path(profile), reachable="127.0.0.1")
+        browser.open((folder / "reports" / "corpora.html").absolute().as_uri(), WIDTH, "light")
+        browser.evaluate("document.getElementById('sgd').scrollIntoView()")
+        browser.screenshot(PICTURES / "report.png")
+        with served(folder.absolute(), browser) as site:
+            site.open(KEY, WIDTH, "light", text="Find others")
+            browser.evaluate("document.querySelector('.dialogue').scrollIntoView()")
+            browser.screenshot(PICTURES / "dashboard.png")
+        browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
