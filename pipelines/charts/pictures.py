@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from pipelines.charts import drawing
 from pipelines.reading.connection import Connection
-from pipelines.reading.keyed_rows import read_rows
+from pipelines.reading.keyed_rows import Row, read_rows
 
-Row = dict[str, Any]
 Draw = Callable[[list[Row]], drawing.Chart]
 QUERIES = Path(__file__).with_name("queries")
 SPLITS = ("train", "validation", "test")

@@ -12,10 +12,9 @@ from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.connection import Connection, open_published
 from pipelines.reading.dialogues import page, reading
-from pipelines.reading.keyed_rows import read_rows
+from pipelines.reading.keyed_rows import Row, read_rows
 from pipelines.settings import Settings
 
-Row = dict[str, Any]
 Read = TypeVar("Read")
 KEPT = 300
 """Answers that are kept."""

@@ -9,6 +9,8 @@ from pipelines.errors import InputError
 from pipelines.intake.json_pointer import array_index
 from pipelines.reading.connection import Connection
 
+Row = dict[str, Any]
+"""A row, by the names of its columns."""
 KEYED_TABLES = {
     "dim_dialogues": "dialogue_key",
     "fct_turns": "turn_key",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from pipelines.report.rows import Row
+from pipelines.reading.keyed_rows import Row
 
 
 def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -> list[str]:

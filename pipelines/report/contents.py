@@ -14,12 +14,12 @@ from pipelines.corpora import registry
 from pipelines.paths import WarehousePaths
 from pipelines.reading import findings
 from pipelines.reading.connection import Connection
+from pipelines.reading.keyed_rows import Row, read_rows
 from pipelines.report.changes import describe_changes
 from pipelines.report.conversations import Conversations, read_conversations
 from pipelines.report.dictionary import draw_relations, read_lineage, read_tables
 from pipelines.report.differences import Differences, read_differences
 from pipelines.report.histories import join_suites
-from pipelines.report.rows import Row, read_rows
 
 CASES_SHOWN = 50
 """Cases of a rule that its page lists."""

@@ -9,7 +9,7 @@ from itertools import islice
 from pipelines.reading.connection import Connection
 from pipelines.reading.dialogues import parts
 from pipelines.reading.dialogues.reading import read_dialogues
-from pipelines.report.rows import Row
+from pipelines.reading.keyed_rows import Row
 
 CASES_READ = 2
 """Cases of a rule whose dialogues have a page."""

@@ -9,7 +9,7 @@ from pipelines.charts.relations import Relations, relations
 from pipelines.paths import WarehousePaths
 from pipelines.reading import catalog
 from pipelines.reading.connection import Connection
-from pipelines.report.rows import Row
+from pipelines.reading.keyed_rows import Row
 
 EVERYWHERE = "core.dim_corpora"
 """The table that every other one joins."""

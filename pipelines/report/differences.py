@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from pipelines.reading.connection import Connection
-from pipelines.report.rows import Row, read_rows
+from pipelines.reading.keyed_rows import Row, read_rows
 
 KINDS = {
     "row": "Rows",

@@ -9,7 +9,7 @@ from typing import Any
 
 from expectations.suites import Expectation, load_suites
 from pipelines.corpora.declarations import DeclarationError
-from pipelines.report.rows import Row
+from pipelines.reading.keyed_rows import Row
 
 
 def join_suites(results: list[Row], builds: list[str]) -> dict[str, list[Row]]:

@@ -10,9 +10,7 @@ import duckdb
 
 from pipelines.errors import InputError
 from pipelines.reading.connection import Connection
-from pipelines.reading.keyed_rows import read_rows
-
-Row = dict[str, Any]
+from pipelines.reading.keyed_rows import Row, read_rows
 
 HEAD = """
     select
