@@ -153,6 +153,36 @@ def test_violations_stand_where_they_are(built: Built) -> None:
         assert Counter(found) == Counter(expected)
 
 
+def test_rule_has_the_title_that_its_own_corpus_gives_it(built: Built) -> None:
+    titles = dict(
+        built.con.execute(
+            """
+            select
+                (violations.dialogue_key, violations.rule_id),
+                coalesce(own.title, shared.title)
+            from quality.violations as violations
+            left join quality.violation_rules as own
+                on violations.rule_id = own.rule_id and violations.corpus_id = own.corpus_id
+            left join quality.violation_rules as shared
+                on violations.rule_id = shared.rule_id and shared.corpus_id is null
+            """
+        ).fetchall()
+    )
+    renamed = built.column(
+        "select rule_id from quality.violation_rules group by all having count(distinct title) > 1 order by all"
+    )
+    assert len(renamed) >= 3
+    keys = built.column(
+        "select min(dialogue_key) from quality.violations where dialogue_key is not null and list_contains(?, rule_id)"
+        " group by corpus_id, rule_id",
+        renamed,
+    )
+    for key in {*keys, *built.some_dialogues()}:
+        dialogue = built.read(key)
+        for case in (*dialogue.violations, *(one for turn in dialogue.turns for one in turn.violations)):
+            assert case.title == titles[key, case.rule]
+
+
 def test_a_key_of_every_kind_is_shown_in_its_dialogue(built: Built) -> None:
     for table, column in KEYED_TABLES.items():
         columns = built.column("select column_name from duckdb_columns() where table_name = ?", table)

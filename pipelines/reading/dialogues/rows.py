@@ -49,7 +49,7 @@ QUERIES = {
             used.dialogue_key,
             used.service,
             used.domain,
-            any_value(services.description) as description
+            min(services.description) as description
         from core.dim_dialogue_services as used
         left join core.dim_services as services
             on
@@ -116,7 +116,7 @@ QUERIES = {
         select
             wanted.dialogue_key,
             wanted.candidate_id,
-            any_value(texts.utterance) as utterance
+            min(texts.utterance) as utterance
         from (
             select
                 dialogue_key,
@@ -195,7 +195,8 @@ QUERIES = {
             violations.dialogue_key,
             violations.rule_id,
             violations.kind,
-            any_value(rules.title) as title,
+            -- What its own corpus says of a rule for all comes first.
+            coalesce(max(rules.title) filter (where rules.corpus_id is not null), max(rules.title)) as title,
             violations.turn_index,
             violations.row_key,
             violations.detail
