@@ -39,8 +39,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-SQLITE_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_SHMMAP")
+SQLITE_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 """What SQLite calls a disk on which its database, or the index of its log, finds no room. https://sqlite.org/rescode.html"""
+SQLITE_NO_MEMORY = ("SQLITE_NOMEM", "SQLITE_IOERR_NOMEM", "SQLITE_IOERR_SHMMAP")
+"""What it calls a process that gets no memory, or cannot map the index of its log."""
+NO_MEMORY = re.compile(r"bad allocation|failed to map segment|[Cc]annot allocate memory")
+"""How DuckDB, the loader of libraries and the system say that a process gets no memory."""
 
 
 def is_full(error: BaseException) -> bool:
@@ -49,6 +53,17 @@ def is_full(error: BaseException) -> bool:
         getattr(cause, "errno", None) == errno.ENOSPC
         or getattr(cause, "sqlite_errorname", None) in SQLITE_FULL
         or (not isinstance(cause, InputError) and FULL.search(str(cause)) is not None)
+        for cause in causes(error)
+    )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the system giving no memory is what an error came of, however a library tells it."""
+    return any(
+        isinstance(cause, MemoryError)
+        or getattr(cause, "errno", None) == errno.ENOMEM
+        or getattr(cause, "sqlite_errorname", None) in SQLITE_NO_MEMORY
+        or (not isinstance(cause, InputError | CheckError) and NO_MEMORY.search(str(cause)) is not None)
         for cause in causes(error)
     )
 

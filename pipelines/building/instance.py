@@ -19,7 +19,7 @@ from dagster._core.instance.ref import InstanceRef
 
 from pipelines.building.event_log import OpenEventLog
 from pipelines.building.plain_path import plain_path
-from pipelines.errors import is_full
+from pipelines.errors import is_full, is_out_of_memory
 from pipelines.intake import own_files
 from pipelines.intake.writing import write_atomically
 from pipelines.paths import WarehousePaths
@@ -52,7 +52,7 @@ RUNS_KEPT = 20
 
 
 class HistoryEndsError(BaseException):
-    """The disk is full, so that the history of runs cannot go on. No Exception: Dagster prints those, and logs on."""
+    """No room or no memory: the history of runs cannot go on. No Exception: Dagster prints those, and logs on."""
 
 
 class _Instance(dg.DagsterInstance):
@@ -61,7 +61,7 @@ class _Instance(dg.DagsterInstance):
         try:
             super().handle_new_event(*arguments, **named)
         except sqlalchemy.exc.OperationalError as error:
-            if is_full(error):
+            if is_full(error) or is_out_of_memory(error):
                 raise HistoryEndsError from error
             raise
 

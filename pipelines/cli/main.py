@@ -16,7 +16,7 @@ import click
 from pipelines.cli import builds, corpora, proofs, queries, releases
 from pipelines.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
 from pipelines.cli.process import OwnProcess
-from pipelines.errors import NO_SPACE, CheckError, InputError, causes, is_full
+from pipelines.errors import NO_SPACE, CheckError, InputError, causes, is_full, is_out_of_memory
 from pipelines.settings import silence_telemetry
 from pipelines.visible import visible_lines
 
@@ -71,7 +71,7 @@ def _status_of_system(error: BaseException) -> int:
         if is_full(cause):
             place = getattr(cause, "filename", None) or ("standard output" if cause is error else "the warehouse")
             return _say(f"error: {place}: {NO_SPACE}", CHECK_FAILED)
-    if any(isinstance(cause, MemoryError) for cause in causes(error)):
+    if is_out_of_memory(error):
         return _say("error: this process gets no more memory", CHECK_FAILED)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return _say(f"error: {error.filename}: {error.strerror}", BAD_INPUT)

@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.building import space
 from pipelines.building.state import BuildError
-from pipelines.errors import InputError, is_full
+from pipelines.errors import InputError, is_full, is_out_of_memory
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
 from tests.running import ALONE
@@ -58,6 +58,9 @@ def test_words_of_a_full_disk_in_a_release_are_none() -> None:
     assert not is_full(error)
     error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
     assert is_full(error)
+    error.sqlite_errorname = "SQLITE_IOERR_SHMMAP"
+    assert not is_full(error), "mapping a file takes no room"
+    assert is_out_of_memory(error)
 
 
 def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path) -> None:

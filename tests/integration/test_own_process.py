@@ -50,6 +50,9 @@ NO_MEMORY = "error: this process gets no more memory\n"
         ("raise KeyError('x')", 1, "internal error: KeyError: 'x' (DIALOGUE_DEBUG=1 shows where)\n"),
         ("raise BrokenPipeError", 0, ""),
         ("try:\n    bytearray(1 << 62)\nexcept MemoryError as error:\n    raise RuntimeError from error", 1, NO_MEMORY),
+        ("raise ImportError('x.so: failed to map segment from shared object')", 1, NO_MEMORY),
+        ("import duckdb\nraise duckdb.OutOfMemoryException('Failed to allocate block (bad allocation)')", 1, NO_MEMORY),
+        ("raise OSError(12, 'Cannot allocate memory')", 1, NO_MEMORY),
         (
             "one, other = KeyError('a ring'), ValueError()\none.__context__, other.__context__ = other, one\nraise one",
             1,
