@@ -9,6 +9,7 @@ from pipelines.building.state import BuildError
 from pipelines.corpora import registry
 from pipelines.errors import NO_SPACE, InputError, is_full
 from pipelines.intake import releases
+from pipelines.intake.source_bytes import state_of
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
@@ -27,7 +28,10 @@ def needed_bytes(settings: Settings, paths: WarehousePaths) -> int:
         return FIXED_BYTES
     found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
     files = [release.folder / path for release in found for _, path in release.files]
-    by_source = int(sum(file.stat().st_size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file in files))
+    states = {file: state_of(file) for file in files}  # landing says what cannot be looked at
+    by_source = int(
+        sum(state.size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file, state in states.items() if state)
+    )
     return FIXED_BYTES + max(by_source, _like_the_last(settings, paths))
 
 

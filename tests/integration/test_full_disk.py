@@ -77,3 +77,12 @@ def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path)
         file.truncate(1 << 43)  # a hole: it takes no place itself
     with pytest.raises(BuildError, match=r"needs about 16,777,\d+ MiB, and [\d,]+ MiB are free"):
         space.refuse_full_disk(settings, paths)
+
+
+def test_file_that_cannot_be_looked_at_needs_no_room(tmp_path: Path) -> None:
+    """`--keep-going` ended where it was added up: landing is what leaves a corpus as it is."""
+    file = tmp_path / "source" / "sgd" / "dev" / "dialogues_001.json"
+    file.parent.mkdir(parents=True)
+    file.symlink_to(file.name)
+    settings = Settings(source=tmp_path / "source", warehouse=tmp_path / "wh")
+    assert space.needed_bytes(settings, WarehousePaths(settings.warehouse)) == space.FIXED_BYTES
