@@ -98,7 +98,7 @@ def _read(key: str) -> None:
     if st.query_params.get("key") != key:
         st.query_params["key"] = key
     st.html(html)
-    with st.expander("JSON"):
+    if st.toggle("JSON"):  # laying it out takes a browser longer than the dialogue
         st.code(json, language="json")
     st.download_button("Download JSON", json, file_name=f"{dialogue_key.replace('/', '_')}.json")
 

@@ -33,6 +33,7 @@ PATIENCE = 600
 """Seconds that a build may take at most, whatever happens to it."""
 VARIABLE = (
     (re.compile(r"/\S*/scene-[^/\s]*"), "FOLDER"),
+    (re.compile(r"/[\w./-]+/(?=[\w.-]+\.(so|py)\b)"), "…/"),  # where this machine keeps its libraries
     (re.compile(r"\b\d{8}T\d{12}Z\b"), "BUILD"),
     (re.compile(r"\b[0-9a-f]{12,}\b"), "HASH"),
     (re.compile(r"[\d,]+ MiB"), "… MiB"),
