@@ -106,7 +106,7 @@ def tell(row: Row, outcome: Outcome) -> None:
 
 
 def page(outcomes: dict[str, Outcome], written: str = "") -> str:
-    """The table of the faults, as Markdown; the rows of faults that did not happen now stay as they are written."""
+    """The table of the faults, as Markdown; the rows of faults that did not happen now stay as written."""
     kept = {line.split(" | ")[0].removeprefix("| "): line for line in written.splitlines() if line.startswith("| ")}
     lines = ["| fault | made on | times | what the user saw | what was left | problems |", f"|{' --- |' * 6}"]
     for row in FAULTS:
@@ -120,8 +120,8 @@ def page(outcomes: dict[str, Outcome], written: str = "") -> str:
                 str(len(outcome.problems)),
             )
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-        elif row.title in kept:
-            lines.append(kept[row.title])
+        else:
+            lines.append(kept.get(row.title, f"| {row.title} | not yet | | | | |"))
     return HEAD + "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import duckdb
 import pytest
@@ -31,7 +32,8 @@ def test_fault_leaves_nothing_that_must_not_be(scene: Scene, name: str) -> None:
     assert outcome.saw
     assert outcome.left
     written = page({name: outcome})
-    assert f"| {QUICK[name].title} | " in written
+    assert f"| {QUICK[name].title} | not yet" not in written
+    assert f"| {QUICK[name].title} | {datetime.now(tz=UTC).date()} | {outcome.times} | " in written
     assert page({}, written) == written
 
 
