@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 WAREHOUSE ?= warehouse
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-readme lock clean
+.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-readme lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -63,6 +63,9 @@ bench: $(READY) ## Measure builds beside their floor (SCALES="1 10" REPEATS=5); 
 
 bench-peers: $(READY) $(PEERS) ## Measure other libraries on the same files (SCALES=1 REPEATS=5).
 	@$(BIN)/python -m tests.benchmarks.comparison $(BENCH)
+
+bench-pages: $(READY) ## Measure the dashboard's pages in a browser (WAREHOUSE=FOLDER; needs Chromium).
+	@$(BIN)/python -m tests.benchmarks.pages $(WAREHOUSE)
 
 bench-readme: $(READY) ## Write the newest results into the README.
 	@$(BIN)/python -m tests.benchmarks.report

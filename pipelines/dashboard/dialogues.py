@@ -10,6 +10,7 @@ from pipelines.dashboard import published, showing
 from pipelines.errors import InputError
 
 SHOWN = 100
+KEY_FIELD, KEY_ASKED = "key field", "key of the address"
 FILTERS = {
     "corpus": ("Corpus", "dialogues.corpus_id = ${0}"),
     "split": ("Split", "coalesce(dialogues.split, 'none') = ${0}"),
@@ -71,8 +72,7 @@ SAID = (
 def show() -> None:
     """Show the dialogue that the address names, or what the filters find."""
     st.title("Dialogues")
-    asked = st.query_params.get("key", "")
-    key = st.text_input("Key", asked, placeholder="of a dialogue, or of any row below one", key=f"key {asked}").strip()
+    key = _key()
     if key:
         _read(key)
         if st.button("Find others"):
@@ -89,6 +89,14 @@ def show() -> None:
     showing.table(found[:SHOWN], keys=("dialogue_key",))
 
 
+def _key() -> str:
+    """The key that is typed; where another address is opened, the one that it names."""
+    asked = st.query_params.get("key", "")
+    if KEY_FIELD not in st.session_state or asked != st.session_state.get(KEY_ASKED):
+        st.session_state[KEY_FIELD] = st.session_state[KEY_ASKED] = asked
+    return st.text_input("Key", placeholder="of a dialogue, or of any row below one", key=KEY_FIELD).strip()
+
+
 def _read(key: str) -> None:
     try:
         dialogue_key, html, json = published.dialogue(key)
@@ -96,7 +104,7 @@ def _read(key: str) -> None:
         showing.refused(str(error))
         return
     if st.query_params.get("key") != key:
-        st.query_params["key"] = key
+        st.query_params["key"] = st.session_state[KEY_ASKED] = key
     st.html(html)
     if st.toggle("JSON"):  # laying it out takes a browser longer than the dialogue
         st.code(json, language="json")

@@ -147,6 +147,21 @@ def test_key_of_a_row_opens_its_dialogue(served: Path, con) -> None:
     assert f'"key": "{dialogue_key}"' in test.code[0].value
 
 
+def test_keys_that_are_typed_one_after_another_open_their_dialogues(served: Path, con) -> None:
+    keys = [
+        key for (key,) in con.execute("select min(dialogue_key) from core.dim_dialogues group by corpus_id").fetchall()
+    ]
+    test = open_page("dialogues", key=keys[0])
+    for key in keys[1:]:
+        test.text_input(key=dialogues.KEY_FIELD).input(key)
+        ran(test)
+        assert key in texts_of(test)
+        assert key in test.query_params["key"]
+    test.button[0].click()
+    ran(test)
+    assert test.text_input(key=dialogues.KEY_FIELD).value == ""
+
+
 def test_key_that_there_is_not_is_refused(served: Path) -> None:
     test = open_page("dialogues", key="sgd/dev/<script>alert(1)</script>")
     assert [error.value for error in test.error] == ["This cannot be shown."]
