@@ -1,23 +1,19 @@
 """The one settings object: what a user may set from the environment, and the switches that keep libraries silent.
 
-Every setting is an environment variable `DIALOGUE_<NAME>`; the README lists them. Where things lie below the
-warehouse folder is the business of `pipelines.paths`.
+Every setting is an environment variable `DIALOGUE_<NAME>`; the README lists them. How their texts are read is
+`pipelines.setting_forms`; where things lie below the warehouse folder is the business of `pipelines.paths`.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
-import urllib.parse
-import zoneinfo
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import InputError
 from pipelines.paths import DEFAULT_WAREHOUSE
+from pipelines.setting_forms import SettingsError, has_host, is_mirror, parse
 
 TELEMETRY_OFF = {
     "DO_NOT_TRACK": "1",
@@ -30,21 +26,6 @@ RELEASE_FORM = "release"
 """The form of the publishers' own files."""
 FORMS = (RELEASE_FORM, "huggingface")
 """The forms that a release may be given in."""
-
-ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-"""What a switch may be set to, in any case."""
-PER_CORE = 4
-"""Threads and processes that a core may have; more only stand in each other's way."""
-MOST_OF = dict.fromkeys(("threads", "processes"), PER_CORE * (os.cpu_count() or 1))
-MOST = 1_000
-"""The most of anything else that is counted."""
-MOST_SECONDS = 7 * 24 * 3600
-LEAST_MEMORY = {"memory_limit": ("a build", 300 * 10**6), "query_memory_limit": ("a query", 50 * 10**6)}
-"""Bytes: the sample is built with 250 MB, and with 150 MB its models run out of memory; it is read with 20 MB."""
-
-
-class SettingsError(InputError):
-    """A setting has a value that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -127,13 +108,13 @@ class Settings:
         for setting in fields(cls):
             text = os.environ.get(f"DIALOGUE_{setting.name.upper()}")
             if text:
-                values[setting.name] = _parse(setting.name, text)
+                values[setting.name] = parse(setting.name, text)
         settings = replace(cls(), **values)
         settings = replace(settings, **{name: value for name, value in overrides.items() if value is not None})
         if settings.form not in FORMS:
             raise SettingsError(f"DIALOGUE_FORM: '{settings.form}' is none of {', '.join(FORMS)}")
         _check_alerts(settings)
-        if settings.mirror is not None and not _is_mirror(settings.mirror):
+        if settings.mirror is not None and not is_mirror(settings.mirror):
             raise SettingsError("DIALOGUE_MIRROR is no URL of http://HOST/…, https://HOST/… or file:///FOLDER")
         return replace(
             settings,
@@ -151,104 +132,11 @@ class Settings:
         return f"{float(amount[1]) / processes:.3f}{amount[2]}" if amount else self.memory_limit
 
 
-def corpora_named(texts: Iterable[str], name: str) -> tuple[str, ...]:
-    """The corpora that a setting or an option of this name lists, separated by commas. Raises SettingsError for none.
-
-    Whether there is such a corpus is known to `pipelines.corpora.registry` alone.
-    """
-    named = tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
-    if not named:
-        raise SettingsError(f"{name}: names no corpus")
-    return named
-
-
-def _parse(name: str, text: str) -> Any:
-    return next((parse(name, text) for names, parse in _FORMS if name in names), text)
-
-
-def _switch(name: str, text: str) -> bool:
-    if text.strip().lower() not in (*ON, *OFF):
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is none of {', '.join((*ON, *OFF))}")
-    return text.strip().lower() in ON
-
-
-def _count(name: str, text: str) -> int:
-    most = MOST_OF.get(name, MOST)
-    digits = text.strip()
-    if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:9]) <= most:
-        of = f", {PER_CORE} a core of this machine" if name in MOST_OF else ""
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no number from 1 to {most}{of}")
-    return int(digits)
-
-
-def _number(name: str, text: str, of: str, most: int) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number <= most:
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number of {of}, up to {most}")
-    return number
-
-
-def _seconds(name: str, text: str) -> float:
-    return _number(name, text, "seconds", MOST_SECONDS)
-
-
-def _period(name: str, text: str) -> float:
-    return _number(name, text, name.rpartition("_")[2], MOST)
-
-
-def _cron(name: str, text: str) -> str:
-    """A time as cron has it; whether the numbers can be is known to Dagster, which says it when it loads."""
-    if not re.fullmatch(r"@(hourly|daily|weekly|monthly)|[-0-9A-Za-z*,/]+( [-0-9A-Za-z*,/]+){4}", text.strip()):
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no time such as '0 4 * * *' or @daily")
-    return text.strip()
-
-
-def _timezone(name: str, text: str) -> str:
-    try:
-        zoneinfo.ZoneInfo(text.strip())
-    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no time zone such as Europe/Berlin") from None
-    return text.strip()
-
-
-def _memory(name: str, text: str) -> str:
-    """A size as DuckDB writes it, and enough of it for what it is for."""
-    what, enough = LEAST_MEMORY[name]
-    size = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", text.strip(), flags=re.IGNORECASE | re.ASCII)
-    if not size:
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no size such as 4GB, 512MiB or 50%")
-    unit = size[2].lower()
-    if unit == "%":
-        least, most = 0.0, 100.0
-        count = float(size[1]) / 100 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    else:
-        least, most = 0.0, math.inf
-        count = float(size[1]) * (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
-    if not least < float(size[1]) <= most or count < enough:
-        raise SettingsError(
-            f"DIALOGUE_{name.upper()}: '{text}' is too {'much' if float(size[1]) > most else 'little'}; "
-            f"the least that {what} works with is {enough // 10**6}MB, the most 100%"
-        )
-    return text.strip()
-
-
-def _is_mirror(url: str) -> bool:
-    try:
-        parts = urllib.parse.urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        return False
-    return bool(host) if parts.scheme in ("http", "https") else parts.scheme == "file" and host in (None, "localhost")
-
-
 def _check_alerts(settings: Settings) -> None:
     """Raise SettingsError for a place to tell that there cannot be; its name is not told."""
     for name, schemes in (("alert_webhook", ("http", "https")), ("alert_smtp", ("smtp", "smtp+starttls", "smtps"))):
         url = getattr(settings, name)
-        if url is not None and not _has_host(url, schemes):
+        if url is not None and not has_host(url, schemes):
             forms = " or ".join(f"{scheme}://HOST" for scheme in schemes)
             raise SettingsError(f"DIALOGUE_{name.upper()} is no URL of {forms}")
     for name in ("alert_from", "alert_to"):
@@ -257,32 +145,6 @@ def _check_alerts(settings: Settings) -> None:
                 raise SettingsError(f"DIALOGUE_{name.upper()}: '{address}' is no address of mail")
     if settings.alert_smtp is not None and not settings.alert_to:
         raise SettingsError("DIALOGUE_ALERT_TO: names nobody that DIALOGUE_ALERT_SMTP could send mail to")
-
-
-def _has_host(url: str, schemes: tuple[str, ...]) -> bool:
-    try:
-        parts = urllib.parse.urlsplit(url)
-        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-_FORMS: tuple[tuple[set[str], Callable[[str, str], Any]], ...] = (
-    ({"source", "warehouse"}, lambda _, text: Path(text)),
-    ({"only", "refresh"}, lambda name, text: corpora_named([text], f"DIALOGUE_{name.upper()}")),
-    ({"alert_to"}, lambda _, text: tuple(part.strip() for part in text.split(",") if part.strip())),
-    ({"cron", "fetch_cron"}, _cron),
-    ({"timezone"}, _timezone),
-    ({"strict", "verify", "force", "replace", "keep_going"}, _switch),
-    ({"threads", "processes", "builds_kept", "jobs", "attempts"}, _count),
-    ({"timeout", "backoff", "audit_timeout", "query_timeout", "quiet_seconds", "patience"}, _seconds),
-    (
-        {"upstream_days", "published_hours", "builds_kept_days"},
-        _period,
-    ),
-    ({"memory_limit", "query_memory_limit"}, _memory),
-)
-"""How the text of each setting is read; what is in none of these is text."""
 
 
 def silence_telemetry() -> None:

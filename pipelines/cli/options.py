@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from pipelines.paths import WarehousePaths
-from pipelines.settings import FORMS, RELEASE_FORM, Settings, corpora_named
+from pipelines.setting_forms import corpora_named
+from pipelines.settings import FORMS, RELEASE_FORM, Settings
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """The exit statuses besides 0."""

@@ -18,7 +18,8 @@ from pipelines.cli.options import (
     warehouse_option,
     warehouse_paths,
 )
-from pipelines.settings import MOST_SECONDS, Settings
+from pipelines.setting_forms import MOST_SECONDS
+from pipelines.settings import Settings
 
 if TYPE_CHECKING:
     from pipelines.reading.connection import Connection

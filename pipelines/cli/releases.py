@@ -16,7 +16,8 @@ from pipelines.cli.options import (
     warehouse_paths,
 )
 from pipelines.commands import command
-from pipelines.settings import MOST, Settings
+from pipelines.setting_forms import MOST
+from pipelines.settings import Settings
 
 
 @cli.command()

@@ -76,6 +76,7 @@ FLOORS = (
     ("pipelines.corpora",),
     ("pipelines.commands",),
     ("pipelines.settings",),
+    ("pipelines.setting_forms",),
     ("pipelines.paths", "pipelines.errors", "pipelines.processes", "pipelines.visible"),
 )
 """The rooms from the top of the house down: an import leads to the same room or to a lower floor."""
