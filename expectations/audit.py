@@ -27,6 +27,7 @@ from expectations import ledger
 from expectations.ledger import Ledger
 from expectations.suites import OUTCOMES, Suite, load_marts_suites, load_suites
 from pipelines.corpora.declarations import DeclarationError
+from pipelines.errors import InputError
 from pipelines.intake import writing
 from pipelines.processes import end_with_parent
 
@@ -128,7 +129,7 @@ def run(request: Request) -> dict[str, dict[str, Any]]:
 def _ledger(database: Path, request: Request) -> Ledger:
     try:
         return ledger.open_ledger(database, request.corpora, request.scales)
-    except duckdb.Error as error:
+    except (InputError, duckdb.Error) as error:
         raise RequestError(f"{database}: {' '.join(str(error).split())}") from error
 
 

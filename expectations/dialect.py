@@ -19,6 +19,8 @@ from sqlalchemy.dialects.postgresql.psycopg2 import PGExecutionContext_psycopg2
 from sqlalchemy.engine.cursor import FullyBufferedCursorFetchStrategy
 from sqlalchemy.exc import NoSuchTableError
 
+from pipelines.reading import tables
+
 NAME = "duckdb.warehouse"
 
 _TYPES: dict[str, type[types.TypeEngine[Any]]] = {
@@ -62,6 +64,12 @@ class WarehouseDialect(duckdb_engine.Dialect):
 
     supports_statement_cache = False
     execution_ctx_cls = _BufferingContext
+
+    def connect(self, *cargs: Any, **cparams: Any) -> Any:
+        """A connection to a build, its Parquet files included where its rows are in those."""
+        con = super().connect(*cargs, **cparams)
+        tables.serve(con, Path(cparams["database"]))
+        return con
 
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
         """The columns of a table or view. Raises NoSuchTableError when there are none."""

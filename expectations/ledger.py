@@ -18,6 +18,7 @@ from pipelines.corpora import registry
 from pipelines.corpora.claims import Claim, load_defects, read_claims
 from pipelines.corpora.defects import Defect
 from pipelines.intake.writing import schema_of, write_table
+from pipelines.reading.tables import open_build
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -99,7 +100,7 @@ def open_ledger(database: Path, corpora: Sequence[str], scales: Mapping[str, flo
         for corpus_id, room in rooms.items()
         for claim, entry in room.claims
     }
-    with duckdb.connect(str(database), read_only=True) as con:
+    with open_build(database) as con:
         releases = _releases(con, corpora, scales)
         judged = [claim for claim in claims if not verdicts.unjudged(claim, releases[claim.corpus_id])]
         tested = count_basis(con, judged, queries)

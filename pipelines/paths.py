@@ -51,12 +51,16 @@ class WarehousePaths:
 
     @property
     def builds(self) -> Path:
-        """The kept builds, `<build_id>.duckdb` and `<build_id>.json`."""
+        """The kept builds, `<build_id>.duckdb` and `<build_id>.json`; of some the rows are in `<build_id>.tables`."""
         return self.root / "builds"
 
     def build_database(self, build_id: str) -> Path:
         """The database of one build."""
         return self.builds / f"{build_id}.duckdb"
+
+    def build_tables(self, build_id: str) -> Path:
+        """The Parquet files of one build's tables, `<schema>/<table>/…`, where they are not in its database."""
+        return self.builds / f"{build_id}.tables"
 
     def build_manifest(self, build_id: str) -> Path:
         """JSON beside a build: source, summary, and the raw Parquet files of each raw table."""
@@ -115,6 +119,14 @@ class WarehousePaths:
     def scratch_database(self) -> Path:
         """The database that dbt writes; renamed to a build when it has passed."""
         return self.scratch / "dialogues.duckdb"
+
+    def scratch_tables(self, build_id: str) -> Path:
+        """The Parquet files that a build's tables are published in, before they are."""
+        return self.scratch / f"{build_id}.tables"
+
+    def scratch_catalog(self, build_id: str) -> Path:
+        """The database that describes those files, before it is published."""
+        return self.scratch / f"{build_id}.duckdb"
 
     @property
     def scratch_staging(self) -> Path:

@@ -26,6 +26,9 @@ RELEASE_FORM = "release"
 """The form of the publishers' own files."""
 FORMS = (RELEASE_FORM, "huggingface")
 """The forms that a release may be given in."""
+DUCKDB_TABLES, PARQUET_TABLES = "duckdb", "parquet"
+TABLES = (DUCKDB_TABLES, PARQUET_TABLES)
+"""The forms that the published tables may have: all in one file of DuckDB, or each in files of Parquet."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Settings:
     """Form of the releases: the publisher's own files, or a republication of them."""
     only: tuple[str, ...] = ()
     """Corpora to build; empty stands for all."""
+    tables: str = DUCKDB_TABLES
+    """Form of the published tables."""
     strict: bool = False
     """Refuse what the schemas do not know, and block on warnings too."""
     verify: bool = False
@@ -111,8 +116,9 @@ class Settings:
                 values[setting.name] = parse(setting.name, text)
         settings = replace(cls(), **values)
         settings = replace(settings, **{name: value for name, value in overrides.items() if value is not None})
-        if settings.form not in FORMS:
-            raise SettingsError(f"DIALOGUE_FORM: '{settings.form}' is none of {', '.join(FORMS)}")
+        for name, forms in (("form", FORMS), ("tables", TABLES)):
+            if (form := getattr(settings, name)) not in forms:
+                raise SettingsError(f"DIALOGUE_{name.upper()}: '{form}' is none of {', '.join(forms)}")
         _check_alerts(settings)
         if settings.mirror is not None and not is_mirror(settings.mirror):
             raise SettingsError("DIALOGUE_MIRROR is no URL of http://HOST/…, https://HOST/… or file:///FOLDER")

@@ -9,6 +9,7 @@ from pipelines.assets import labels
 from pipelines.building import publishing, state
 from pipelines.errors import InputError
 from pipelines.intake.landed import Landed, changes_since
+from pipelines.reading import builds
 from pipelines.settings import Settings
 
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
@@ -36,13 +37,17 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
         for change in changes_since(_landed_now(build), settings.source or paths.sample):
             context.resources.reporter.notice(change)
         with context.resources.reporter.stage("publish", "warehouse") as stage:
-            database = publishing.publish(build, paths)
+            database = publishing.publish(build, paths, settings)
             stage.detail = f"build {build.build_id}"
         for notice in publishing.tidy(paths, settings):
             context.resources.reporter.notice(notice)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(build.fingerprint),
-            metadata={"path": str(database), "bytes": database.stat().st_size, "build_id": build.build_id},
+            metadata={
+                "path": str(database),
+                "bytes": builds.size_of(paths, build.build_id),
+                "build_id": build.build_id,
+            },
         )
 
     return dialogues

@@ -33,7 +33,7 @@ def fingerprint(build: Build, files: Iterable[tuple[str, str, str]]) -> str:
         digest.update(f"{path.relative_to(CLONE)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     for library in LIBRARIES:
         digest.update(f"{library} {importlib.metadata.version(library)}\n".encode())
-    digest.update(f"{build.source} {build.form} {build.strict} {','.join(build.corpora)}".encode())
+    digest.update(f"{build.source} {build.form} {build.tables} {build.strict} {','.join(build.corpora)}".encode())
     return digest.hexdigest()
 
 

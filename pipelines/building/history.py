@@ -15,11 +15,12 @@ from pipelines.building.fingerprint import code_version
 from pipelines.building.state import Build, BuildError
 from pipelines.errors import InputError
 from pipelines.intake import writing
-from pipelines.intake.sql_text import literal
+from pipelines.intake.sql_text import identifier, literal
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.changes import CASES, VERDICTS, Changes, Moved, Side, compare
 from pipelines.reading.query_errors import one_line
+from pipelines.reading.tables import open_build
 from pipelines.settings import Settings
 
 BUILDS_SCHEMA = pa.schema(
@@ -102,13 +103,14 @@ def _carry_over(paths: WarehousePaths) -> list[str]:
         return []
     database = paths.build_database(build_id)
     try:
-        with duckdb.connect(str(database), read_only=True) as con:
-            there = con.execute("select table_name from duckdb_tables() where schema_name = 'quality'").fetchall()
+        with open_build(database) as con:
+            listed = "select table_name from information_schema.tables where table_schema = 'quality'"
+            there = con.execute(listed).fetchall()
             for name in CARRIED_OVER:
                 target = paths.scratch_audit / name / "history.parquet"
                 if (name,) in there:  # another version may have published it
                     con.execute(f"copy quality.{name} to {literal(str(target))} (format parquet)")
-    except duckdb.Error as error:
+    except (InputError, duckdb.Error) as error:
         for name in CARRIED_OVER:
             (paths.scratch_audit / name / "history.parquet").unlink(missing_ok=True)
         return [f"{database}: the history of earlier builds cannot be read, it begins anew: {one_line(error)}"]
@@ -122,7 +124,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
     """
     base = builds.pointed_build(paths)
     found = None
-    if base is not None and _is_database(paths.build_database(base)):
+    if base is not None and _is_readable(paths.build_database(base)):
         before = Side(base, paths.build_database(base))
         now = Side(build.build_id, paths.scratch_database, paths.scratch_audit / "claim_checks")
         try:
@@ -134,11 +136,15 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
     return found
 
 
-def _is_database(file: Path) -> bool:
+def _is_readable(database: Path) -> bool:
     """Whether there is anything to compare with: one that nobody can open has been told of with its history."""
     try:
-        duckdb.connect(str(file), read_only=True).close()
-    except duckdb.Error:
+        with open_build(database) as con:
+            for schema, view in con.execute(
+                "select schema_name, view_name from duckdb_views() where not internal"
+            ).fetchall():
+                con.execute(f"select count(*) from {identifier(schema)}.{identifier(view)}")
+    except (InputError, duckdb.Error):
         return False
     return True
 
@@ -171,5 +177,5 @@ def keep_restorations(build: Build, paths: WarehousePaths) -> None:
     if build.carried and base is not None:
         listed = ", ".join(literal(corpus_id) for corpus_id in sorted(build.carried))
         rows = f"from quality.restorations where split_part(source_file_id, '/', 1) in ({listed})"
-        with duckdb.connect(str(paths.build_database(base)), read_only=True) as con:
+        with open_build(paths.build_database(base)) as con:
             con.execute(f"copy ({rows}) to {literal(str(target))} (format parquet)")

@@ -64,7 +64,7 @@ def is_pinned(paths: WarehousePaths, build_id: str) -> bool:
 
 def remove(paths: WarehousePaths, build_id: str) -> None:
     """Remove a build and what stands beside it."""
-    for file in (paths.build_database, paths.build_manifest, paths.build_restorations):
+    for file in (paths.build_database, paths.build_tables, paths.build_manifest, paths.build_restorations):
         own_files.remove(file(build_id))
 
 
@@ -104,7 +104,7 @@ def sweep(paths: WarehousePaths) -> None:
         writer = leftover.suffixes[-2][1:] if len(leftover.suffixes) > 1 else ""
         if not (writer.isdigit() and Path(f"/proc/{writer}").exists()):  # another command may be writing its report
             own_files.remove(leftover)
-    for beside in paths.builds.glob("*.json"):
+    for beside in [file for kind in ("json", "tables") for file in paths.builds.glob(f"*.{kind}")]:
         build_id = beside.name.partition(".")[0]
         if BUILD_ID.fullmatch(build_id) and not paths.build_database(build_id).exists():
             own_files.remove(beside)

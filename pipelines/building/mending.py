@@ -7,6 +7,7 @@ is made again, what is not what was published is taken from where it still is, a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from pipelines.building import kept, publishing
 from pipelines.errors import InputError
@@ -47,7 +48,8 @@ def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
         publishing.show(started.build_id, paths)
         yield f"build {started.build_id} had passed, but its publication was broken off: it is finished now"
     elif started:
-        own_files.remove(paths.build_manifest(started.build_id))
+        for file in (paths.build_manifest, paths.build_tables):
+            own_files.remove(file(started.build_id))
         yield f"build {started.build_id} had passed, but its publication was broken off: it is undone"
     own_files.remove(paths.started_publication)
 
@@ -69,7 +71,10 @@ def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
 
 
 def _right_files(paths: WarehousePaths) -> Iterator[str]:
-    """Let the published file and the kept build be what was published, each from the other or from an older build."""
+    """Let the published file and the kept build be what was published, each from the other or from an older build.
+
+    Of Parquet files there is no second copy: a build with one that is not what was published is lost.
+    """
     build_id = builds.pointed_build(paths)
     if build_id is None:
         return
@@ -84,13 +89,17 @@ def _right_files(paths: WarehousePaths) -> Iterator[str]:
         publishing.copy(paths.published, database)
         yield f"{database} was not what was published: it is again"
     elif damaged:
-        yield from _fall_back(paths, build_id)
+        yield from _fall_back(paths, build_id, damaged)
 
 
-def _fall_back(paths: WarehousePaths, build_id: str) -> Iterator[str]:
-    """Show the last build that is whole in the place of one of which nothing is left."""
+def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Iterator[str]:
+    """Show the last build that is whole in the place of one that cannot be made whole again."""
     database = paths.build_database(build_id)
-    told = f"build {build_id} is lost: neither {paths.published} nor {database} is what was published"
+    if database in damaged and paths.published in damaged:
+        told = f"build {build_id} is lost: neither {paths.published} nor {database} is what was published"
+    else:
+        lost = next(file for file in damaged if file not in (paths.published, database))
+        told = f"build {build_id} is lost: {lost} is not what was published, and there is no second one"
     kept.remove(paths, build_id)
     whole = [other for other in reversed(kept.kept_builds(paths)) if is_whole(paths, other)]
     own_files.remove(paths.published)
@@ -104,4 +113,4 @@ def _fall_back(paths: WarehousePaths, build_id: str) -> Iterator[str]:
 
 def is_whole(paths: WarehousePaths, build_id: str) -> bool:
     """Whether a kept build is what was published."""
-    return paths.build_database(build_id) not in builds.damage(paths, build_id)
+    return set(builds.damage(paths, build_id)) <= {paths.published}

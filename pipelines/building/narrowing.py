@@ -16,6 +16,7 @@ from pipelines.errors import InputError
 from pipelines.intake import generated, releases
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
+from pipelines.reading.tables import open_build
 from pipelines.settings import Settings
 
 
@@ -78,7 +79,7 @@ def _published(paths: WarehousePaths) -> dict[str, Holding]:
     """
     try:
         _, database = builds.published_build(paths)
-        with duckdb.connect(str(database), read_only=True) as con:
+        with open_build(database) as con:
             rows = con.execute(query).fetchall()
     except (InputError, duckdb.Error):
         return {}

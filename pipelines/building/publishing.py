@@ -3,7 +3,8 @@
 A build works in the scratch folder. Only when everything has passed is its database renamed into `builds/` and the
 published pointer and file replaced: a build that fails or is killed changes nothing that a reader sees. The published
 file is a copy of the build that nobody may write, so that what happens to one of them can be mended from the other
-(`mending`, which also finishes or undoes a publication that was killed between two steps).
+(`mending`, which also finishes or undoes a publication that was killed between two steps). Of a build whose tables are
+Parquet, those files lie beside it, once, and its database is the one that describes them.
 """
 
 from __future__ import annotations
@@ -17,32 +18,41 @@ from typing import Any
 import duckdb
 import msgspec
 
-from pipelines.building import kept
+from pipelines.building import kept, parquet_tables
 from pipelines.building.state import Build, BuildError, clear_scratch
 from pipelines.errors import InputError
 from pipelines.intake import writing
 from pipelines.paths import WarehousePaths
-from pipelines.reading.builds import UNEXPECTED, BuildManifest, Pointer, describe_database, encode_manifest
-from pipelines.settings import Settings
+from pipelines.reading import tables
+from pipelines.reading.builds import UNEXPECTED, BuildManifest, Pointer, describe_file, encode_manifest
+from pipelines.settings import PARQUET_TABLES, Settings
 
-PUBLISHED_SCHEMAS = {"core", "analytics", "quality"}
 READ_ONLY = 0o444
 """The mode of a published file: whoever connects to it without saying read-only is refused, not locked in."""
 
 
-def publish(build: Build, paths: WarehousePaths) -> Path:
+def publish(build: Build, paths: WarehousePaths, settings: Settings | None = None) -> Path:
     """Make the scratch database a build that every reader sees. Raises BuildError when it is not fit to be seen.
 
     It is noted first that this has begun, so that it can be finished or undone when this process is killed in between.
+    A build is there from the moment its database is: everything else of it is put there before.
     """
     refuse_unfit(paths.scratch_database)
     paths.builds.mkdir(exist_ok=True)
-    with paths.scratch_database.open("rb") as database:
-        os.fsync(database.fileno())
-    paths.scratch_database.chmod(READ_ONLY)
+    database, folder = paths.scratch_database, paths.scratch_tables(build.build_id)
+    if build.tables == PARQUET_TABLES:
+        database = paths.scratch_catalog(build.build_id)
+        parquet_tables.write(paths.scratch_database, database, settings or Settings())
+    for file in (database, *tables.files_below(folder)):
+        with file.open("rb") as written:
+            os.fsync(written.fileno())
+        file.chmod(READ_ONLY)
+    manifest = _manifest(build, database, folder, paths)
     _write(paths.started_publication, Pointer(build.build_id))
-    writing.write_atomically(paths.build_manifest(build.build_id), encode_manifest(_manifest(build, paths)))
-    paths.scratch_database.rename(paths.build_database(build.build_id))
+    writing.write_atomically(paths.build_manifest(build.build_id), encode_manifest(manifest))
+    if folder.is_dir():
+        folder.rename(paths.build_tables(build.build_id))
+    database.rename(paths.build_database(build.build_id))
     show(build.build_id, paths)
     paths.started_publication.unlink()
     return paths.published
@@ -77,8 +87,8 @@ def copy(database: Path, to: Path) -> None:
         temporary.chmod(READ_ONLY)
 
 
-def _manifest(build: Build, paths: WarehousePaths) -> BuildManifest:
-    """What is written beside a build."""
+def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths) -> BuildManifest:
+    """What is written beside a build of this database and, in a folder, these Parquet files."""
     return BuildManifest(
         build_id=build.build_id,
         number=1 + max((kept.publication_number(paths, kept_id) for kept_id in kept.kept_builds(paths)), default=0),
@@ -94,7 +104,9 @@ def _manifest(build: Build, paths: WarehousePaths) -> BuildManifest:
         scales=build.scales,
         carried=build.carried,
         verdicts=_verdicts(paths.scratch_database),
-        database=describe_database(paths.scratch_database),
+        database=describe_file(database),
+        tables={file.relative_to(folder).as_posix(): describe_file(file) for file in tables.files_below(folder)},
+        built_bytes=paths.scratch_database.stat().st_size,
         files=tuple(replace(file, extras=[], quarantine=[]) for file in build.landed),
     )
 
@@ -116,8 +128,8 @@ def _write(path: Path, content: Any) -> None:
 def refuse_unfit(database: Path) -> None:
     """Raise BuildError when the database holds anything but tables of the published schemas."""
     with duckdb.connect(str(database), read_only=True) as con:
-        tables = con.execute("select distinct schema_name from duckdb_tables() where not temporary").fetchall()
+        schemas = con.execute("select distinct schema_name from duckdb_tables() where not temporary").fetchall()
         views = con.execute("select view_name from duckdb_views() where not internal").fetchall()
-    strange = {schema for (schema,) in tables} - PUBLISHED_SCHEMAS
-    if strange or views or ("core",) not in tables:
+    strange = {schema for (schema,) in schemas} - set(tables.PUBLISHED_SCHEMAS)
+    if strange or views or ("core",) not in schemas:
         raise BuildError(f"the built database has schemas {sorted(strange)} and views {views} that are not published")

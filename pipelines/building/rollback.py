@@ -23,9 +23,9 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
         before = builds.pointed_build(paths) or before
         target = kept.find(paths, build_id) if build_id else kept.one_before(paths, before)
         if target != before:
-            if not mending.is_whole(paths, target):
-                database = paths.build_database(target)
-                raise InputError(f"{database}: is not what was published, so that nobody can go back to it")
+            damaged = [file for file in builds.damage(paths, target) if file != paths.published]
+            if damaged:
+                raise InputError(f"{damaged[0]}: is not what was published, so that nobody can go back to it")
             newest = kept.kept_builds(paths)[-1]
             publishing.show(target, paths, _fingerprint(paths, newest) if target != newest else "")
     return before, target

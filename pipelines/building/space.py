@@ -12,7 +12,7 @@ from pipelines.intake import releases
 from pipelines.intake.source_bytes import state_of
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
-from pipelines.settings import Settings
+from pipelines.settings import PARQUET_TABLES, Settings
 
 FIXED_BYTES = 74 << 20
 """What the sample needs; most of it is the history of runs and what dbt writes. Measured: 72 MiB."""
@@ -36,13 +36,20 @@ def needed_bytes(settings: Settings, paths: WarehousePaths) -> int:
 
 
 def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
-    """What a build of the published build's source needs, as that one shows: itself twice, its raw files once more."""
+    """What a build of the published build's source needs, as that one shows.
+
+    That is its raw files once more, the database that dbt writes, and that again as it is published, or its Parquet.
+    """
     try:
         build_id = builds.pointed_build(paths)
         if build_id is None or builds.source_of(paths, build_id) != settings.source:
             return 0
         raw = [file for files in builds.raw_files(paths, build_id).values() for file in files if file.is_file()]
-        return 2 * paths.build_database(build_id).stat().st_size + sum(file.stat().st_size for file in raw)
+        manifest = builds.read_manifest(paths, build_id)
+        built = published = manifest.built_bytes or paths.build_database(build_id).stat().st_size
+        if settings.tables == PARQUET_TABLES and manifest.tables:
+            published = builds.size_of(paths, build_id)
+        return built + published + sum(file.stat().st_size for file in raw)
     except (InputError, OSError):
         return 0
 

@@ -25,6 +25,8 @@ from pipelines.settings import RELEASE_FORM, Settings
 
 DISPLAYED_MISSING = 5
 """Missing files of a corpus that the status names one by one."""
+DISPLAYED_DAMAGED = 5
+"""Files of the published build that it names, where they are not what was published."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class BuildStatus:
     source: str | None
     form: str
     database_bytes: int
+    """Bytes of its database, and of the Parquet files of its tables where the rows are in those."""
     raw_bytes: int
     """Bytes of the raw Parquet that it was made from; builds of the same files share them."""
 
@@ -80,7 +83,7 @@ class Status:
     embedded sample, of which nothing can be missing."""
     corpora: tuple[CorpusStatus, ...]
     damaged: tuple[str, ...]
-    """The published file and the published build's own, where they are not what was published."""
+    """The published file and the published build's own, Parquet too, where they are not what was published."""
     is_fetchable: bool
     """Whether `fetch` can download what is missing: the publishers' own files, not their republication."""
 
@@ -131,7 +134,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         built_at=manifest.started_at if manifest else None,
         source=manifest.source if manifest else None,
         form=manifest.form if manifest else RELEASE_FORM,
-        database_bytes=paths.build_database(build_id).stat().st_size,
+        database_bytes=builds.size_of(paths, build_id),
         raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
     )
 
@@ -174,8 +177,10 @@ def print_status(found: Status, console: Console | None = None) -> None:
     for build in found.builds:
         for line in build.carried if build.is_published else ():
             console.print(Text(f"kept       {line}"), soft_wrap=True)
-    for file in found.damaged:
+    for file in found.damaged[:DISPLAYED_DAMAGED]:
         console.print(f"damaged    {file} is not what was published: the next build puts it right", soft_wrap=True)
+    if len(found.damaged) > DISPLAYED_DAMAGED:
+        console.print(f"damaged    and {len(found.damaged) - DISPLAYED_DAMAGED} files more", soft_wrap=True)
     console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
     for line in _sample_lines(Path(found.warehouse)) if found.source is None else _source_lines(found):
         console.print(Text(line), soft_wrap=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from rich import box
 from rich.table import Table
 
@@ -18,6 +17,7 @@ from pipelines.corpora import registry
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.printing import make_console
+from pipelines.reading.tables import open_build
 from pipelines.settings import Settings
 from pipelines.visible import visible
 
@@ -50,7 +50,7 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
     """Read the summary from what was published."""
     build_id, database = builds.published_build(paths)
     manifest = builds.read_manifest(paths, build_id)
-    with duckdb.connect(str(database), read_only=True) as con:
+    with open_build(database) as con:
         overview = con.sql("select * from analytics.corpus_overview order by corpus_id").to_arrow_table().to_pylist()
         tallies = con.execute(
             """
@@ -75,7 +75,7 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
     return Summary(
         build_id=build_id,
         database=paths.published,
-        bytes=database.stat().st_size,
+        bytes=builds.size_of(paths, build_id),
         corpora=[row | checks.get(row["corpus_id"], nothing) for row in overview],
         marts=checks.get("marts", nothing),
         warnings=[f"{suite}: {name}: {what}; {observed}" for suite, name, what, observed in warnings],

@@ -20,12 +20,17 @@ from pipelines.commands import command
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading.dialogues.address import HOST, PORT
-from pipelines.settings import Settings
+from pipelines.settings import DUCKDB_TABLES, TABLES, Settings
 
 
 @cli.command()
 @click.option("--source", type=Folder, help="Folder with the releases, SOURCE/<corpus_id>/…  [default: a sample]")
 @form_option
+@click.option(
+    "--tables",
+    type=click.Choice(TABLES),
+    help=f"Publish the tables in one file of DuckDB, or each in files of Parquet.  [default: {DUCKDB_TABLES}]",
+)
 @click.option("--strict", is_flag=True, default=None, help="Refuse what the schemas do not know; block on warnings.")
 @click.option("--verify", is_flag=True, default=None, help="Rebuild every file from core and compare first.")
 @click.option("--force", is_flag=True, default=None, help="Build although nothing changed; land every file again.")

@@ -25,7 +25,7 @@ from pipelines.intake.sql_text import NO_PROGRESS_BAR, literal
 from pipelines.paths import WarehousePaths
 from pipelines.proving.putting_back import pointer_of, put_back
 from pipelines.proving.restored_files import RestoredFile, SourceFile, restore_to
-from pipelines.reading import builds
+from pipelines.reading import builds, tables
 from pipelines.settings import Settings
 
 BATCH_BYTES = 256 * 2**20
@@ -55,6 +55,7 @@ def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyCo
     config: dict[str, str | float | list[str]] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
     with duckdb.connect(config=config) as con:
         con.execute(NO_PROGRESS_BAR)
+        tables.serve(con, database)
         con.execute(f"attach {literal(database)} as dialogues (read_only)")
         con.execute("use dialogues.core")
         yield con

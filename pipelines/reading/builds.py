@@ -16,6 +16,7 @@ from pipelines.errors import InputError
 from pipelines.intake import own_files
 from pipelines.intake.landed import Carried, Landed
 from pipelines.paths import WarehousePaths
+from pipelines.reading import tables
 from pipelines.settings import RELEASE_FORM
 
 EMBEDDED_SAMPLE = "embedded sample"
@@ -26,7 +27,7 @@ UNEXPECTED = "unexpected"
 """What is said of a claim whose verdict is not the one that the ledger records."""
 
 
-class Database(Struct, frozen=True, kw_only=True):
+class PublishedFile(Struct, frozen=True, kw_only=True):
     """What a published file is known by."""
 
     bytes: int
@@ -74,8 +75,12 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """What became of its claims: verdict -> claims, and UNEXPECTED for those that are not as the ledger has it."""
     is_pinned: bool = False
     """Whether it is kept however old it gets."""
-    database: Database | None = None
+    database: PublishedFile | None = None
     """The database as it was published; None where another version published it."""
+    tables: dict[str, PublishedFile] = {}
+    """The Parquet files of its tables, relative to their folder; none where the rows are in the database."""
+    built_bytes: int = 0
+    """Bytes of the database that dbt wrote for it; 0 where another version published it."""
 
 
 def encode_manifest(manifest: BuildManifest) -> bytes:
@@ -128,45 +133,53 @@ def published_build(paths: WarehousePaths) -> tuple[str, Path]:
     return build_id, database
 
 
-def describe_database(file: Path) -> Database:
-    """What a database is known by. Reads it whole."""
+def describe_file(file: Path) -> PublishedFile:
+    """What a file is known by. Reads it whole."""
     state = file.stat()
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
-    return Database(bytes=state.st_size, modified_ns=state.st_mtime_ns, sha256=digest.hexdigest())
+    return PublishedFile(bytes=state.st_size, modified_ns=state.st_mtime_ns, sha256=digest.hexdigest())
 
 
-def is_as_published(file: Path, published: Database) -> bool:
+def is_as_published(file: Path, published: PublishedFile) -> bool:
     """Whether a file still is what was published. It is read where its size is right and its time is not."""
     try:
         state = file.stat()
         if not file.is_file() or state.st_size != published.bytes:
             return False
-        return state.st_mtime_ns == published.modified_ns or describe_database(file).sha256 == published.sha256
+        return state.st_mtime_ns == published.modified_ns or describe_file(file).sha256 == published.sha256
     except OSError:
         return False
 
 
 def damage(paths: WarehousePaths, build_id: str) -> list[Path]:
-    """The published file and the kept build, where they are not what was published.
+    """The published file, the kept build and its Parquet files, where they are not what was published.
 
     Where that is not known, because the manifest is lost, the published file has to be the kept build.
     """
     files = [paths.published, paths.build_database(build_id)]
     try:
-        known = read_manifest(paths, build_id).database
+        manifest = read_manifest(paths, build_id)
     except InputError:
-        known = None
-    if known:
-        return [file for file in files if not is_as_published(file, known)]
+        manifest = None
+    if manifest and manifest.database:
+        known = dict.fromkeys(files, manifest.database)
+        known |= {paths.build_tables(build_id) / name: file for name, file in manifest.tables.items()}
+        return [file for file, published in known.items() if not is_as_published(file, published)]
     missing = [file for file in files if not file.is_file()]
     return missing or ([] if filecmp.cmp(*files, shallow=False) else [paths.published])
+
+
+def size_of(paths: WarehousePaths, build_id: str) -> int:
+    """The bytes of a build: of its database and of the Parquet files of its tables."""
+    files = tables.files_below(paths.build_tables(build_id))
+    return sum(file.stat().st_size for file in (paths.build_database(build_id), *files))
 
 
 def earlier_builds(paths: WarehousePaths) -> set[str]:
     """The ids that builds of this warehouse have had, as far as the published build knows them."""
     with contextlib.suppress(InputError, duckdb.Error):
         _, database = published_build(paths)
-        with duckdb.connect(str(database), read_only=True) as con:
+        with tables.open_build(database) as con:
             return {build_id for (build_id,) in con.execute("select build_id from quality.builds").fetchall()}
     return set()

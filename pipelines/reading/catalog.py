@@ -14,6 +14,7 @@ from pipelines.reading.connection import Connection
 from pipelines.reading.declared import Links, links
 from pipelines.reading.filling import Filling, read_filling
 from pipelines.reading.query_errors import QueryError
+from pipelines.reading.tables import CONTRACTS
 
 
 @dataclass(frozen=True)
@@ -128,13 +129,14 @@ def _catalog(con: Connection) -> list[_CatalogTable]:
         """
         select database_name, schema_name, table_name, comment
         from duckdb_tables()
-        where database_name in ('dialogues', 'raw') and not internal
+        where database_name in ('dialogues', 'raw') and not internal and schema_name <> $contracts
         union all
         select database_name, schema_name, view_name, comment
         from duckdb_views()
         where database_name in ('dialogues', 'raw') and not internal
         order by 1, 2, 3
-        """
+        """,
+        {"contracts": CONTRACTS},
     ).fetchall()
     return [_CatalogTable(*row) for row in found]
 

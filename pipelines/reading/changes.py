@@ -15,6 +15,7 @@ import yaml
 from pipelines.errors import InputError, counted
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
 from pipelines.paths import DBT_PROJECT, WarehousePaths
+from pipelines.reading import tables
 from pipelines.reading.connection import Connection
 from pipelines.reading.query_errors import one_line
 from pipelines.settings import Settings
@@ -109,6 +110,7 @@ def compare(base: Side, build: Side, settings: Settings) -> Changes:
         con.execute(f"set memory_limit = {literal(settings.memory_limit)}")
         con.execute(f"set threads = {settings.threads}")
         con.execute(NO_PROGRESS_BAR)
+        tables.serve(con, base.database, build.database)
         for name, side in (("before", base), ("after", build)):
             try:
                 con.execute(f"attach {literal(str(side.database))} as {name} (read_only)")

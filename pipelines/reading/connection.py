@@ -3,7 +3,8 @@
 The fence around a query is DuckDB's, not a filter of words. In DuckDB 2.0 a SELECT can hold a COPY TO (as a CTE), and
 `enable_external_access=false` goes on allowing the files of an attached database: such a SELECT overwrites them. So
 `disabled_filesystems` is set once the database is open, after which no path can be opened at all; raw Parquet is read
-by pyarrow, from outside. https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
+by pyarrow, from outside, and that of a build's own tables through `pipelines.reading.parquet_files`, a file system that
+opens nothing else and writes nothing. https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import pyarrow.parquet
 from pipelines.errors import InputError
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
 from pipelines.paths import WarehousePaths
-from pipelines.reading import builds, raw_comments
+from pipelines.reading import builds, raw_comments, tables
 from pipelines.reading.query_errors import QueryError, one_line
 from pipelines.settings import Settings
 
 Connection = duckdb.DuckDBPyConnection
-SCHEMAS = ("core", "analytics", "quality")
+SCHEMAS = tables.PUBLISHED_SCHEMAS
 """The schemas in which a name without one is looked for; no name is in two of them."""
 LOCKS = (
     "set temp_directory = ''",
@@ -81,6 +82,8 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
                 raise QueryError(f"DIALOGUE_{name.upper()}: {one_line(error)}") from error
         try:
             con.execute(NO_PROGRESS_BAR)
+            if tables.serve(con, database):
+                con.execute(f"set allowed_directories = [{literal(tables.NAMES)}]")
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
             con.execute("use dialogues")
             found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()

@@ -42,7 +42,10 @@ class TraceError(InputError):
 def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
     """The table whose own key this is, and its row. Raises TraceError with what is nearest when there is none."""
     present = {
-        name for (name,) in con.execute("select table_name from duckdb_tables() where schema_name = 'core'").fetchall()
+        name
+        for (name,) in con.execute(
+            "select table_name from information_schema.tables where table_schema = 'core'"
+        ).fetchall()
     }
     tables = {table: column for table, column in KEYED_TABLES.items() if table in present}
     for table, column in tables.items():

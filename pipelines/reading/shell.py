@@ -21,6 +21,7 @@ from pipelines.paths import WarehousePaths, shell_history
 from pipelines.reading import catalog, catalog_display, printing
 from pipelines.reading.connection import Connection
 from pipelines.reading.query import run_query
+from pipelines.reading.tables import CONTRACTS
 from pipelines.settings import Settings
 from pipelines.visible import visible_lines
 
@@ -47,9 +48,10 @@ class Names(Completer):
             """
             select case database_name when 'raw' then 'raw' else schema_name end, table_name, column_name
             from duckdb_columns()
-            where database_name in ('dialogues', 'raw') and not internal
+            where database_name in ('dialogues', 'raw') and not internal and schema_name <> ?
             order by all
-            """
+            """,
+            [CONTRACTS],
         ).fetchall()
         self._columns: dict[str, list[str]] = {}
         for schema, table, column in rows:

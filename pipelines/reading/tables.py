@@ -1,0 +1,67 @@
+"""Where the rows of a build are: in its database, or in Parquet files beside it that the database has views over.
+
+`builds/<build_id>.duckdb` then holds what Parquet has no place for: comments, macros, contracts with their NOT NULL
+(empty tables of the schema `contracts`) and, for each table, a view over files that it names
+`dialogue-warehouse://<build_id>/<schema>/<table>/…`. Such a name leads nowhere but through `serve`: a warehouse may be
+moved, a query cannot open another path, and a client that does not know the name gets an error instead of no rows. What
+reads a build opens it here, and reads both forms alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from pathlib import Path
+
+import duckdb
+
+from pipelines.intake.sql_text import NO_PROGRESS_BAR, literal
+
+SUFFIX = ".tables"
+"""What ends the name of the folder beside the database `<build_id>.duckdb`."""
+NAMES = "dialogue-warehouse://"
+"""What the names of the files begin with, as `pipelines.reading.parquet_files` answers to them."""
+CONTRACTS = "contracts"
+"""The schema of the empty tables."""
+PUBLISHED_SCHEMAS = ("core", "analytics", "quality")
+
+
+def folder_of(database: Path) -> Path:
+    """The folder that the rows of a build lie in, when they are not in its database."""
+    return database.with_suffix(SUFFIX)
+
+
+def files_below(folder: Path) -> list[Path]:
+    """The Parquet files of a build's tables, by name."""
+    return sorted(folder.rglob("*.parquet"))
+
+
+def name_of(file: Path, folder: Path) -> str:
+    """What a view calls a file of this folder."""
+    return f"{NAMES}{folder.stem}/{file.relative_to(folder).as_posix()}"
+
+
+def serve(con: duckdb.DuckDBPyConnection, *databases: Path) -> bool:
+    """Let a connection read the Parquet files of these builds; whether there are any.
+
+    Raises InputError for one that cannot be opened.
+    """
+    folders = [folder_of(database) for database in databases]
+    files = {name_of(file, folder): file for folder in folders if folder.is_dir() for file in files_below(folder)}
+    if files:
+        from pipelines.reading.parquet_files import SCHEME, ParquetFiles  # 60 ms, of which nobody else has need
+
+        if not con.filesystem_is_registered(SCHEME):  # another connection to the same database has
+            con.register_filesystem(ParquetFiles(files))
+    return bool(files)
+
+
+@contextlib.contextmanager
+def open_build(database: Path) -> Generator[duckdb.DuckDBPyConnection]:
+    """A connection that has a build, read-only, as its default database; for our own queries, not for a user's."""
+    with duckdb.connect() as con:
+        con.execute(NO_PROGRESS_BAR)
+        serve(con, database)
+        con.execute(f"attach {literal(database)} as dialogues (read_only)")
+        con.execute("use dialogues")
+        yield con
