@@ -15,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 
+from pipelines.errors import InputError
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, literal
 
 SUFFIX = ".tables"
@@ -47,7 +48,10 @@ def serve(con: duckdb.DuckDBPyConnection, *databases: Path) -> bool:
     Raises InputError for one that cannot be opened.
     """
     folders = [folder_of(database) for database in databases]
-    files = {name_of(file, folder): file for folder in folders if folder.is_dir() for file in files_below(folder)}
+    try:
+        files = {name_of(file, folder): file for folder in folders for file in files_below(folder)}
+    except OSError as error:  # of a build that is being removed
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from error
     if files:
         from pipelines.reading.parquet_files import SCHEME, ParquetFiles  # 60 ms, of which nobody else has need
 

@@ -1,0 +1,495 @@
+"""A warehouse whose tables are Parquet answers as one in a file of DuckDB does, and is published, kept and mended so."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import polars
+import pyarrow.dataset
+import pytest
+
+from expectations.client import AuditProcess
+from pipelines.building import fingerprint, kept, mending, space
+from pipelines.building.rollback import pin, roll_back
+from pipelines.building.status import status
+from pipelines.charts.pictures import read_pictures
+from pipelines.errors import CheckError, InputError
+from pipelines.paths import CLONE, WarehousePaths
+from pipelines.proving import verifying
+from pipelines.reading import builds, catalog, connection, tables
+from pipelines.reading.changes import find_changes
+from pipelines.settings import DUCKDB_TABLES, PARQUET_TABLES, Settings
+from tests.conftest import Once, run_command
+from tests.faults.killing import HOOKS
+from tests.integration.test_pages_of_docs import blocks
+from tests.unit.parquet_builds import parquet_of, publish, shown
+
+FIRST, SECOND, THIRD = (f"2026010{day}T000000000000Z" for day in (1, 2, 3))
+HISTORY = ("quality.builds", "quality.expectation_results", "quality.build_changes", "quality.restorations")
+"""What tells of builds and not of what was built."""
+OF_A_BUILD = re.compile(r"\d{8}T\d{12}Z")
+
+
+@pytest.fixture(scope="session")
+def parquet_folder(once: Once, sample_folder: Path) -> Path:
+    """The folder of the sample's warehouse, in which the same sample has been built once more, as Parquet."""
+
+    def fill(folder: Path) -> None:
+        shutil.copytree(sample_folder, folder, dirs_exist_ok=True, symlinks=True)
+        built = run_command("build", "--tables", "parquet", "--verify", "--warehouse", folder)
+        assert built.returncode == 0, built.stderr
+        assert "nothing changed" not in built.stdout
+        assert "nothing differs" in built.stdout
+
+    return once("parquet", fill)
+
+
+@pytest.fixture
+def paths(parquet_folder: Path, tmp_path: Path) -> WarehousePaths:
+    """A warehouse with a build of each form, that of Parquet published; to be changed."""
+    return WarehousePaths(shutil.copytree(parquet_folder, tmp_path / "warehouse", symlinks=True))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> WarehousePaths:
+    """A warehouse with three small builds, the second of them in DuckDB alone, the last one published."""
+    paths = WarehousePaths(tmp_path / "small")
+    for build_id, form in ((FIRST, PARQUET_TABLES), (SECOND, DUCKDB_TABLES), (THIRD, PARQUET_TABLES)):
+        publish(paths, build_id, form)
+    return paths
+
+
+def both(folder: Path) -> tuple[str, str]:
+    """The build in DuckDB, and the one in Parquet."""
+    before, now = kept.kept_builds(WarehousePaths(folder))
+    return before, now
+
+
+# The same answers
+
+
+def test_every_table_has_the_same_rows_and_types(parquet_folder: Path) -> None:
+    before, now = (WarehousePaths(parquet_folder).build_database(one) for one in both(parquet_folder))
+    with duckdb.connect() as con:
+        tables.serve(con, before, now)
+        con.execute(f"attach '{before}' as one (read_only); attach '{now}' as two (read_only)")
+        found = con.execute(
+            "select schema_name || '.' || table_name from duckdb_tables() where database_name = 'one'"
+        ).fetchall()
+        assert len(found) > 40
+        for (table,) in found:
+            columns = "select column_name, data_type from duckdb_columns() where database_name = '{}' and "
+            columns += f"schema_name || '.' || table_name = '{table}' order by column_index"
+            described = con.execute(columns.format("one")).fetchall()
+            assert described == con.execute(columns.format("two")).fetchall(), table
+            if table not in HISTORY:
+                for left, right in (("one", "two"), ("two", "one")):
+                    assert con.execute(f"from {left}.{table} except all from {right}.{table} limit 3").fetchall() == []
+        contract = "select table_name, column_name, is_nullable from duckdb_columns() where database_name = '{}' and {} order by all"
+        assert (
+            con.execute(contract.format("two", "schema_name = 'contracts'")).fetchall()
+            == con.execute(contract.format("one", "true")).fetchall()
+        )
+
+
+def test_every_table_is_described_alike(parquet_folder: Path, sample_folder: Path) -> None:
+    described = []
+    for folder in (sample_folder, parquet_folder):
+        with connection.open_with_what_raw_there_is(WarehousePaths(folder), Settings()) as con:
+            described.append(
+                {
+                    f"{one.schema}.{one.table}": (
+                        one.comment,
+                        one.links,
+                        [
+                            (column.column, column.type, column.comment, column.filling and column.filling.shares)
+                            for column in one.columns
+                        ],
+                        listed.summary,
+                        listed.rows,
+                    )
+                    for listed, one in catalog.describe_tables(con)
+                }
+            )
+    before, now = described
+    assert list(before) == list(now)
+    assert {name for name in before if before[name] != now[name]} <= set(HISTORY)
+    assert all(comment for comment, *_ in now.values())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("sql", "--json", "select corpus_id, role, count(*) as turns from fct_turns group by all order by all"),
+        ("sql", "--json", "from core.transcript('sgd/dev/1_00000')"),
+        ("sql", "--json", "from core.source_of('sgd/dev/1_00000/0/frame/0')"),
+        ("sql", "--json", "select slot_key, core.json_pointer(slot_key) as at from fct_slots order by all limit 50"),
+        ("sql", "--raw", "--json", "select dialogue_id, len(turns) as turns from raw.sgd__dialogues order by all"),
+        ("show", "--json", "sgd/dev/1_00000/0"),
+        ("trace", "--json", "sgd/dev/1_00000/0/frame/0"),
+        ("trace", "--json", "sgd/dev/1_00000/99"),
+        ("claims", "--json"),
+        ("violations", "--json"),
+        ("violations", "--rules", "--csv"),
+        ("verify", "--json"),
+    ],
+    ids=lambda command: " ".join(command)[:40],
+)
+def test_command_answers_alike(parquet_folder: Path, sample_folder: Path, command: tuple[str, ...]) -> None:
+    """Also where the answer is that there is none."""
+    before, now = (run_command(*command, "--warehouse", folder) for folder in (sample_folder, parquet_folder))
+    assert now.returncode == before.returncode
+    assert before.stdout or before.returncode
+    for told, expected in ((now.stdout, before.stdout), (now.stderr, before.stderr)):
+        assert told.replace(str(parquet_folder), "") == expected.replace(str(sample_folder), "")
+
+
+def test_published_queries_and_pictures_are_alike(parquet_folder: Path, sample_folder: Path) -> None:
+    answers = []
+    for folder in (sample_folder, parquet_folder):
+        with connection.open_published(WarehousePaths(folder)) as con:
+            answers.append(
+                [
+                    sorted(map(str, con.execute(query.read_text()).fetchall()))
+                    for query in sorted((CLONE / "warehouse" / "queries").glob("*.sql"))
+                ]
+                + [sorted(map(repr, read_pictures(con)))]
+            )
+    assert answers[0] == answers[1]
+    assert len(answers[0]) > 10
+
+
+def test_restored_files_are_the_same(parquet_folder: Path, sample_folder: Path, tmp_path: Path) -> None:
+    """As JSON, in which the keys of an object have no order."""
+    written = []
+    for folder in (sample_folder, parquet_folder):
+        to = tmp_path / folder.name
+        restored = run_command("restore", "--corpus", "abcd", "--to", to, "--warehouse", folder)
+        assert restored.returncode == 0, restored.stderr
+        contents = {file.relative_to(to): file.read_bytes() for file in to.rglob("*") if file.is_file()}
+        plain = {path: gzip.decompress(of) if path.suffix == ".gz" else of for path, of in contents.items()}
+        written.append({path: json.loads(of) for path, of in plain.items()})
+    assert written[0] == written[1] != {}
+
+
+def test_report_is_about_the_build(parquet_folder: Path) -> None:
+    page = (parquet_folder / "reports" / "index.html").read_text()
+    assert f"<p>Build <code>{both(parquet_folder)[1]}</code>, " in page
+
+
+def test_audit_reads_the_views_and_comes_to_the_same(parquet_folder: Path, tmp_path: Path, sample_folder: Path) -> None:
+    paths = WarehousePaths(parquet_folder)
+    manifest = builds.read_manifest(paths, both(parquet_folder)[1])
+    found = []
+    with AuditProcess(timeout=300) as audit:
+        for build_id in both(parquet_folder):
+            request = {
+                "database": str(paths.build_database(build_id)),
+                "suites": "all",
+                "corpora": list(manifest.corpora),
+                "output": str(tmp_path / build_id),
+                "build_id": "same",
+                "run_at": "2026-01-01T00:00:00Z",
+                "scales": manifest.scales,
+                "processes": 2,
+            }
+            summary = audit.run(request)
+            checks = duckdb.sql(f"from '{tmp_path / build_id}/claim_checks/*.parquet' order by all").fetchall()
+            results = duckdb.sql(f"from '{tmp_path / build_id}/expectation_results/*.parquet' order by all").fetchall()
+            found.append((summary, checks, results))
+    assert found[0] == found[1]
+    assert sum(suite["evaluated"] for suite in found[0][0].values()) > 200
+
+
+def test_other_engines_read_the_same_counts(parquet_folder: Path) -> None:
+    paths = WarehousePaths(parquet_folder)
+    folder = paths.build_tables(both(parquet_folder)[1])
+    with connection.open_published(paths) as con:
+        for table in catalog.list_tables(con):
+            place = folder / table.schema / table.table
+            assert pyarrow.dataset.dataset(place, partitioning="hive").count_rows() == table.rows, place
+            assert len(polars.scan_parquet(place, hive_partitioning=True).collect()) == table.rows, place
+        corpora = con.execute("select corpus_id, count(*) from fct_slots group by all order by all").fetchall()
+    slots = polars.scan_parquet(folder / "core/fct_slots", hive_partitioning=True)
+    assert slots.group_by("corpus_id").len().sort("corpus_id").collect().rows() == corpora
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_python_of_the_page_reads_the_folder(parquet_folder: Path, tmp_path: Path, number: int) -> None:
+    found = [block for block in blocks("query_it", "python") if ".tables" in block]
+    assert len(found) == 2
+    (tmp_path / "warehouse").symlink_to(parquet_folder)
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", found[number]], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+# Builds of both forms in one warehouse
+
+
+def test_what_decides_a_build_is_its_form_too(parquet_folder: Path) -> None:
+    """The same source was built again, as `parquet_folder` shows; and is not once more."""
+    of_forms = {
+        form: fingerprint.of_source(Settings(warehouse=parquet_folder, tables=form))
+        for form in (DUCKDB_TABLES, PARQUET_TABLES)
+    }
+    paths = WarehousePaths(parquet_folder)
+    for build_id, form in zip(both(parquet_folder), of_forms, strict=True):
+        assert builds.read_manifest(paths, build_id).fingerprint == of_forms[form]
+    assert of_forms[DUCKDB_TABLES] != of_forms[PARQUET_TABLES]
+    assert fingerprint.unchanged(Settings(warehouse=parquet_folder, tables=PARQUET_TABLES)) == both(parquet_folder)[1]
+
+
+def test_builds_of_both_forms_do_not_differ(parquet_folder: Path) -> None:
+    paths = WarehousePaths(parquet_folder)
+    before, now = both(parquet_folder)
+    for one, other in ((before, now), (now, before), (now, now)):
+        found = find_changes(paths, one, other, Settings())
+        assert (found.columns, found.rows, found.moved) == ((), (), ())
+    told = run_command("diff", "--warehouse", parquet_folder)
+    assert (told.returncode, "nothing differs" in told.stdout) == (0, True), told.stderr
+
+
+def test_diff_across_the_forms_finds_what_differs(paths: WarehousePaths) -> None:
+    before, now = both(paths.root)
+    database = paths.build_database(before)
+    database.chmod(0o644)
+    with duckdb.connect(str(database)) as con:
+        con.execute("delete from core.fct_turns where turn_key = 'sgd/dev/1_00000/0'")
+        con.execute("update core.fct_turns set utterance = 'x' where turn_key = 'sgd/dev/1_00000/1'")
+    found = find_changes(paths, before, now, Settings())
+    assert [(row.table_name, row.change, row.first_keys) for row in found.rows] == [
+        ("core.fct_turns", "added", ("sgd/dev/1_00000/0",)),
+        ("core.fct_turns", "changed", ("sgd/dev/1_00000/1",)),
+    ]
+
+
+def test_history_goes_on_across_the_forms(parquet_folder: Path) -> None:
+    with connection.open_published(WarehousePaths(parquet_folder)) as con:
+        assert con.execute("select build_id from quality.builds order by all").fetchall() == [
+            (one,) for one in both(parquet_folder)
+        ]
+    assert builds.earlier_builds(WarehousePaths(parquet_folder)) == set(both(parquet_folder))
+
+
+def test_build_in_duckdb_follows_one_in_parquet(paths: WarehousePaths) -> None:
+    """It reads the history of the other, compares itself with it, and keeps what is not asked for of it."""
+    now = both(paths.root)[1]
+    built = run_command("build", "--warehouse", paths.root, "--force", "--verify")
+    assert built.returncode == 0, built.stderr
+    assert f"nothing differs, against build {now}" in built.stdout
+    with duckdb.connect(str(paths.published), read_only=True) as con:
+        assert con.execute("select count(*) from quality.builds").fetchall() == [(3,)]
+        assert con.execute("select count(*) from core.fct_turns").fetchall() != [(0,)]
+
+
+def test_rollback_leads_back_and_forth_between_the_forms(small: WarehousePaths) -> None:
+    assert shown(small) == THIRD
+    assert roll_back(small) == (THIRD, SECOND)
+    assert shown(small) == SECOND
+    assert roll_back(small) == (SECOND, FIRST)
+    assert shown(small) == FIRST
+    assert roll_back(small, THIRD) == (FIRST, THIRD)
+    assert (shown(small), builds.damage(small, THIRD), mending.mend(small)) == (THIRD, [], [])
+    assert small.published.read_bytes() == small.build_database(THIRD).read_bytes()
+
+
+def test_pruned_build_goes_with_its_files_and_a_pinned_one_stays(small: WarehousePaths) -> None:
+    pin(small, FIRST)
+    publish(small, "20260104T000000000000Z", DUCKDB_TABLES)
+    kept.prune(small, 1)
+    assert kept.kept_builds(small) == [FIRST, "20260104T000000000000Z"]
+    assert [folder.name for folder in small.builds.glob("*.tables")] == [f"{FIRST}.tables"]
+    assert roll_back(small, FIRST)[1] == shown(small) == FIRST
+
+
+def test_status_counts_the_files(parquet_folder: Path) -> None:
+    paths = WarehousePaths(parquet_folder)
+    before, now = both(parquet_folder)
+    sizes = [file.stat().st_size for file in paths.build_tables(now).rglob("*.parquet")]
+    newest, oldest = status(paths, Settings(warehouse=parquet_folder)).builds
+    assert newest.database_bytes == sum(sizes) + paths.build_database(now).stat().st_size
+    assert oldest.database_bytes == paths.build_database(before).stat().st_size > newest.database_bytes
+
+
+def test_needed_space_is_that_of_the_form(paths: WarehousePaths) -> None:
+    now = both(paths.root)[1]
+    manifest = json.loads(paths.build_manifest(now).read_text()) | {"source": str(paths.sample), "built_bytes": 10**9}
+    paths.build_manifest(now).write_text(json.dumps(manifest))
+    needed = {
+        form: space.needed_bytes(Settings(warehouse=paths.root, source=paths.sample, tables=form), paths)
+        for form in (DUCKDB_TABLES, PARQUET_TABLES)
+    }
+    assert needed[DUCKDB_TABLES] - needed[PARQUET_TABLES] == 10**9 - builds.size_of(paths, now)
+
+
+# Publishing and mending
+
+
+def test_published_files_are_for_reading_only_and_known(parquet_folder: Path) -> None:
+    paths = WarehousePaths(parquet_folder)
+    now = both(parquet_folder)[1]
+    folder, manifest = paths.build_tables(now), builds.read_manifest(paths, now)
+    files = tables.files_below(folder)
+    assert {file.stat().st_mode & 0o777 for file in (*files, paths.published, paths.build_database(now))} == {0o444}
+    assert set(manifest.tables) == {file.relative_to(folder).as_posix() for file in files}
+    assert all(builds.describe_file(folder / name) == known for name, known in manifest.tables.items())
+    assert paths.published.stat().st_size < sum(file.stat().st_size for file in files)
+    assert builds.damage(paths, now) == []
+    assert not list(paths.scratch.glob("*.tables"))
+
+
+def test_warehouse_may_be_moved(paths: WarehousePaths) -> None:
+    query = "select corpus_id, count(*) from fct_slots group by all order by all"
+    with connection.open_published(paths) as con:
+        expected = con.execute(query).fetchall()
+    moved = WarehousePaths(paths.root.rename(paths.root.with_name("somewhere else")))
+    with connection.open_published(moved) as con:
+        assert con.execute(query).fetchall() == expected
+    assert builds.damage(moved, both(moved.root)[1]) == []
+    assert run_command("sql", "--warehouse", moved.root, query).returncode == 0
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:100]),
+    "overwritten": lambda file: file.write_bytes(b"x" * file.stat().st_size),
+    "missing": lambda file: file.unlink(),
+    "a folder": lambda file: (file.unlink(), file.mkdir()),
+    "all missing": lambda file: shutil.rmtree(file.parents[2]),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_build_with_a_damaged_file_is_told_and_another_stands_in(small: WarehousePaths, how: str) -> None:
+    """There is no second copy of it."""
+    file = parquet_of(small, THIRD)
+    file.chmod(0o644)
+    DAMAGES[how](file)
+    assert builds.damage(small, THIRD) == [file]
+    assert status(small, Settings(warehouse=small.root)).damaged == (str(file),)
+    with pytest.raises(CheckError, match=rf"^{re.escape(str(file))}: is not what was published as build {THIRD}"):
+        verifying.refuse_damage(small)
+    (told,) = mending.mend(small)
+    lost = f"build {THIRD} is lost: {file} is not what was published, and there is no second one"
+    assert told == f"{lost}; build {SECOND} is shown in its place"
+    assert (shown(small), kept.kept_builds(small), mending.mend(small)) == (SECOND, [FIRST, SECOND], [])
+    assert not small.build_tables(THIRD).exists()
+
+
+def test_nobody_goes_back_to_a_build_with_a_damaged_file(small: WarehousePaths) -> None:
+    file = parquet_of(small, FIRST)
+    file.chmod(0o644)
+    file.write_bytes(b"")
+    with pytest.raises(InputError, match=rf"^{re.escape(str(file))}: is not what was published, so that nobody can"):
+        roll_back(small, FIRST)
+    assert shown(small) == THIRD
+
+
+def test_damaged_build_does_not_stand_in(small: WarehousePaths) -> None:
+    for build_id in (FIRST, THIRD):
+        file = parquet_of(small, build_id)
+        file.chmod(0o644)
+        file.write_bytes(b"")
+    kept.remove(small, SECOND)
+    (told,) = mending.mend(small)
+    assert told.endswith(", and no other is kept")
+    assert builds.pointed_build(small) is None
+
+
+def test_database_of_a_parquet_build_is_taken_from_the_other_copy(small: WarehousePaths) -> None:
+    for file in (small.published, small.build_database(THIRD)):
+        file.chmod(0o644)
+        file.write_bytes(b"")
+        (told,) = mending.mend(small)
+        assert "it is again" in told
+        assert (shown(small), builds.damage(small, THIRD)) == (THIRD, [])
+
+
+def test_copy_of_a_warehouse_is_read_before_it_is_doubted(small: WarehousePaths) -> None:
+    copied = WarehousePaths(small.root.with_name("copied"))
+    shutil.copytree(small.root, copied.root, copy_function=shutil.copyfile)
+    assert builds.damage(copied, THIRD) == []
+
+
+def test_build_after_a_lost_one_begins_anew(paths: WarehousePaths) -> None:
+    """What is published is damaged and nothing else is kept: nothing stands in the way of a build."""
+    before, now = both(paths.root)
+    kept.remove(paths, before)
+    file = next(paths.build_tables(now).rglob("core/dim_source_files/*/*.parquet"))
+    file.chmod(0o644)
+    file.write_bytes(b"")
+    refused = run_command("sql", "--warehouse", paths.root, "from dim_source_files")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
+    built = run_command("build", "--tables", "parquet", "--warehouse", paths.root)
+    assert built.returncode == 0, built.stderr
+    assert f"build {now} is lost: {file} is not what was published" in built.stdout
+    with connection.open_published(paths) as con:
+        assert con.execute("select count(*) > 0 from dim_source_files").fetchall() == [(True,)]
+
+
+PUBLISH = """
+from pathlib import Path
+from pipelines.paths import WarehousePaths
+from tests.unit.parquet_builds import publish
+publish(WarehousePaths(Path({root!r})), {build_id!r})
+"""
+
+
+@pytest.mark.parametrize("before", [DUCKDB_TABLES, PARQUET_TABLES])
+def test_killed_at_any_step_of_publishing_shows_one_build_or_the_other(tmp_path: Path, before: str) -> None:
+    outcomes = []
+    for step in range(1, 100):
+        paths = WarehousePaths(tmp_path / str(step))
+        publish(paths, FIRST, before)
+        environment = {"PYTHONPATH": f"{HOOKS}{os.pathsep}{CLONE}", "FAULT_STEP": str(step)}
+        ended = subprocess.run(
+            [sys.executable, "-c", PUBLISH.format(root=str(paths.root), build_id=SECOND)],
+            env=os.environ | environment | {"FAULT_FROM": paths.started_publication.name},
+            cwd=CLONE,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ended.returncode == 0:  # there is no such step any more
+            break
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        seen = shown(paths)
+        assert seen in (FIRST, SECOND)
+        told = mending.mend(paths)
+        assert len(told) <= 1
+        now = shown(paths)
+        assert (now, seen) != (FIRST, SECOND), "what readers have seen is taken back"
+        outcomes.append(now)
+        assert builds.damage(paths, now) == []
+        assert mending.mend(paths) == []
+        complete = {FIRST} | ({SECOND} if now == SECOND else set())
+        assert set(kept.kept_builds(paths)) == complete
+        left = {file.name.partition(".")[0] for file in paths.builds.iterdir()}
+        assert left == complete, "something is left of a build that is not there"
+    assert set(outcomes) == {FIRST, SECOND}
+    assert outcomes == sorted(outcomes)
+
+
+def test_what_was_left_without_its_database_is_swept(small: WarehousePaths) -> None:
+    left = small.build_tables("20250101T000000000000Z")
+    shutil.copytree(small.build_tables(THIRD), left)
+    foreign = small.builds / "mine.tables"
+    foreign.mkdir()
+    assert mending.mend(small) == []
+    assert (left.exists(), foreign.exists(), small.build_tables(THIRD).exists()) == (False, True, True)
+
+
+def test_setting_takes_no_other_form(small: WarehousePaths) -> None:
+    refused = run_command("build", "--warehouse", small.root, DIALOGUE_TABLES="orc")
+    assert (refused.returncode, refused.stderr) == (2, "error: DIALOGUE_TABLES: 'orc' is none of duckdb, parquet\n")
