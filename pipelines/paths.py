@@ -24,6 +24,11 @@ def shell_history() -> Path:
     return Path(state).expanduser() / "dialogue-warehouse" / "sql_history"
 
 
+def tables_beside(database: Path) -> Path:
+    """The folder of Parquet files that a database describes, where its rows are not in it."""
+    return database.with_suffix(".tables")
+
+
 @dataclass(frozen=True)
 class WarehousePaths:
     """The layout of a warehouse folder.
@@ -60,7 +65,7 @@ class WarehousePaths:
 
     def build_tables(self, build_id: str) -> Path:
         """The Parquet files of one build's tables, `<schema>/<table>/…`, where they are not in its database."""
-        return self.builds / f"{build_id}.tables"
+        return tables_beside(self.build_database(build_id))
 
     def build_manifest(self, build_id: str) -> Path:
         """JSON beside a build: source, summary, and the raw Parquet files of each raw table."""
@@ -122,7 +127,7 @@ class WarehousePaths:
 
     def scratch_tables(self, build_id: str) -> Path:
         """The Parquet files that a build's tables are published in, before they are."""
-        return self.scratch / f"{build_id}.tables"
+        return tables_beside(self.scratch_catalog(build_id))
 
     def scratch_catalog(self, build_id: str) -> Path:
         """The database that describes those files, before it is published."""

@@ -19,6 +19,7 @@ import duckdb
 from pipelines.building.state import BuildError
 from pipelines.intake import own_files
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
+from pipelines.paths import tables_beside
 from pipelines.reading import declared, tables
 from pipelines.settings import Settings
 
@@ -64,7 +65,7 @@ def write(built: Path, catalog: Path, settings: Settings) -> None:
 
     The files come into the folder that belongs to `catalog`. Raises BuildError when they do not have every row.
     """
-    write_tables(built, tables.folder_of(catalog), settings)
+    write_tables(built, tables_beside(catalog), settings)
     write_catalog(built, catalog)
     refuse_other_rows(built, catalog)
 
@@ -127,7 +128,7 @@ def _write_bounded(con: duckdb.DuckDBPyConnection, query: str, file: Path) -> No
 def write_catalog(built: Path, catalog: Path) -> None:
     """Write the database that describes the Parquet files beside it; contracts and macros are those of `built`."""
     own_files.remove(catalog)
-    folder = tables.folder_of(catalog)
+    folder = tables_beside(catalog)
     with _attached(built) as con:
         tables.serve(con, catalog)
         con.execute(f"attach {literal(catalog)} as catalog (storage_version 'v1.5.0')")

@@ -17,19 +17,13 @@ import duckdb
 
 from pipelines.errors import InputError
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, literal
+from pipelines.paths import tables_beside
 
-SUFFIX = ".tables"
-"""What ends the name of the folder beside the database `<build_id>.duckdb`."""
 NAMES = "dialogue-warehouse://"
 """What the names of the files begin with, as `pipelines.reading.parquet_files` answers to them."""
 CONTRACTS = "contracts"
 """The schema of the empty tables."""
 PUBLISHED_SCHEMAS = ("core", "analytics", "quality")
-
-
-def folder_of(database: Path) -> Path:
-    """The folder that the rows of a build lie in, when they are not in its database."""
-    return database.with_suffix(SUFFIX)
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -47,7 +41,7 @@ def serve(con: duckdb.DuckDBPyConnection, *databases: Path) -> bool:
 
     Raises InputError for one that cannot be opened.
     """
-    folders = [folder_of(database) for database in databases]
+    folders = [tables_beside(database) for database in databases]
     try:
         files = {name_of(file, folder): file for folder in folders for file in files_below(folder)}
     except OSError as error:  # of a build that is being removed

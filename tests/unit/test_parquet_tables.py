@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.building import parquet_tables
 from pipelines.building.state import BuildError
-from pipelines.paths import WarehousePaths
+from pipelines.paths import WarehousePaths, tables_beside
 from pipelines.reading import tables
 from pipelines.reading.parquet_files import OpenFile
 from tests.unit.parquet_builds import NULL_PARTITION, as_parquet, make_database
@@ -37,7 +37,7 @@ def names_below(folder: Path) -> list[str]:
 
 
 def test_each_corpus_has_a_folder_and_what_is_of_none_or_has_no_rows_has_files_alone(catalog: Path) -> None:
-    assert names_below(tables.folder_of(catalog)) == [
+    assert names_below(tables_beside(catalog)) == [
         "analytics/corpus_overview/corpus_id=a/part-000.parquet",
         "analytics/corpus_overview/corpus_id=b/part-000.parquet",
         "core/fct_frames/part-000.parquet",
@@ -91,13 +91,13 @@ def test_other_clients_are_told_where_the_rows_are_instead_of_getting_none(catal
 
 def test_no_file_says_that_a_column_is_never_null(catalog: Path) -> None:
     """What DuckDB finds of the rows of one corpus is not so of another, and the first file gives a dataset its types."""
-    for file in tables.files_below(tables.folder_of(catalog)):
+    for file in tables.files_below(tables_beside(catalog)):
         schema = pyarrow.parquet.read_schema(file)
         assert [field.name for field in schema if not field.nullable] == [], file
 
 
 def test_other_engines_read_the_folder(catalog: Path) -> None:
-    folder = tables.folder_of(catalog)
+    folder = tables_beside(catalog)
     for table, rows, of_a in (("core/fct_slots", 3, 1), ("core/fct_frames", 0, 0), ("quality/build_changes", 3, 1)):
         arrow = pyarrow.dataset.dataset(folder / table, partitioning="hive")
         frame = polars.scan_parquet(folder / table, hive_partitioning=True)
@@ -123,7 +123,7 @@ def test_files_are_bounded_and_in_the_order_of_the_key(tmp_path: Path, monkeypat
         from range(9000)
     """
     catalog = as_parquet(make_database(tmp_path / "built.duckdb", statements), tmp_path / "builds")
-    files = tables.files_below(tables.folder_of(catalog))
+    files = tables.files_below(tables_beside(catalog))
     assert len(files) > 3
     assert max(file.stat().st_size for file in files) <= 40_000
     keys = [key for file in files for key in pyarrow.parquet.ParquetFile(file).read()["turn_key"].to_pylist()]
@@ -137,12 +137,12 @@ def test_row_too_large_for_a_file_has_one_of_its_own(tmp_path: Path, monkeypatch
     monkeypatch.setattr(parquet_tables, "FILE_BYTES", 10)
     statements = "create schema core; create table core.t as select range as n from range(3)"
     catalog = as_parquet(make_database(tmp_path / "built.duckdb", statements), tmp_path / "builds")
-    assert len(tables.files_below(tables.folder_of(catalog))) == 3
+    assert len(tables.files_below(tables_beside(catalog))) == 3
 
 
 def test_parquet_with_fewer_rows_than_were_built_is_refused(built: Path, catalog: Path) -> None:
     parquet_tables.refuse_other_rows(built, catalog)
-    (tables.folder_of(catalog) / "core/fct_slots/corpus_id=a/part-000.parquet").unlink()
+    (tables_beside(catalog) / "core/fct_slots/corpus_id=a/part-000.parquet").unlink()
     parquet_tables.write_catalog(built, catalog)
     with pytest.raises(BuildError, match=r"core\.fct_slots: 3 rows were built, its Parquet has 2"):
         parquet_tables.refuse_other_rows(built, catalog)
@@ -150,7 +150,7 @@ def test_parquet_with_fewer_rows_than_were_built_is_refused(built: Path, catalog
 
 def test_table_without_any_file_has_no_rows_and_its_types(built: Path, catalog: Path) -> None:
     """Other writers of such a folder write no file where there is no row."""
-    (tables.folder_of(catalog) / "core/fct_frames/part-000.parquet").unlink()
+    (tables_beside(catalog) / "core/fct_frames/part-000.parquet").unlink()
     parquet_tables.write_catalog(built, catalog)
     with tables.open_build(catalog) as con:
         found = con.execute("from core.fct_frames")
@@ -162,7 +162,7 @@ def test_table_without_any_file_has_no_rows_and_its_types(built: Path, catalog: 
 
 def test_open_build_is_read_to_its_end_though_it_is_removed(catalog: Path) -> None:
     with tables.open_build(catalog) as con:
-        for file in tables.files_below(tables.folder_of(catalog)):
+        for file in tables.files_below(tables_beside(catalog)):
             file.unlink()
         assert con.execute("select count(distinct slot_key) from core.fct_slots").fetchall() == [(3,)]
 
