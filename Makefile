@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 WAREHOUSE ?= warehouse
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-readme lock clean
+.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-spark bench-readme spark lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -50,6 +50,13 @@ dagster: $(READY) ## Show the asset graph in a browser, with its schedules and s
 faults: $(READY) ## Make faults happen to builds, over and over; what came of them in docs/faults.md.
 	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(SHARE),--share $(SHARE)) $(if $(SHARE),,--write)
 
+spark: $(VENV)/.spark ## Install what `build --engine spark` needs besides Java: pyspark and dbt-spark.
+
+$(VENV)/.spark: $(READY) requirements-spark.lock
+	@echo "installing pyspark and dbt-spark into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-spark.lock
+	@touch $@
+
 pictures: $(READY) ## Take the README's pictures of the report and the dashboard anew (needs Chromium).
 	@$(BIN)/python -m tests.pictures $(WAREHOUSE)
 
@@ -63,6 +70,9 @@ bench: $(READY) ## Measure builds beside their floor (SCALES="1 10" REPEATS=5); 
 
 bench-peers: $(READY) $(PEERS) ## Measure other libraries on the same files (SCALES=1 REPEATS=5).
 	@$(BIN)/python -m tests.benchmarks.comparison $(BENCH)
+
+bench-spark: $(VENV)/.spark ## Measure builds by DuckDB and by Spark (SCALES="0.01 1" SCRATCH=/somewhere/large).
+	@$(BIN)/python -m tests.benchmarks.engines $(if $(SCALES),--scales "$(SCALES)") $(if $(SCRATCH),--scratch "$(SCRATCH)")
 
 bench-pages: $(READY) ## Measure the dashboard's pages in a browser (WAREHOUSE=FOLDER; needs Chromium).
 	@$(BIN)/python -m tests.benchmarks.pages $(WAREHOUSE)
@@ -79,10 +89,11 @@ COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-ha
 	--no-strip-extras --no-header pyproject.toml
 
 lock: ## Pin the newest allowed versions (needs uv).
-	$(COMPILE) --all-extras -o requirements.lock
+	$(COMPILE) --extra ui --extra dashboard --extra postgresql --extra dev -o requirements.lock
+	$(COMPILE) --extra spark --constraints requirements.lock -o requirements-spark.lock
 	$(COMPILE) --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
 
 clean: ## Remove the environment and everything built; releases that were fetched stay.
-	rm -rf $(VENV) .venv-peers *.egg-info warehouse/.scratch warehouse/.dagster warehouse/raw warehouse/builds warehouse/sample warehouse/reports \
+	rm -rf $(VENV) .venv-peers *.egg-info warehouse/.scratch warehouse/.spark warehouse/.dagster warehouse/raw warehouse/builds warehouse/sample warehouse/reports \
 		warehouse/dialogues.duckdb warehouse/published.json warehouse/.lock warehouse/alerts.jsonl warehouse/.trouble.json
 	@if [ -d warehouse/landing ]; then echo "kept: the fetched releases (rm -r warehouse/landing removes them)"; fi

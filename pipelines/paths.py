@@ -139,6 +139,16 @@ class WarehousePaths:
         return self.scratch / "staging.duckdb"
 
     @property
+    def scratch_spark(self) -> Path:
+        """What Spark needs for itself: tables that are thrown away, what it spills, what it prints."""
+        return self.root / ".spark"
+
+    @property
+    def spark_tables(self) -> Path:
+        """Where Spark writes the tables, `<schema>/<table>/[corpus_id=<id>/]*.parquet`."""
+        return self.scratch / "spark_tables"
+
+    @property
     def scratch_raw(self) -> Path:
         """Links to the raw Parquet files of this build, `<table>/<n>.parquet`: what dbt's sources read."""
         return self.scratch / "raw"

@@ -4,6 +4,7 @@ Resources are plain objects. `dagster dev` gets the quiet defaults made here; `p
 For the concept see https://docs.dagster.io/guides/build/external-resources
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ import dagster as dg
 from expectations.client import AuditProcess
 from pipelines.building import instance, lock, mending
 from pipelines.building.progress import Reporter
+from pipelines.cluster import choosing
 from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
@@ -59,10 +61,19 @@ def audit_resource(context: dg.InitResourceContext) -> Iterator[AuditProcess]:
         process.close()
 
 
-@dg.resource(description="The processes that land files.", required_resource_keys={"settings", "paths"})
+@dg.resource(description="Spark, where the settings say so.", required_resource_keys={"settings", "paths"})
+def spark_resource(context: dg.InitResourceContext) -> Iterator[choosing.Spark | None]:
+    """A session that starts when it is asked, and ends with the run; None where DuckDB builds."""
+    choosing.check(context.resources.settings)
+    spark = choosing.spark_of(context.resources.settings, context.resources.paths.scratch_spark)
+    with spark or contextlib.nullcontext():
+        yield spark
+
+
+@dg.resource(description="What lands files.", required_resource_keys={"settings", "paths", "spark"})
 def lander_resource(context: dg.InitResourceContext) -> Iterator[Lander]:
     """A lander whose processes start with the first large release, and end with the run."""
-    with Lander(context.resources.paths.raw, context.resources.settings) as lander:
+    with Lander(context.resources.paths.raw, context.resources.settings, context.resources.spark) as lander:
         yield lander
 
 
@@ -78,6 +89,7 @@ def default_resources() -> dict[str, dg.ResourceDefinition]:
         "settings": settings_resource,
         "paths": paths_resource,
         "audit": audit_resource,
+        "spark": spark_resource,
         "lander": lander_resource,
         "reporter": reporter_resource,
     }

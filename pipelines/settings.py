@@ -26,6 +26,10 @@ RELEASE_FORM = "release"
 """The form of the publishers' own files."""
 FORMS = (RELEASE_FORM, "huggingface")
 """The forms that a release may be given in."""
+DUCKDB, SPARK = ENGINES = ("duckdb", "spark")
+"""What models may be run with."""
+MASTER = r"local(\[[\d*]+(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s|thrift)://\S+|yarn"
+"""How Spark's masters are written, and a Thrift server."""
 DUCKDB_TABLES, PARQUET_TABLES = "duckdb", "parquet"
 TABLES = (DUCKDB_TABLES, PARQUET_TABLES)
 """The forms that the published tables may have: all in one file of DuckDB, or each in files of Parquet."""
@@ -57,6 +61,12 @@ class Settings:
     """Memory that DuckDB may use in the building process, as DuckDB writes it."""
     threads: int = 2
     """Threads of DuckDB in the building process."""
+    engine: str = DUCKDB
+    """What lands files and runs the models: DuckDB in this process, or Spark."""
+    spark_master: str = "local[2]"
+    """Where Spark runs: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`; `thrift://…` is a server."""
+    spark_conf: str | None = None
+    """Further settings of Spark: `name=value` with spaces between them, or a file with one a line."""
     processes: int = 2
     """Processes that land files side by side."""
     builds_kept: int = 3
@@ -116,7 +126,9 @@ class Settings:
                 values[setting.name] = parse(setting.name, text)
         settings = replace(cls(), **values)
         settings = replace(settings, **{name: value for name, value in overrides.items() if value is not None})
-        for name, forms in (("form", FORMS), ("tables", TABLES)):
+        if not re.fullmatch(MASTER, settings.spark_master):
+            raise SettingsError(f"DIALOGUE_SPARK_MASTER: '{settings.spark_master}' is no master such as local[2]")
+        for name, forms in (("form", FORMS), ("tables", TABLES), ("engine", ENGINES)):
             if (form := getattr(settings, name)) not in forms:
                 raise SettingsError(f"DIALOGUE_{name.upper()}: '{form}' is none of {', '.join(forms)}")
         _check_alerts(settings)

@@ -21,8 +21,8 @@
 
 {#- The accounting of a corpus up to its conformed models, one row an entity of `entities` (each made by `counted`): a
     small table, because the plan of all corpora in one query takes longer than the plans of each. Every relation is read
-    once, however many entities are counted in it. Where the entities stand in core is kept as `meta` of the model,
-    for `count_core`: a conformed model reads no core table. -#}
+    once, however many entities are counted in it, and no subquery is named twice: Spark would run it twice. Where the
+    entities stand in core is kept as `meta` of the model, for `row_accounting`: a conformed model reads no core table. -#}
 {% macro account(corpus_id, entities) -%}
 {%- set relations, places = [], {} -%}
 {%- for entity in entities -%}
@@ -48,19 +48,27 @@ counts_{{ loop.index0 }} as (
 counts as (
     select * from {% for relation in relations %}counts_{{ loop.index0 }}{{ ' cross join ' if not loop.last }}{% endfor %}
 )
-{% for entity in entities %}
+
 select
     '{{ corpus_id }}' as corpus_id,
-    '{{ entity['entity'] }}' as entity,
-    {{ "'" ~ entity['record_entity'] ~ "'" if entity['record_entity'] else 'cast(null as string)' }} as record_entity,
-    {{ entity['entity'] }}_published as published,
-    {{ entity['entity'] }}_staged as staged,
-    {{ entity['entity'] }}_conformed as conformed
+    entities.entity,
+    entities.record_entity,
+    {%- for layer in ['published', 'staged', 'conformed'] %}
+    case entities.entity
+        {%- for entity in entities %}
+        when '{{ entity['entity'] }}' then counts.{{ entity['entity'] }}_{{ layer }}
+        {%- endfor %}
+    end as {{ layer }}{{ ',' if not loop.last }}
+    {%- endfor %}
 from counts
-{% if not loop.last %}
-union all
-{% endif %}
-{%- endfor %}
+cross join (
+    {%- for entity in entities %}
+    select
+        '{{ entity['entity'] }}' as entity,
+        {{ "'" ~ entity['record_entity'] ~ "'" if entity['record_entity'] else 'cast(null as string)' }} as record_entity
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+) as entities
 {%- endmacro %}
 
 {#- Where the entities of all corpora stand in core, as their accounting models declare it: for each of `tables` a list of
@@ -82,6 +90,11 @@ union all
         {%- endfor -%}
     {%- endfor -%}
     {{ return(places) }}
+{%- endmacro %}
+
+{#- How many elements the lists in `lists` have together. -#}
+{% macro count_within(lists) -%}
+    cardinality({{ list_flatten(lists) }})
 {%- endmacro %}
 
 {#- How many elements of `list`, each named `variable`, satisfy `condition`: the length of a text with one letter each. -#}

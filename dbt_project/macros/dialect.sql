@@ -1,4 +1,4 @@
-{#- The ten constructs that DuckDB and Spark write differently. Every other line of SQL runs on both; a lint in the
+{#- The eleven constructs that DuckDB and Spark write differently; `dialect_spark` has how Spark writes them. Every other line of SQL runs on both; a lint in the
     tests holds that. Positions count from 0. -#}
 
 {#- Select-list items: one row an element of `list`, the element as `element`, its position as `position`.
@@ -55,6 +55,15 @@
 
 {% macro default__list_join(list, separator) -%}
     array_to_string({{ list }}, {{ separator }})
+{%- endmacro %}
+
+{#- The lists in `lists`, one behind the other; one that is NULL counts as empty. -#}
+{% macro list_flatten(lists) -%}
+    {{ return(adapter.dispatch('list_flatten')(lists)) }}
+{%- endmacro %}
+
+{% macro default__list_flatten(lists) -%}
+    flatten({{ lists }})
 {%- endmacro %}
 
 {#- Aggregate: the list of `expression` ordered by `order_by`. -#}

@@ -2,22 +2,26 @@
     stands there, builds under another name, renames, drops, asks for the columns twice and comments last, a dozen
     statements a table, half of the time of a small build. Here nobody reads the database before it is published, so there
     is no transaction either: what a table that fails leaves behind is thrown away with the build.
+    Where another engine has made the table, its configuration has `made_of`, the files: they are read in its place, and
+    the contract is held all the same.
     What is NOT here, because no model has any: grants, indexes, Python models. -#}
 {% materialization table, adapter='duckdb', supported_languages=['sql'] %}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set contract = config.get('contract') -%}
+    {%- set made_of = config.get('made_of') -%}
+    {%- set query = select_from_files(made_of) if made_of else compiled_code -%}
     {{ run_hooks(pre_hooks, inside_transaction=False) }}
     {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
     {%- if contract.enforced -%}
-        {{ refuse_other_types(compiled_code) }}
+        {{ refuse_other_types(query) }}
     {%- endif -%}
     {%- call statement('main', auto_begin=False) -%}
         {%- if contract.enforced -%}
             create or replace table {{ target_relation }} {{ get_table_columns_and_constraints() }};
-            insert into {{ target_relation }} {{ get_select_subquery(compiled_code) }};
+            insert into {{ target_relation }} {{ get_select_subquery(query) }};
         {%- else -%}
-            create or replace table {{ target_relation }} as ({{ compiled_code }});
+            create or replace table {{ target_relation }} as ({{ query }});
         {%- endif -%}
         {{ comments_on(target_relation) }}
     {%- endcall -%}
@@ -29,6 +33,24 @@
     {{ run_hooks(post_hooks, inside_transaction=False) }}
     {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}
+
+{#- The columns of the model's contract out of files of Parquet, in the order of the first, which is the key of most
+    tables. Where there is no row there may be no file. -#}
+{% macro select_from_files(files) -%}
+    {%- set names = [] -%}
+    {%- for column in model.columns.values() -%}
+        {%- do names.append(column.name if files != 'none' else 'cast(null as ' ~ column.data_type ~ ') as ' ~ column.name) -%}
+    {%- endfor -%}
+    select {{ names | join(', ') }}
+    {% if files == 'none' -%}
+    where false
+    {%- else -%}
+    from read_parquet(
+        '{{ files | replace("'", "''") }}', hive_partitioning=true, hive_types_autocast=false
+    )
+    order by 1
+    {%- endif -%}
+{%- endmacro %}
 
 {#- Raise unless `sql` gives the columns of the model's contract in their types. Only where something differs does dbt's own
     check run, which says what: it plans the query once more, and another one of typed nulls beside it. -#}

@@ -1,4 +1,5 @@
-{#- Schemas are named as the models say, without dbt's prefix. -#}
+{#- Schemas are named as the models say. On Spark, where others may have a schema of such a name, dbt's prefix is kept. -#}
 {% macro generate_schema_name(custom_schema_name, node) -%}
-    {{ (custom_schema_name or target.schema) | trim }}
+    {%- set name = (custom_schema_name or target.schema) | trim -%}
+    {{ name if target.type == 'duckdb' or not custom_schema_name else target.schema ~ '_' ~ name }}
 {%- endmacro %}

@@ -15,7 +15,7 @@ from pipelines.building import blaming, history, holding_back, state
 from pipelines.building.first_cases import first_cases
 from pipelines.errors import CheckError
 
-RESOURCES = {"settings", "paths", "reporter", "audit"}
+RESOURCES = {"settings", "paths", "reporter", "audit", "spark"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
 NOT_BUILT = {"evaluated": 0, "note": "nothing of the corpus that can be judged is in this build"}
 BUILDS = dg.AssetKey(["audit", "builds"])

@@ -12,13 +12,16 @@ from dagster_dbt import DagsterDbtTranslator
 from dagster_dbt.asset_utils import build_dbt_specs
 
 from pipelines.assets import labels
-from pipelines.building import dbt, holding_back, state
+from pipelines.building import dbt, holding_back, on_spark, state
+from pipelines.building.progress import Reporter
 from pipelines.errors import CheckError
+from pipelines.paths import WarehousePaths
+from pipelines.settings import Settings
 
 UNIQUE_ID = "dagster_dbt/unique_id"
 """The metadata by which dagster-dbt ties an asset or a check to a node of dbt."""
 SOUND = "Every key is unique, every reference leads to a row, and every word is one that the vocabulary has."
-RESOURCES = {"settings", "paths", "reporter"}
+RESOURCES = {"settings", "paths", "reporter", "spark"}
 
 
 class Translator(DagsterDbtTranslator):
@@ -103,12 +106,19 @@ def _run_models(
     """Run a selection, and again without the rows of corpora that fail, where those can stay; what fails even so."""
     settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
     build = state.of_run(paths, context.run_id)
+    is_warehouse = selection == WAREHOUSE  # what the audit wrote is loaded into the one database, whatever made it
+    spark = context.resources.spark if is_warehouse else None
     while True:
-        with reporter.stage(stage_name, "warehouse" if stage_name == "model" else "audit") as stage:
-            results = dbt.build(manifest, paths, report=stage.update, settings=settings, **selection)
+        with reporter.stage(stage_name, "warehouse" if is_warehouse else "audit") as stage:
+            if spark is None:
+                results = dbt.build(manifest, paths, report=stage.update, settings=settings, **selection)
+            else:
+                results = on_spark.build(paths, spark, report=stage.update, settings=settings, **selection)
             tests = sum(result.is_test for result in results)
             stage.detail = f"{len(results) - tests} models, {tests} tests"
-        error = dbt.failure(results, paths)
+        error = dbt.failure(results, paths, spark and on_spark.select(spark))
+        if error is None and spark is not None:
+            error = _load(results, manifest, paths, settings, reporter)
         if error is None:
             return results, None
         try:
@@ -116,3 +126,14 @@ def _run_models(
         except CheckError as final:
             return results, final
         manifest = dbt.parse(paths)  # a run leaves its own marks in a manifest
+
+
+def _load(
+    results: list[dbt.NodeResult], manifest: Any, paths: WarehousePaths, settings: Settings, reporter: Reporter
+) -> CheckError | None:
+    """Make the one database of the tables that Spark has written; what fails."""
+    with reporter.stage("load", "tables") as stage:
+        models = {result.unique_id for result in results if not result.is_test}
+        loaded = on_spark.load(manifest, paths, models, settings)
+        stage.detail = f"{len(loaded)} tables"
+    return dbt.failure(loaded, paths)

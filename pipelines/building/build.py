@@ -6,9 +6,10 @@ process imports Great Expectations while landing and models run.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from expectations.client import AuditError, AuditProcess
 from pipelines.building import alerts, fingerprint, lock, mending, publishing, space
@@ -17,6 +18,7 @@ from pipelines.building.narrowing import refuse_less
 from pipelines.building.progress import Reporter
 from pipelines.building.state import BuildError
 from pipelines.building.summary import Summary, summarize
+from pipelines.cluster import choosing
 from pipelines.corpora import registry
 from pipelines.intake import releases
 from pipelines.intake.lander import Lander
@@ -64,9 +66,15 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
         refuse_less(settings, paths)
         space.refuse_full_disk(settings, paths)
-        with AuditProcess(settings.audit_timeout) as audit, Lander(paths.raw, settings) as lander:
+        spark = choosing.spark_of(settings, paths.scratch_spark)
+        with (
+            AuditProcess(settings.audit_timeout) as audit,
+            spark or contextlib.nullcontext(),
+            Lander(paths.raw, settings, spark) as lander,
+        ):
+            resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
             try:
-                _run_graph(settings, paths, reporter, audit, lander, load_graph)
+                _run_graph(resources | {"spark": spark}, load_graph)
             except BaseException as error:
                 if (told := space.told_of_full_disk(error, settings, paths)) is not None:
                     raise told from error
@@ -76,15 +84,11 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
     return summarize(settings, paths, reporter)
 
 
-def _run_graph(
-    settings: Settings,
-    paths: WarehousePaths,
-    reporter: Reporter,
-    audit: AuditProcess,
-    lander: Lander,
-    load_graph: LoadGraph,
-) -> None:
+def _run_graph(resources: dict[str, Any], load_graph: LoadGraph) -> None:
     """Run the job `build` with our own resources; what a step raises comes through."""
+    settings, paths, reporter, audit, lander = (
+        resources[name] for name in ("settings", "paths", "reporter", "audit", "lander")
+    )
     with reporter.stage("load", "framework") as stage:
         audit.start()
         if settings.source is not None:
@@ -96,7 +100,6 @@ def _run_graph(
 
         job = load_graph(settings)
         stage.detail = "Dagster and dbt"
-    resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with open_instance(paths, reporter.notice) as instance:
         job.execute_in_process(run_config=quiet, instance=instance, resources=resources, tags=TOLD)

@@ -8,6 +8,8 @@ For the programmatic interface see https://docs.getdbt.com/reference/programmati
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,7 @@ from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
 from pipelines.intake.writing import replacing, write_atomically
 from pipelines.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
-from pipelines.settings import Settings
+from pipelines.settings import DUCKDB, Settings
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
@@ -71,24 +73,29 @@ def manifest_path(paths: WarehousePaths) -> Path:
     return paths.dbt_target / "manifest.json"
 
 
-def parse(paths: WarehousePaths) -> Manifest:
+def parse(paths: WarehousePaths, engine: str = DUCKDB) -> Manifest:
     """Parse the project, partially where nothing changed, and write the manifest. Raises ModelError.
 
     A new warehouse starts from the last parse of any warehouse of this clone: a parse from nothing takes five seconds.
+    What dbt keeps of it depends on the engine.
     """
     from dbt.cli.main import dbtRunner
 
-    kept = paths.dbt_target / DBT_LAST_PARSE.name
+    target = paths.dbt_target if engine == DUCKDB else paths.dbt_target / engine
+    last = DBT_LAST_PARSE if engine == DUCKDB else DBT_LAST_PARSE.with_name(f"{engine}_{DBT_LAST_PARSE.name}")
+    kept = target / DBT_LAST_PARSE.name
     kept.parent.mkdir(parents=True, exist_ok=True)
     if not kept.exists():
-        _copy_whole(DBT_LAST_PARSE, kept)
-    result = dbtRunner().invoke([*_arguments("parse", DBT_PROJECT, paths.dbt_target), "--no-write-json"])
+        _copy_whole(last, kept)
+    result = dbtRunner().invoke([*_arguments("parse", DBT_PROJECT, target, engine), "--no-write-json"])
     _raise_interrupt(result.exception)
-    _copy_whole(kept, DBT_LAST_PARSE)
+    _copy_whole(kept, last)
     if not result.success:
         raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
     manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
-    with replacing(manifest_path(paths)) as temporary:  # Dagster's page, daemon and runs parse at the same time
+    with replacing(
+        target / manifest_path(paths).name
+    ) as temporary:  # Dagster's page, daemon and runs parse at the same time
         manifest.write(str(temporary))
     return manifest
 
@@ -100,10 +107,12 @@ def build(
     exclude: str | None = None,
     report: Callable[[str], None] | None = None,
     settings: Settings | None = None,
+    engine: str = DUCKDB,
+    command: str = "build",
 ) -> list[NodeResult]:
     """Run the selected models and their tests, then release the database. Raises ModelError only when dbt cannot run.
 
-    `report` is called with the name of each node that has finished.
+    `report` is called with the name of each node that has finished. The command `run` leaves the tests out.
     """
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
@@ -115,8 +124,9 @@ def build(
     scratch = plain_path(paths.scratch)
     with dbt_places.sources_below(manifest, scratch), inlining.without_parsing(), quiet_events.without_the_unheard():
         profiles = dbt_places.write_profile(scratch, settings or Settings())
-        arguments = _arguments("build", profiles, scratch / paths.dbt_target.name)
-        arguments += [NO_CACHE, "--no-write-json", "--indirect-selection", "buildable", *ONLY_DATA]
+        arguments = _arguments(command, profiles, scratch / paths.dbt_target.name, engine)
+        arguments += [NO_CACHE, "--no-write-json"]
+        arguments += ["--indirect-selection", "buildable", *ONLY_DATA] if command == "build" else []
         arguments += ["--select", select] if select else []
         arguments += ["--exclude", exclude] if exclude else []
         try:
@@ -135,26 +145,41 @@ def _raise_interrupt(error: BaseException | None) -> None:
         raise error
 
 
-def failure(results: list[NodeResult], paths: WarehousePaths) -> ModelError | None:
-    """What failed, with one line for each model or test, and a failing row of each test; None where nothing did."""
+Rows = tuple[list[str], list[tuple[Any, ...]]]
+"""The names of columns, and rows of them."""
+
+
+def failure(
+    results: list[NodeResult], paths: WarehousePaths, select: Callable[[str, int], Rows] | None = None
+) -> ModelError | None:
+    """What failed, with one line for each model or test, and a failing row of each test; None where nothing did.
+
+    `select` gives the first rows of a query where the models stand in no database of the scratch folder.
+    """
     failed = [result for result in results if not result.is_passed]
     if not failed:
         return None
     causes = [result for result in failed if result.message != "skipped"] or failed
-    described = [_describe_failure(cause, paths) for cause in sorted(causes, key=lambda one: one.name)]
+    select = select or functools.partial(_select, paths)
+    described = [_describe_failure(cause, select) for cause in sorted(causes, key=lambda one: one.name)]
     return ModelError("\n".join(line for line, _ in described), blaming.at_fault(described))
 
 
-def _describe_failure(result: NodeResult, paths: WarehousePaths) -> tuple[str, set[str]]:
+def _select(paths: WarehousePaths, query: str, most: int) -> Rows:
+    """The first rows of a query of the databases that a build works on."""
+    with duckdb.connect(str(paths.scratch_database), read_only=True) as con:
+        con.execute(f"attach {literal(str(paths.scratch_staging))} as staging (read_only)")
+        rows = con.execute(query)
+        return [column[0] for column in rows.description], rows.fetchmany(most)
+
+
+def _describe_failure(result: NodeResult, select: Callable[[str, int], Rows]) -> tuple[str, set[str]]:
     """A line about a failure, and the corpora that it is about."""
     if not (result.is_test and result.failures):
         return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}", blaming.named(result.folders)
     first, about = "", blaming.named(result.folders)
-    with contextlib.suppress(duckdb.Error), duckdb.connect(str(paths.scratch_database), read_only=True) as con:
-        con.execute(f"attach {literal(str(paths.scratch_staging))} as staging (read_only)")
-        rows = con.execute(result.query)
-        names = [column[0] for column in rows.description]
-        broken = rows.fetchmany(FIRST_ROWS)
+    with contextlib.suppress(duckdb.Error, CheckError):
+        names, broken = select(result.query, FIRST_ROWS)
         values = zip(names, broken[0] if broken else (), strict=False)
         first = ", the first: " + ", ".join(f"{name}={value}" for name, value in values)
         about = about or blaming.of_rows(broken)
@@ -177,11 +202,14 @@ def _node_result(node: Any) -> NodeResult:
 
 
 def _one_line(message: object) -> str:
-    lines = [line.strip() for line in str(message or "").splitlines()]
+    """What dbt says, in one line, without the query that Spark repeats."""
+    said = itertools.takewhile(lambda line: line.strip() != "== SQL ==", str(message or "").splitlines())
+    lines = [line.strip() for line in said]
     return " ".join(line for line in lines if line and not line.startswith("compiled code at"))
 
 
-def _arguments(command: str, profiles: Path, target: Path) -> list[str]:
+def _arguments(command: str, profiles: Path, target: Path, engine: str) -> list[str]:
     silent = ["--quiet", "--log-level", "none", "--log-level-file", "none", "--no-send-anonymous-usage-stats"]
     places = {"--project-dir": DBT_PROJECT, "--profiles-dir": profiles, "--target-path": target, "--log-path": target}
-    return [*silent, command, *(text for option, place in places.items() for text in (option, str(place)))]
+    options = (text for option, place in places.items() for text in (option, str(place)))
+    return [*silent, command, *options, "--target", engine]

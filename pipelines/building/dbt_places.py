@@ -10,8 +10,10 @@ import contextlib
 import json
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pipelines.cluster import server
+from pipelines.cluster.options import is_server
 from pipelines.paths import DBT_PROJECT
 from pipelines.settings import Settings
 
@@ -29,7 +31,9 @@ def write_profile(scratch: Path, settings: Settings) -> Path:
     import yaml
 
     profile = yaml.safe_load((DBT_PROJECT / "profiles.yml").read_text(encoding="utf-8"))
-    (output,) = profile["dialogue_warehouse"]["outputs"].values()
+    outputs = profile["dialogue_warehouse"]["outputs"]
+    _fill_spark(outputs["spark"], settings)
+    output = outputs["duckdb"]
     output["path"] = str(scratch / output["path"])
     output["threads"] = settings.threads
     options = output["config_options"]
@@ -41,6 +45,14 @@ def write_profile(scratch: Path, settings: Settings) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "profiles.yml").write_text(json.dumps(profile, indent=1), encoding="utf-8")
     return folder
+
+
+def _fill_spark(output: dict[str, Any], settings: Settings) -> None:
+    """Say which Spark, and how many models it makes side by side."""
+    output["threads"] = settings.threads
+    if is_server(settings.spark_master):
+        host, port, user = server.address(settings.spark_master)
+        output |= {"method": "thrift", "host": host, "port": port} | ({"user": user} if user else {})
 
 
 @contextlib.contextmanager

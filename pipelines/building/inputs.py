@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipelines.cluster import choosing
 from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
@@ -16,6 +17,7 @@ def check_input(settings: Settings, paths: WarehousePaths) -> None:
     """Raise InputError before anything is done."""
     if GLOB_CHARACTERS & set(str(paths.root)):
         raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
+    choosing.check(settings)
     corpora = registry.load_corpora(settings.only)
     if settings.form != RELEASE_FORM:
         _check_form(settings, corpora)

@@ -20,6 +20,7 @@ def mend(paths: WarehousePaths) -> list[str]:
     """Put right what readers see, and remove what nobody needs. What was mended, a line each; normally nothing is."""
     told = [*_remove_folders(paths), *_finish_publication(paths), *_right_pointer(paths), *_right_files(paths)]
     kept.sweep(paths)
+    own_files.remove(paths.scratch_spark)
     return told
 
 

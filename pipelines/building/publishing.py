@@ -95,6 +95,7 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths)
         started_at=build.started_at.isoformat(),
         source=build.source,
         form=build.form,
+        engine=build.engine,
         corpora=build.corpora,
         verified=build.verify,
         fingerprint=build.fingerprint,

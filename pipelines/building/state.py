@@ -18,7 +18,7 @@ from pipelines.intake.landed import Carried, Landed
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.builds import EMBEDDED_SAMPLE
-from pipelines.settings import DUCKDB_TABLES, RELEASE_FORM, Settings
+from pipelines.settings import DUCKDB, DUCKDB_TABLES, RELEASE_FORM, Settings
 
 ID_FORMAT = "%Y%m%dT%H%M%S%fZ"
 """How a build is named: by the moment it began, in UTC."""
@@ -45,6 +45,7 @@ class Build:
     landed: tuple[Landed, ...] = ()
     raw: dict[str, list[str]] = field(default_factory=dict)
     form: str = RELEASE_FORM
+    engine: str = DUCKDB
     tables: str = DUCKDB_TABLES
     """The form that its tables are published in."""
     scales: dict[str, float] = field(default_factory=dict)
@@ -98,6 +99,7 @@ def new_build(settings: Settings, run_id: str) -> Build:
         strict=settings.strict,
         verify=settings.verify,
         form=settings.form,
+        engine=settings.engine,
         tables=settings.tables,
     )
 

@@ -21,7 +21,7 @@ from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.builds import UNEXPECTED
 from pipelines.reading.printing import make_console
-from pipelines.settings import RELEASE_FORM, Settings
+from pipelines.settings import DUCKDB, RELEASE_FORM, SPARK, Settings
 
 DISPLAYED_MISSING = 5
 """Missing files of a corpus that the status names one by one."""
@@ -43,6 +43,8 @@ class BuildStatus:
     built_at: str | None
     source: str | None
     form: str
+    engine: str
+    """What landed its files and ran the models."""
     database_bytes: int
     """Bytes of its database, and of the Parquet files of its tables where the rows are in those."""
     raw_bytes: int
@@ -134,6 +136,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         built_at=manifest.started_at if manifest else None,
         source=manifest.source if manifest else None,
         form=manifest.form if manifest else RELEASE_FORM,
+        engine=manifest.engine if manifest else DUCKDB,
         database_bytes=builds.size_of(paths, build_id),
         raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
     )
@@ -214,7 +217,8 @@ def _claims(verdicts: Mapping[str, int]) -> str:
 
 
 def _marks(build: BuildStatus) -> str:
-    marks = [name for name, is_so in (("published", build.is_published), ("pinned", build.is_pinned)) if is_so]
+    states = (("published", build.is_published), ("pinned", build.is_pinned), ("on Spark", build.engine == SPARK))
+    marks = [name for name, is_so in states if is_so]
     return f"\n({', '.join(marks)})" if marks else ""
 
 

@@ -20,12 +20,13 @@ from pipelines.commands import command
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading.dialogues.address import HOST, PORT
-from pipelines.settings import DUCKDB_TABLES, TABLES, Settings
+from pipelines.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
 
 
 @cli.command()
 @click.option("--source", type=Folder, help="Folder with the releases, SOURCE/<corpus_id>/…  [default: a sample]")
 @form_option
+@click.option("--engine", type=click.Choice(ENGINES), help="What lands files and runs the models.  [default: duckdb]")
 @click.option(
     "--tables",
     type=click.Choice(TABLES),

@@ -11,8 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
+from pipelines.cluster import choosing, storage
+from pipelines.cluster.session import Session
 from pipelines.intake.landed import Landed
 from pipelines.intake.landing import LandingTask, land_file
+from pipelines.intake.records import LandingError
 from pipelines.intake.releases import Release
 from pipelines.intake.source_bytes import state_of
 from pipelines.processes import end_with_parent
@@ -32,11 +35,13 @@ class Lander:
         landed = lander.land(release)   # waits for the files of one release
 
     Each file is landed by `landing.land_file`. Where there is little to do no process is started, because that costs
-    more than it saves.
+    more than it saves. With a session of Spark the files are landed in its tasks instead, wherever those run: every
+    machine has to see source and target under the paths that they have here.
     """
 
-    def __init__(self, target: Path, settings: Settings) -> None:
+    def __init__(self, target: Path, settings: Settings, spark: choosing.Spark | None = None) -> None:
         """`target` is the folder of the raw layer."""
+        self._spark = spark if isinstance(spark, Session) else None
         self._target, self._strict, self._force = target, settings.strict, settings.force
         self._processes = settings.processes
         self._pool: concurrent.futures.ProcessPoolExecutor | None = None
@@ -57,6 +62,9 @@ class Lander:
     def start(self, releases: Iterable[Release]) -> None:
         """Begin to land every file of these releases, where processes are worth it."""
         tasks = [task for release in releases for task in self._tasks(release)]
+        if self._spark is not None:
+            self._start_on(self._spark, tasks)
+            return
         if self._processes == 1 or len(tasks) == 1 or sum(map(_weight, tasks)) < WORTH_PROCESSES:
             return
         if self._pool is None:
@@ -72,6 +80,21 @@ class Lander:
                 lambda _, times=times: times.append(time.perf_counter())
             )
         self._children |= set(multiprocessing.active_children()) - others
+
+    def _start_on(self, spark: Session, tasks: list[LandingTask]) -> None:
+        """Land files in tasks of Spark, in one job: a file is there for `land` when all of them are."""
+        if not tasks:
+            return
+        storage.check(spark, self._target)
+        begun = time.perf_counter()
+        for task, landed in zip(tasks, spark.run(land_or_refuse, tasks), strict=True):
+            self._times[task.source_file_id] = [begun, time.perf_counter()]
+            future: concurrent.futures.Future[Landed] = concurrent.futures.Future()
+            if isinstance(landed, LandingError):
+                future.set_exception(landed)
+            else:
+                future.set_result(landed)
+            self._started[task.source_file_id] = future
 
     def land(self, release: Release) -> list[Landed]:
         """Land every file of a release, in the order of their paths. Raises LandingError for the first refused."""
@@ -111,6 +134,14 @@ class Lander:
             )
             for entity, path in release.files
         ]
+
+
+def land_or_refuse(task: LandingTask) -> Landed | LandingError:
+    """Land a file; what is wrong with it is a result, because a task of Spark that fails is run again."""
+    try:
+        return land_file(task)
+    except LandingError as error:
+        return LandingError(str(error))
 
 
 def _weight(task: LandingTask) -> int:

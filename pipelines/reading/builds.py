@@ -17,7 +17,7 @@ from pipelines.intake import own_files
 from pipelines.intake.landed import Carried, Landed
 from pipelines.paths import WarehousePaths
 from pipelines.reading import tables
-from pipelines.settings import RELEASE_FORM
+from pipelines.settings import DUCKDB, RELEASE_FORM
 
 EMBEDDED_SAMPLE = "embedded sample"
 """What a manifest calls the source of a build that was made from the embedded sample."""
@@ -54,6 +54,8 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     source: str
     """The folder of the releases, or EMBEDDED_SAMPLE."""
     form: str = RELEASE_FORM
+    engine: str = DUCKDB
+    """What landed its files and ran the models."""
     corpora: tuple[str, ...] = ()
     verified: bool = False
     """Whether every file was rebuilt from core and compared before the build was published."""

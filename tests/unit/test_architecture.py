@@ -18,6 +18,7 @@ from msgspec import inspect
 from pipelines.corpora import registry, starting
 from pipelines.intake import rawtypes
 from pipelines.paths import CLONE, DBT_PROJECT
+from tests.unit.model_sql import plain_sql
 
 CORPORA = registry.corpus_ids()
 MODELS = DBT_PROJECT / "models"
@@ -30,37 +31,6 @@ PLUMBING = sorted(
 SQL = sorted(MODELS.rglob("*.sql"))
 ANALYTICS = sorted(path.stem for path in (MODELS / "marts" / "analytics").glob("*.sql"))
 """A question over core may be asked of the answer to another one; dbt refuses a circle."""
-MACROS_OF_THE_DIALECT = {
-    "explode_indexed",
-    "explode_map",
-    "list_at",
-    "list_map",
-    "list_join",
-    "list_agg_ordered",
-    "regexp_replace_all",
-    "explode_split",
-    "words",
-    "word_count",
-}
-
-DIFFERENT_ON_SPARK = {
-    "unnest": r"\bunnest\s*\(",
-    "generate_subscripts": r"\bgenerate_subscripts\b",
-    "lambda": r"\blambda\b|->",
-    "list_* functions": r"\blist_(?!at\b|map\b|join\b|agg_ordered\b)\w+\s*\(",
-    "array_agg, array_to_string, string_agg, listagg": r"\b(array_agg|array_to_string|string_agg|listagg)\s*\(",
-    "split (a regular expression on Spark)": r"\bsplit\s*\(",
-    "regexp_replace (first match on DuckDB, all on Spark)": r"\bregexp_replace\s*\(",
-    "indexing a list (from 1 on DuckDB, from 0 on Spark)": r"\w\[",
-    "a list literal": r"(?<![\w{%])\[(?=[^\]]*\])",
-    "a quoted identifier (a string on Spark)": r'"',
-    "exclude": r"\bexclude\b",
-    "union by name": r"\bby\s+name\b",
-    "try_cast": r"\btry_cast\b",
-    "varchar without length": r"\bvarchar\b",
-    "json arrows and functions": r"\bjson_\w+\s*\(",
-}
-
 
 FLOORS = (
     ("pipelines.definitions",),
@@ -75,6 +45,7 @@ FLOORS = (
     ("pipelines.intake",),
     ("pipelines.corpora",),
     ("pipelines.commands",),
+    ("pipelines.cluster",),
     ("pipelines.settings",),
     ("pipelines.setting_forms",),
     ("pipelines.paths", "pipelines.errors", "pipelines.processes", "pipelines.visible"),
@@ -156,51 +127,6 @@ def layer_and_room(path: Path) -> tuple[str, str]:
     """The layer of a model, and its folder there; the rules behind the violations are a layer of their own."""
     layer, room, *below = path.relative_to(MODELS).parts
     return ("rules", below[1]) if below[0] == "rules" else (layer, room)
-
-
-def plain_sql(text: str) -> str:
-    """The SQL of a model without its Jinja: comments, statements and calls are blanked."""
-    text = re.sub(r"{#.*?#}", "", text, flags=re.S)
-    text = re.sub(r"{%.*?%}", "", text, flags=re.S)
-    text = re.sub(r"{{.*?}}", "x", text, flags=re.S)
-    text = re.sub(r"'(?:[^']|'')*'", "''", text)
-    return re.sub(r"--.*", "", text)
-
-
-def offences(text: str) -> list[str]:
-    """What in this SQL means another thing on the other engine."""
-    return [name for name, pattern in DIFFERENT_ON_SPARK.items() if re.search(pattern, plain_sql(text))]
-
-
-@pytest.mark.parametrize("path", SQL, ids=lambda path: path.stem)
-def test_model_has_no_sql_that_means_another_thing_on_spark(path: Path) -> None:
-    assert offences(path.read_text(encoding="utf-8")) == []
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "select unnest(turns) from x",
-        "select list_transform(a, x -> x)",
-        "select split(name, '.')",
-        "select regexp_replace(a, 'b', 'c')",
-        "select names[1] from x",
-        "select [1, 2] as list",
-        'select "values" from x',
-        "select string_agg(a, ',') from x",
-        "select try_cast(a as integer)",
-        "select a from x union all by name select b from y",
-        "select cast(a as varchar)",
-    ],
-)
-def test_dialect_lint_finds_what_it_is_for(sql: str) -> None:
-    assert offences(sql)
-
-
-def test_dialect_macros_are_the_ten_and_no_more() -> None:
-    text = (DBT_PROJECT / "macros" / "dialect.sql").read_text(encoding="utf-8")
-    assert set(re.findall(r"{% macro (?!default__)(\w+)", text)) == MACROS_OF_THE_DIALECT
-    assert set(re.findall(r"{% macro default__(\w+)", text)) == MACROS_OF_THE_DIALECT
 
 
 HOW_MANY_CORPORA = re.compile(
@@ -473,19 +399,29 @@ def test_commands_start_without_the_heavy_libraries() -> None:
     assert output.stdout.strip() == "[]"
 
 
-def test_lock_names_no_index_and_pins_every_hash() -> None:
-    text = (CLONE / "requirements.lock").read_text(encoding="utf-8")
+PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z0-9,-]+\])?==(\S+).*\\$", flags=re.M)
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-spark.lock"])
+def test_lock_names_no_index_and_pins_every_hash(lock: str) -> None:
+    text = (CLONE / lock).read_text(encoding="utf-8")
     assert re.findall(r"https?://|--index|--find-links|file:", text) == []
-    pins = re.findall(r"^([a-z0-9._-]+)(?:\[[a-z0-9,-]+\])?==\S+.*\\$", text, flags=re.M)
-    assert len(pins) == len(re.findall(r"^[a-z0-9]", text, flags=re.M))
+    pins = {name for name, _ in PINNED.findall(text)}
+    assert len(PINNED.findall(text)) == len(re.findall(r"^[a-z0-9]", text, flags=re.M))
     project = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for requirement in (
-        *project["dependencies"],
-        *(name for extra in project["optional-dependencies"].values() for name in extra),
-    ):
-        name = re.match(r"[a-z0-9-]+", requirement)
+    extras = project["optional-dependencies"]
+    wanted = {name for name in extras if (name == "spark") == (lock == "requirements-spark.lock")}
+    for requirement in (*project["dependencies"], *(one for extra in wanted for one in extras[extra])):
+        name = re.match(r"[a-z0-9-]+", requirement, flags=re.I)
         assert name is not None
-        assert name[0] in pins
+        assert name[0].lower() in pins
+
+
+def test_locks_pin_nothing_twice() -> None:
+    locks = [(CLONE / name).read_text(encoding="utf-8") for name in ("requirements.lock", "requirements-spark.lock")]
+    base, spark = (set(PINNED.findall(text)) for text in locks)
+    shared = {name for name, _ in base} & {name for name, _ in spark}
+    assert {pin for pin in base if pin[0] in shared} == {pin for pin in spark if pin[0] in shared}
 
 
 def test_ignored_files_are_what_the_warehouse_makes() -> None:

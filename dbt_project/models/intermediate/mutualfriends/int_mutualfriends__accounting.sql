@@ -1,5 +1,5 @@
 {%- set dialogues = source('raw_mutualfriends', 'mutualfriends__dialogues') -%}
-{%- set items = 'flatten(scenario.kbs)' -%}
+{%- set items = list_flatten('scenario.kbs') -%}
 {%- set events = ref('stg_mutualfriends__events') -%}
 
 {{ account('mutualfriends', [
@@ -11,10 +11,10 @@
     counted('actions', count_where('events', 'event', 'event.data.entries is not null'), dialogues, events,
             ref('int_mutualfriends__actions'), staged_where='selected_item is not null', core='fct_actions'),
     counted('selected_values',
-            'cardinality(flatten(' ~ list_map('events', 'event', 'map_keys(event.data.entries)') ~ '))', dialogues,
+            count_within(list_map('events', 'event', 'map_keys(event.data.entries)')), dialogues,
             ref('stg_mutualfriends__selected_values'), ref('int_mutualfriends__slots'),
             core='fct_slots', core_where="annotation_type = 'selection'"),
-    counted('knowledge_items', 'cardinality(flatten(' ~ list_map(items, 'item', 'map_keys(item)') ~ '))', dialogues,
+    counted('knowledge_items', count_within(list_map(items, 'item', 'map_keys(item)')), dialogues,
             ref('stg_mutualfriends__item_values'), ref('int_mutualfriends__knowledge_items'),
             core='fct_knowledge_items'),
     counted('scenario_attributes', 'cardinality(scenario.attributes)', dialogues,

@@ -1,12 +1,12 @@
 {%- set dialogues = source('raw_sgd', 'sgd__dialogues') -%}
 {%- set services = source('raw_sgd', 'sgd__services') -%}
-{%- set frames = 'flatten(' ~ list_map('turns', 'turn', 'turn.frames') ~ ')' -%}
-{%- set intents = 'cardinality(flatten(' ~ list_map('intents', 'intent', 'intent.required_slots') ~ '))'
-    ~ ' + cardinality(flatten(' ~ list_map('intents', 'intent', 'map_keys(intent.optional_slots)') ~ '))'
-    ~ ' + cardinality(flatten(' ~ list_map('intents', 'intent', 'intent.result_slots') ~ '))' -%}
+{%- set frames = list_flatten(list_map('turns', 'turn', 'turn.frames')) -%}
+{%- set intents = count_within(list_map('intents', 'intent', 'intent.required_slots'))
+    ~ ' + ' ~ count_within(list_map('intents', 'intent', 'map_keys(intent.optional_slots)'))
+    ~ ' + ' ~ count_within(list_map('intents', 'intent', 'intent.result_slots')) -%}
 {%- set slots = ref('int_sgd__slots') -%}
 {%- set action_values = list_map(
-    'flatten(' ~ list_map(frames, 'frame', 'frame.actions') ~ ')', 'action',
+    list_flatten(list_map(frames, 'frame', 'frame.actions')), 'action',
     'case when cardinality(action.canonical_values) > cardinality(action.values) then action.canonical_values '
         ~ 'else action.values end'
 ) -%}
@@ -19,27 +19,27 @@
     counted('turns', 'cardinality(turns)', dialogues, ref('stg_sgd__turns'), ref('int_sgd__turns'), core='fct_turns'),
     counted('frames', 'cardinality(' ~ frames ~ ')', dialogues, ref('stg_sgd__frames'), ref('int_sgd__frames'),
             core='fct_frames'),
-    counted('actions', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.actions') ~ '))', dialogues,
+    counted('actions', count_within(list_map(frames, 'frame', 'frame.actions')), dialogues,
             ref('stg_sgd__actions'), ref('int_sgd__actions'), core='fct_actions'),
-    counted('spans', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.slots') ~ '))', dialogues,
+    counted('spans', count_within(list_map(frames, 'frame', 'frame.slots')), dialogues,
             ref('stg_sgd__spans'), slots, conformed_where="annotation_type = 'span'",
             core='fct_slots', core_where="annotation_type = 'span'"),
     counted('state_values',
-            'cardinality(flatten(flatten(' ~ list_map(frames, 'frame', 'map_values(frame.state.slot_values)') ~ ')))',
+            count_within(list_flatten(list_map(frames, 'frame', 'map_values(frame.state.slot_values)'))),
             dialogues, ref('stg_sgd__state_values'), slots, staged_where='variant_index is not null',
             conformed_where="annotation_type = 'state' and value_index is not null",
             core='fct_slots', core_where="annotation_type = 'state' and value_index is not null"),
-    counted('action_values', 'cardinality(flatten(' ~ action_values ~ '))', dialogues, ref('stg_sgd__action_values'),
+    counted('action_values', count_within(action_values), dialogues, ref('stg_sgd__action_values'),
             slots, conformed_where="annotation_type = 'action_value'",
             core='fct_slots', core_where="annotation_type = 'action_value'"),
     counted('call_parameters',
-            'cardinality(flatten(' ~ list_map(frames, 'frame', 'map_keys(frame.service_call.parameters)') ~ '))',
+            count_within(list_map(frames, 'frame', 'map_keys(frame.service_call.parameters)')),
             dialogues, ref('stg_sgd__call_parameters'), slots, conformed_where="annotation_type = 'call_parameter'",
             core='fct_slots', core_where="annotation_type = 'call_parameter'"),
     counted('service_calls', count_where(frames, 'frame', 'frame.service_call is not null'), dialogues,
             ref('stg_sgd__frames'), ref('int_sgd__service_calls'), staged_where='method is not null',
             core='fct_service_calls'),
-    counted('service_results', 'cardinality(flatten(' ~ list_map(frames, 'frame', 'frame.service_results') ~ '))',
+    counted('service_results', count_within(list_map(frames, 'frame', 'frame.service_results')),
             dialogues, ref('stg_sgd__service_results'), ref('int_sgd__service_results'), core='fct_service_results'),
     counted('services', '1', services, ref('stg_sgd__services'), ref('int_sgd__services'), record_entity='services',
             core='dim_services'),

@@ -1,6 +1,6 @@
 {%- set dialogs = source('raw_taskmaster1', 'taskmaster1__dialogs') -%}
 {%- set ontology = source('raw_taskmaster1', 'taskmaster1__ontology') -%}
-{%- set segments = 'flatten(' ~ list_map('utterances', 'utterance', 'utterance.segments') ~ ')' -%}
+{%- set segments = list_flatten(list_map('utterances', 'utterance', 'utterance.segments')) -%}
 {%- set annotations = ref('stg_taskmaster1__annotations') -%}
 {%- set slots = ref('int_taskmaster1__slots') -%}
 
@@ -12,7 +12,7 @@
     counted('segments', 'cardinality(' ~ segments ~ ')', dialogs, annotations, slots,
             staged_where='coalesce(annotation_index, 0) = 0', conformed_where='coalesce(annotation_index, 0) = 0',
             core='fct_slots', core_where="annotation_type = 'span' and coalesce(annotation_index, 0) = 0"),
-    counted('annotations', 'cardinality(flatten(' ~ list_map(segments, 'segment', 'segment.annotations') ~ '))',
+    counted('annotations', count_within(list_map(segments, 'segment', 'segment.annotations')),
             dialogs, annotations, slots, staged_where='annotation_index is not null',
             conformed_where='annotation_index is not null',
             core='fct_slots', core_where="annotation_type = 'span' and annotation_index is not null"),

@@ -101,7 +101,7 @@ pieces as (
         channel,
         service,
         slot_name,
-        lead(position) over in_label - position as characters,
+        (lead(position) over in_label) - position as characters,
         sum(sum(opened)) over in_label as annotations
     from edges
     group by corpus_id, split, channel, turn_key, service, slot_name, position

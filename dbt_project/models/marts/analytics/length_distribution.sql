@@ -71,6 +71,8 @@ select
 
     cast(times as integer) as occurrence_count,
     times / cast(sum(times) over of_measure as double) as occurrence_share,
-    sum(times) over (of_measure order by length) / cast(sum(times) over of_measure as double) as cumulative_share
+    sum(times) over up_to_length / cast(sum(times) over of_measure as double) as cumulative_share
 from lengths
-window of_measure as (partition by corpus_id, split, measure, role)
+window
+    of_measure as (partition by corpus_id, split, measure, role),
+    up_to_length as (partition by corpus_id, split, measure, role order by length)

@@ -92,8 +92,10 @@ select
     cast(count(*) filter (where outcome_reward = 1) as integer) as completed_count,
     count(*) filter (where outcome_reward = 1) / cast(nullif(count(outcome_reward), 0) as double) as completed_share,
     cast(count(*) filter (where is_found) as integer) as found_count,
-    avg(selection_count) as selections_per_dialogue,
-    avg(turn_count) filter (where outcome_reward = 1) as turns_when_completed,
-    avg(utterance_count) filter (where outcome_reward = 1) as utterances_when_completed
+    sum(selection_count) / cast(nullif(count(selection_count), 0) as double) as selections_per_dialogue,
+    sum(turn_count) filter (where outcome_reward = 1)
+    / cast(nullif(count(turn_count) filter (where outcome_reward = 1), 0) as double) as turns_when_completed,
+    sum(utterance_count) filter (where outcome_reward = 1)
+    / cast(nullif(count(utterance_count) filter (where outcome_reward = 1), 0) as double) as utterances_when_completed
 from leveled
 group by corpus_id, split, factor, level

@@ -199,9 +199,12 @@ select
     case
         when profiles.value_annotations > 0
             then
-                greatest(
-                    ln(profiles.value_annotations) - profiles.weighted_logarithms / profiles.value_annotations, 0
-                ) / ln(2)
+                round(
+                    greatest(
+                        ln(profiles.value_annotations) - profiles.weighted_logarithms / profiles.value_annotations, 0
+                    ) / ln(2),
+                    9
+                )
     end as value_entropy,
     case
         when profiles.value_annotations > 0 and profiles.possible_value_count > 0

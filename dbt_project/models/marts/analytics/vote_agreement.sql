@@ -36,16 +36,13 @@ judged as (
         tops.top_options,
         corpora.voter_count,
         votes.votes > 0 and votes.votes = questions.top_votes as is_top,
-        -- Of all pairs of workers, those that decide alike: both for the answer or neither.
+        -- Of all ordered pairs of workers, those that decide alike: both for the answer or neither.
         case
             when votes.votes between 0 and corpora.voter_count
                 then
-                    (
-                        votes.votes * (votes.votes - 1)
-                        + (corpora.voter_count - votes.votes) * (corpora.voter_count - votes.votes - 1)
-                    )
-                    / cast(corpora.voter_count * (corpora.voter_count - 1) as double)
-        end as agreement
+                    votes.votes * (votes.votes - 1)
+                    + (corpora.voter_count - votes.votes) * (corpora.voter_count - votes.votes - 1)
+        end as agreeing_pairs
     from {{ ref('fct_votes') }} as votes
     inner join questions
         on votes.dialogue_key = questions.dialogue_key
@@ -70,8 +67,11 @@ options as (
         count(*) filter (where 2 * cast(votes as bigint) > voter_count) as majority_count,
         count(*) filter (where is_top) as top_count,
         count(*) filter (where is_top and top_options > 1) as tied_count,
-        avg(agreement) as agreement,
-        avg(case when agreement is not null then votes end) / cast(voter_count as double) as vote_share
+        -- Sums of integers, which do not depend on their order, as means of floats do.
+        sum(agreeing_pairs)
+        / cast(nullif(count(agreeing_pairs) * voter_count * (voter_count - 1), 0) as double) as agreement,
+        sum(case when agreeing_pairs is not null then votes end)
+        / cast(nullif(count(agreeing_pairs) * voter_count, 0) as double) as vote_share
     from judged
     group by corpus_id, split, voted_for, agent_id, voter_count
 ),

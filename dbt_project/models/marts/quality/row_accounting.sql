@@ -29,17 +29,30 @@ accounting as (
 ),
 {% endfor %}
 core_counts as (
-    {%- for table, entities in places.items() -%}
-    {%- set first = loop.first -%}
-    {%- for (entity, condition), corpora in entities.items() %}
-    {{ 'union all' if not (first and loop.first) }}
+    {%- for table, entities in places.items() %}
+    {{ 'union all' if not loop.first }}
     select
-        corpus_id,
-        '{{ entity }}' as entity,
-        count_{{ loop.index0 }} as core_rows
-    from {{ table }}_counts
-    where corpus_id in ('{{ corpora | join("', '") }}')
-    {%- endfor -%}
+        places.corpus_id,
+        places.entity,
+        case places.place
+            {%- for _ in entities %}
+            when {{ loop.index0 }} then counts.count_{{ loop.index0 }}
+            {%- endfor %}
+        end as core_rows
+    from {{ table }}_counts as counts
+    inner join (
+        {%- for (entity, condition), corpora in entities.items() %}
+        {%- set place, is_last = loop.index0, loop.last %}
+        {%- for corpus in corpora %}
+        select
+            '{{ corpus }}' as corpus_id,
+            '{{ entity }}' as entity,
+            {{ place }} as place
+        {{ 'union all' if not (is_last and loop.last) }}
+        {%- endfor %}
+        {%- endfor %}
+    ) as places
+        on counts.corpus_id = places.corpus_id
     {%- endfor %}
 ),
 

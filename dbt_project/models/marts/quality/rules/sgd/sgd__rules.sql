@@ -1,9 +1,6 @@
 {#- What is wrong in SGD, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. The rules
-    about states stand in sgd__state_rules. Built alone: inlined into the statement with the rules of all corpora they
-    raise the peak of a whole build at scale 1 from 2.2 to 2.6 GB.
+    about states stand in sgd__state_rules.
     Longer than 240 lines: the rules about texts and schemas, which read the same tables. -#}
-{{ config(materialized='table') }}
-
 with
 
 definitions as (

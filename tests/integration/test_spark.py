@@ -1,0 +1,321 @@
+"""The same warehouse from Spark: landed in its tasks byte for byte, modelled by the same project row for row.
+
+Two machines are two executors of `local-cluster`, which are processes of their own that share the disk; the server is
+the one that pyspark brings. Where Java or the extra is missing nothing of this can run.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.building import on_spark
+from pipelines.building.on_spark import ANSI
+from pipelines.cluster import session, storage
+from pipelines.cluster.session import ClusterError, Session
+from pipelines.corpora import registry
+from pipelines.errors import InputError
+from pipelines.intake import releases
+from pipelines.intake.lander import Lander
+from pipelines.paths import WarehousePaths
+from pipelines.settings import SPARK, Settings
+from tests.benchmarks.compare_builds import compare
+from tests.conftest import Once, build_warehouse, run_command
+from tests.integration.defective_release import write
+
+SMALL = (
+    "spark.sql.adaptive.enabled=false spark.sql.shuffle.partitions=2 spark.sql.codegen.wholeStage=false "
+    "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1"
+)
+"""What makes Spark quicker with few rows: nothing is compiled or planned anew for data that is not there."""
+TWO_MACHINES = "local-cluster[2,1,1024]"
+
+
+def why_not() -> str | None:
+    """Why Spark cannot run here; None where it can."""
+    try:
+        session.check(Settings())
+    except InputError as error:
+        return str(error)
+    return None
+
+
+pytestmark = [
+    pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
+    pytest.mark.timeout(1800),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of py4j, which leaves its sockets to Python
+]
+
+
+@pytest.fixture(scope="module")
+def two_machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """A session with two executors."""
+    settings = Settings(engine=SPARK, spark_master=TWO_MACHINES, spark_conf=SMALL)
+    with Session(settings, tmp_path_factory.mktemp("spark") / "scratch") as spark:
+        yield spark
+
+
+# Landing
+
+
+def test_files_are_landed_in_tasks_byte_for_byte(two_machines: Session, awkward_releases: Path, tmp_path: Path) -> None:
+    landed = {}
+    settings = Settings(source=awkward_releases, processes=1)
+    for name, spark in (("here", None), ("there", two_machines)):
+        with Lander(tmp_path / name, settings, spark) as lander:
+            for corpus in registry.load_corpora():
+                release = releases.find(corpus, settings, WarehousePaths(tmp_path))
+                landed[name, corpus.corpus_id] = lander.land(release)
+    files = {
+        name: {
+            path.relative_to(tmp_path / name).as_posix(): path.read_bytes()
+            for path in (tmp_path / name).rglob("*")
+            if path.is_file()
+        }
+        for name in ("here", "there")
+    }
+    assert len(files["here"]) > 30
+    assert files["here"] == files["there"]
+    for corpus in registry.load_corpora():
+        assert landed["here", corpus.corpus_id] == landed["there", corpus.corpus_id]
+
+
+def test_refused_file_is_told_as_ever_and_landed_by_no_second_attempt(
+    two_machines: Session, awkward_releases: Path, tmp_path: Path
+) -> None:
+    damaged = tmp_path / "releases" / "mutualfriends" / "dev.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text('[{"uuid": "a", ')
+    settings = Settings(source=tmp_path / "releases")
+    release = releases.find(registry.load_corpus("mutualfriends"), settings, WarehousePaths(tmp_path))
+    told = []
+    for name, spark in (("here", None), ("there", two_machines)):
+        with Lander(tmp_path / name, settings, spark) as lander, pytest.raises(InputError) as raised:
+            lander.land(release)
+        told.append(str(raised.value))
+        assert not list((tmp_path / name).rglob("*.parquet"))
+    assert told[0] == told[1]
+    assert told[0].startswith("mutualfriends/dev.json: ")
+
+
+def _executor() -> int:
+    """The process id of the JVM that the Python of this task works for."""
+    pid = os.getpid()
+    while "CoarseGrainedExecutorBackend" not in Path(f"/proc/{pid}/cmdline").read_text():
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return pid
+
+
+def _killed_once(given: tuple[str, int]) -> tuple[int, int]:
+    """A task whose first attempt ends with its machine."""
+    folder, number = given
+    attempts = Path(folder) / str(number)
+    attempts.write_text(attempts.read_text() + "x" if attempts.exists() else "x")
+    if number == 1 and attempts.read_text() == "x":
+        os.kill(_executor(), signal.SIGKILL)
+        time.sleep(60)
+    return number, _executor()
+
+
+def test_task_that_dies_with_its_machine_is_run_again(two_machines: Session, tmp_path: Path) -> None:
+    given = [(str(tmp_path), number) for number in range(6)]
+    found = two_machines.run(_killed_once, given)
+    assert [number for number, _ in found] == [0, 1, 2, 3, 4, 5]
+    assert (tmp_path / "1").read_text() == "xx"
+
+
+def _fails(given: int) -> int:
+    raise OSError(28, f"No space left on device {given}")
+
+
+def test_task_that_fails_every_time_is_told_in_one_line(two_machines: Session) -> None:
+    with pytest.raises(ClusterError) as raised:
+        two_machines.run(_fails, [1])
+    assert str(raised.value) == "OSError: [Errno 28] No space left on device 1"
+
+
+def test_folder_that_machines_do_not_share_is_told(
+    two_machines: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage.check(two_machines, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    elsewhere = [(str(tmp_path / "nobody wrote this"), str(tmp_path / "written"))]
+    monkeypatch.setattr(storage, "TASKS", 1)
+    monkeypatch.setattr(two_machines, "run", lambda look, _: Session.run(two_machines, look, elsewhere))
+    with pytest.raises(InputError, match=r"does not share it \(what is written here is not seen there\)"):
+        storage.check(two_machines, tmp_path)
+    unseen = [(str(tmp_path), str(tmp_path / "nowhere" / "written"))]
+    monkeypatch.setattr(two_machines, "run", lambda look, _: Session.run(two_machines, lambda _: ("a", ""), unseen))
+    with pytest.raises(InputError, match=r"\(what it writes there is not seen here\)"):
+        storage.check(two_machines, tmp_path)
+
+
+# SQL
+
+
+def test_bad_cast_is_an_error_and_no_null(two_machines: Session) -> None:
+    """dbt-spark switches that off before every statement; where ours did not switch it on again NULL would come."""
+    from dbt.adapters.spark.connections import SparkCredentials
+    from dbt.adapters.spark.session import Connection
+    from pyspark.errors import NumberFormatException
+
+    two_machines.start()
+    profile = {"method": "session", "host": "none", "schema": "x"}
+    by_dbt = Connection(server_side_parameters=SparkCredentials(**profile).server_side_parameters).cursor()
+    by_dbt.execute("select cast('a' as int)")
+    assert [tuple(row) for row in by_dbt.fetchall() or ()] == [(None,)]
+    with on_spark._ansi():
+        credentials = SparkCredentials(**profile)
+    assert credentials.server_side_parameters[ANSI] == "true"
+    ours = Connection(server_side_parameters=credentials.server_side_parameters).cursor()
+    ours.execute("select cast('a' as int)")
+    with pytest.raises(NumberFormatException, match="CAST_INVALID_INPUT"):
+        ours.fetchall()
+
+
+def test_what_differs_silently_is_set_as_the_models_need_it(two_machines: Session) -> None:
+    def one(expression: str) -> object:
+        return two_machines.sql(f"select {expression}")[1][0][0]
+
+    assert one("cardinality(cast(null as array<int>))") is None  # else -1
+    assert one("typeof(timestamp '2020-01-01 00:00:00')") == "timestamp_ntz"
+    assert one(r"r'\d'") == "\\d"
+    with pytest.raises(ClusterError, match=r"^\[DIVIDE_BY_ZERO\] [^\n]*$"):
+        one("1 / 0")
+
+
+# Whole builds
+
+
+def built(folder: Path, *arguments: object, **settings: str) -> Path:
+    """A warehouse that Spark has built, every file restored before it was published."""
+    environment = {"DIALOGUE_SPARK_CONF": SMALL, "DIALOGUE_ENGINE": "spark"} | settings
+    ended = run_command("build", "--verify", "--warehouse", folder, *arguments, **environment)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stderr.splitlines()
+    assert not [line for line in lines if "WARN" in line or "Exception" in line or "Warning" in line], lines
+    assert [line.split()[:2] for line in lines if line.startswith(("model", "load", "audit", "verify"))] == [
+        ["load", "framework"],
+        ["model", "warehouse"],
+        ["load", "tables"],
+        ["audit", "warehouse"],
+        ["verify", "warehouse"],
+        ["load", "audit"],
+    ]
+    assert not (folder / ".spark").exists()
+    return folder
+
+
+def differences(one: Path, other: Path) -> dict[str, list[str]]:
+    """How two warehouses differ, by table; only one of them has restored its files, and says so."""
+    told = compare(one / "dialogues.duckdb", other / "dialogues.duckdb")
+    return {table: lines for table, lines in told.items() if lines and table != "quality.restorations"}
+
+
+def declared(folder: Path) -> list[tuple]:
+    """Every column of a warehouse with what is declared of it, and its comment."""
+    with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
+        return con.execute(
+            "select schema_name, table_name, column_index, column_name, data_type, is_nullable, comment"
+            " from duckdb_columns() where not internal order by all"
+        ).fetchall()
+
+
+def test_hand_written_releases_on_two_machines_come_to_the_same_warehouse(
+    awkward_releases: Path, awkward_folder: Path, tmp_path: Path
+) -> None:
+    folder = built(tmp_path / "w", "--source", awkward_releases, DIALOGUE_SPARK_MASTER=TWO_MACHINES)
+    assert differences(awkward_folder, folder) == {}
+    assert declared(awkward_folder) == declared(folder)
+    status = run_command("status", "--warehouse", folder)
+    assert "(published, on Spark)" in status.stdout, status.stderr
+    again = run_command("build", "--source", awkward_releases, "--warehouse", folder)
+    assert again.returncode == 0, again.stderr
+    assert "nothing changed, still published" in again.stderr, "the engine is nothing that a build is made of"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The Thrift server that pyspark brings, as whoever runs a cluster starts it."""
+    import pyspark
+
+    folder = tmp_path_factory.mktemp("server")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    home = Path(pyspark.__file__).parent
+    conf = [
+        *SMALL.split(),
+        "spark.ui.enabled=false",
+        "spark.driver.host=127.0.0.1",
+        "spark.sql.catalogImplementation=in-memory",
+        f"spark.sql.warehouse.dir={folder}/tables",
+        f"spark.hadoop.hive.server2.thrift.port={port}",
+        "spark.hadoop.hive.server2.thrift.bind.host=127.0.0.1",
+    ]
+    words = [word for setting in conf for word in ("--conf", setting)]
+    command = [home / "bin" / "spark-submit", "--master", "local[2]", *words, "--driver-memory", "2g"]
+    command += ["--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"]
+    environment = os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
+    try:
+        end = time.monotonic() + 120
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                assert process.poll() is None, (folder / "log").read_text()[-3000:]
+                assert time.monotonic() < end, (folder / "log").read_text()[-3000:]
+                time.sleep(0.5)
+        yield f"thrift://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def defective_releases(once: Once) -> Path:
+    """Releases in which each rule is broken once, and nearly broken once."""
+    return once("defective", write)
+
+
+def test_defective_releases_on_a_server_that_stands_come_to_the_same_warehouse(
+    server: str, defective_releases: Path, tmp_path: Path
+) -> None:
+    one = build_warehouse(tmp_path / "one", "--source", defective_releases)
+    other = built(tmp_path / "other", "--source", defective_releases, DIALOGUE_SPARK_MASTER=server)
+    assert differences(one, other) == {}
+    assert declared(one) == declared(other)
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"DIALOGUE_SPARK_CONF": "spark.driver.memory=much"}, "Spark does not start with master local[2]: "),
+        ({"DIALOGUE_SPARK_MASTER": "thrift://127.0.0.1:1"}, "thrift://127.0.0.1:1: "),
+        ({"PATH": "/nowhere", "JAVA_HOME": ""}, "Spark needs Java 17 or later, and there is none: "),
+    ],
+)
+def test_spark_that_is_not_there_is_told_in_one_line_and_nothing_is_published(
+    settings: dict[str, str], told: str, awkward_releases: Path, tmp_path: Path
+) -> None:
+    ended = run_command(
+        "build", "--quiet", "--engine", "spark", "--source", awkward_releases, "--warehouse", tmp_path / "w", **settings
+    )
+    assert ended.returncode == (2 if "Java" in told else 1), ended.stderr
+    assert len(ended.stderr.splitlines()) == 1, ended.stderr
+    assert ended.stderr.startswith(f"error: {told}")
+    assert not (tmp_path / "w" / "dialogues.duckdb").exists()

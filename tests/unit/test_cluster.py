@@ -1,0 +1,185 @@
+"""What stands before Spark: the Java it needs, its settings, the addresses of servers, what its errors say."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pipelines.cluster import choosing, java, options, server, session
+from pipelines.errors import InputError
+from pipelines.paths import CLONE
+from pipelines.settings import Settings, SettingsError
+
+
+def program(folder: Path, text: str, name: str = "java") -> Path:
+    """A program that prints a text where Java prints its version."""
+    file = folder / "bin" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{text}\nEND\n")
+    file.chmod(0o755)
+    return file.parent
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15\nOpenJDK Runtime Environment', 17),
+        ('java version "1.8.0_402"', 8),
+        ('openjdk version "21" 2023-09-19', 21),
+        ("The operation couldn't be completed. Unable to locate a Java Runtime.", None),
+    ],
+)
+def test_version_of_java_is_read(text: str, version: int | None) -> None:
+    assert java.version_of(text) == version
+
+
+@pytest.mark.parametrize("in_path", [True, False])
+def test_java_of_the_machine_is_taken_if_it_is_new_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_path: bool
+) -> None:
+    new = program(tmp_path / "new", 'openjdk version "17.0.1"')
+    old = program(tmp_path / "old", 'java version "1.8.0_402"')
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", f"{new if in_path else old}:/usr/bin:/bin")
+    if in_path:
+        java.check()
+        monkeypatch.setenv("JAVA_HOME", str(old.parent))  # goes before
+    with pytest.raises(InputError, match=r"Java 17 or later, and .*/old/bin/java is Java 8: install it"):
+        java.check()
+
+
+def test_java_that_is_not_there_or_does_not_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=r"there is none: install it .* or set JAVA_HOME"):
+        java.check()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(InputError, match=r"nowhere/bin/java does not run \(FileNotFoundError\)"):
+        java.check()
+
+
+def test_extra_that_is_not_installed_is_named() -> None:
+    session.refuse_missing("json")
+    with pytest.raises(InputError, match=r"make spark"):
+        session.refuse_missing("json", "no_such_module_here")
+
+
+def test_settings_of_the_user_are_read_from_text_and_file(tmp_path: Path) -> None:
+    file = tmp_path / "spark-defaults.conf"
+    file.write_text("# of the cluster\nspark.executor.memory  4g\n\nspark.driver.extraJavaOptions=-Da=b -Dc=d\n")
+    assert options.user_options(str(file)) == {
+        "spark.executor.memory": "4g",
+        "spark.driver.extraJavaOptions": "-Da=b -Dc=d",
+    }
+    assert options.user_options("spark.a=1 spark.b=x=y") == {"spark.a": "1", "spark.b": "x=y"}
+    assert options.user_options(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("nothing", "no settings such as"),
+        ("spark.a=1 b=2", "'b=2' is no setting"),
+        ("spark.a=", "'spark.a=' is no setting"),
+        ("spark.sql.ansi.enabled=false", "is true, because results rest on it"),
+        ("spark.sql.session.timeZone=CET", "is UTC, because results rest on it"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(text: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        options.user_options(text)
+
+
+def test_settings_of_the_user_win_over_ours_but_for_those_that_results_rest_on(tmp_path: Path) -> None:
+    given = Settings(memory_limit="2GB", spark_conf="spark.driver.memory=7g spark.sql.shuffle.partitions=2")
+    found = options.session_options(given, tmp_path)
+    assert found["spark.driver.memory"] == "7g"
+    assert found["spark.sql.shuffle.partitions"] == "2"
+    assert found["spark.sql.ansi.enabled"] == "true"
+    assert found["spark.driver.host"] == "127.0.0.1"
+    assert options.session_options(Settings(memory_limit="2GB"), tmp_path)["spark.driver.memory"] == "1907m"
+    assert options.session_options(Settings(memory_limit="50%"), tmp_path)["spark.driver.memory"] == "4g"
+    elsewhere = options.session_options(Settings(spark_master="spark://host:7077"), tmp_path)
+    assert "spark.driver.host" not in elsewhere
+
+
+@pytest.mark.parametrize(
+    ("master", "address"),
+    [
+        ("thrift://host", ("host", 10_000, None)),
+        ("thrift://host:10015", ("host", 10_015, None)),
+        ("thrift://me@host:1", ("host", 1, "me")),
+    ],
+)
+def test_address_of_a_server_is_read(master: str, address: tuple[str, int, str | None]) -> None:
+    assert server.address(master) == address
+    assert isinstance(choosing.spark_of(Settings(engine="spark", spark_master=master), Path()), server.Server)
+
+
+@pytest.mark.parametrize("master", ["thrift://:10000", "thrift://host:99999"])
+def test_address_that_is_none_is_refused(master: str) -> None:
+    with pytest.raises(InputError, match="is no server such as thrift://HOST"):
+        server.address(master)
+
+
+@pytest.mark.parametrize(
+    "master",
+    ["local", "local[*]", "local[2,4]", "local-cluster[2,1,1024]", "spark://a:7077", "yarn", "k8s://https://a"],
+)
+def test_masters_of_spark_are_settings(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALOGUE_SPARK_MASTER", master)
+    monkeypatch.setenv("DIALOGUE_ENGINE", "spark")
+    settings = Settings.from_environment()
+    assert (settings.engine, settings.spark_master) == ("spark", master)
+    assert isinstance(choosing.spark_of(settings, Path()), session.Session)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("ENGINE", "flink", "'flink' is none of duckdb, spark"),
+        ("SPARK_MASTER", "mesos://a", "'mesos://a' is no master such as"),
+        ("SPARK_MASTER", "local[2", "is no master such as"),
+    ],
+)
+def test_engine_and_master_that_cannot_be_are_refused(
+    name: str, value: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"DIALOGUE_{name}", value)
+    with pytest.raises(SettingsError) as raised:
+        Settings.from_environment()
+    assert told in str(raised.value)
+
+
+def test_duckdb_needs_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    choosing.check(Settings())
+    assert choosing.spark_of(Settings(), Path()) is None
+
+
+def test_errors_are_told_in_one_line() -> None:
+    of_a_task = "Job aborted due to stage failure: Task 1 failed\nTraceback (most recent call last):\n  File x\n"
+    assert session.told(Exception(f"{of_a_task}OSError: [Errno 28] No space left\n\tat org.x")).startswith(
+        "OSError: [Errno"
+    )
+    assert session.told(Exception("[CAST_INVALID_INPUT] The value 'a' cannot be cast.\n== SQL ==\nselect")) == (
+        "[CAST_INVALID_INPUT] The value 'a' cannot be cast."
+    )
+    of_a_server = SimpleNamespace(status=SimpleNamespace(errorMessage="Error running query: no\nat x"))
+    assert session.told(Exception(of_a_server)) == "Error running query: no"
+    assert session.told(ValueError()) == "ValueError"
+
+
+def test_one_module_imports_pyspark() -> None:
+    importing = set()
+    for path in (CLONE / "pipelines").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if any(name.split(".")[0] == "pyspark" for name in names):
+                importing.add(path.relative_to(CLONE).as_posix())
+    assert importing == {"pipelines/cluster/session.py"}
