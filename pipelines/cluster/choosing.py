@@ -21,4 +21,4 @@ def spark_of(settings: Settings, scratch: Path) -> Spark | None:
     """The Spark of the settings, which starts when it is asked; None where DuckDB builds."""
     if settings.engine != SPARK:
         return None
-    return server.Server(settings) if is_server(settings.spark_master) else session.Session(settings, scratch)
+    return (server.Server if is_server(settings.spark_master) else session.Session)(settings, scratch)

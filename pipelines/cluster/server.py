@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import urllib.parse
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any, Self
 
 from pipelines.cluster.options import server_options
@@ -37,8 +39,9 @@ def check(settings: Settings) -> None:
 class Server:
     """A server that stands. It lands nothing: that is done here, and it has to see the folder of the warehouse."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._master = settings.spark_master
+    def __init__(self, settings: Settings, scratch: Path) -> None:
+        """`scratch` is the folder of the build, where tables are kept that are thrown away."""
+        self._master, self._scratch = settings.spark_master, scratch
         self._connection: Any = None
 
     def __enter__(self) -> Self:
@@ -46,6 +49,7 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def sql(self, text: str, most: int | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Run a statement: the names of its columns and its rows, `most` of them at the most. Raises ClusterError."""
