@@ -24,18 +24,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import great_expectations
-from great_expectations.core import ExpectationSuite
-from great_expectations.data_context.types.base import ProgressBarsConfig
-from great_expectations.expectations.expectation import BatchExpectation
-from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
-from great_expectations.expectations.metadata_types import FailureSeverity
-
 from expectations import dialect
+from expectations.importing import without_spark
 from expectations.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
 from expectations.verdicts import describe_rows, plain, same_rows
 from pipelines.corpora.claims import Rows, Severity
 from pipelines.processes import end_with_parent
+
+with without_spark():
+    import great_expectations
+    from great_expectations.core import ExpectationSuite
+    from great_expectations.data_context.types.base import ProgressBarsConfig
+    from great_expectations.expectations.expectation import BatchExpectation
+    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+    from great_expectations.expectations.metadata_types import FailureSeverity
 
 MESSAGE_LENGTH = 300
 """Characters kept of what Great Expectations or DuckDB says about an error."""

@@ -5,8 +5,10 @@ Everything that imports Great Expectations runs in one worker process; what come
 
 from __future__ import annotations
 
+import importlib.util
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -84,6 +86,12 @@ def test_values_are_counted_in_a_table_of_another_schema(in_worker: Run, databas
 
 def test_file_can_be_written_in_the_same_process_afterwards(in_worker: Run, database: Path) -> None:
     assert in_worker(_validate_then_write, database) == 11
+
+
+def test_spark_is_not_loaded_where_it_is_installed(in_worker: Run, database: Path) -> None:
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.skip("no pyspark is installed")
+    assert in_worker(_spark_after, database) == []
 
 
 def test_file_can_be_written_after_a_validation_that_broke(in_worker: Run, database: Path) -> None:
@@ -206,6 +214,11 @@ def _validate_then_write(database: Path) -> int:
     return _write(database)
 
 
+def _spark_after(database: Path) -> list[str]:
+    _validate(database, CANARY)
+    return [name for name in sys.modules if name.split(".")[0] == "pyspark"]
+
+
 def _error_then_write(database: Path, suite: Suite) -> tuple[str, int]:
     return _error_of(database, suite), _write(database)
 
@@ -248,10 +261,10 @@ def _error_under(trick: str, database: Path) -> str:
 
 def _validate_under(trick: str, database: Path) -> dict[str, tuple[bool, str]]:
     """Validate while Great Expectations misbehaves."""
+    from expectations import validation  # isort: skip  # imports it without Spark
+
     from great_expectations.core import ExpectationSuite
     from great_expectations.datasource.fluent.interfaces import Batch
-
-    from expectations import validation
 
     genuine = Batch.validate
 
