@@ -42,6 +42,8 @@ class Summary:
     """Where the real releases come from and where to put them; empty when real data was built."""
     changed: str = ""
     """What differs from the build before, in a few words."""
+    tables: Path | None = None
+    """The folder of the tables, where those are Parquet."""
     is_unchanged: bool = False
     """Nothing was built, because the published build was made from the same files and the same code."""
 
@@ -81,6 +83,7 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
         warnings=[f"{suite}: {name}: {what}; {observed}" for suite, name, what, observed in warnings],
         notices=list(dict.fromkeys([*reporter.notices, *manifest.notices])),
         changed=manifest.changed,
+        tables=paths.build_tables(build_id) if manifest.tables else None,
         places=[] if settings.source else places(registry.load_corpora(settings.only)),
     )
 
@@ -109,6 +112,8 @@ def print_summary(summary: Summary) -> None:
     megabytes = summary.bytes / 2**20
     said = "nothing changed, still published:" if summary.is_unchanged else "published"
     console.print(f"{said} {summary.database} ({megabytes:,.1f} MiB, build {summary.build_id})", soft_wrap=True)
+    if summary.tables:
+        console.print(f"tables: Parquet, below {summary.tables}", markup=False, soft_wrap=True)
     root = summary.database.parent
     if summary.changed and not summary.is_unchanged:
         console.print(f"changed: {visible(summary.changed)}", markup=False, soft_wrap=True)

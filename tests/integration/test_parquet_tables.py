@@ -50,6 +50,8 @@ def parquet_folder(once: Once, sample_folder: Path) -> Path:
         assert built.returncode == 0, built.stderr
         assert "nothing changed" not in built.stdout
         assert "nothing differs" in built.stdout
+        paths = WarehousePaths(folder)
+        assert f"\ntables: Parquet, below {paths.build_tables(builds.published_build(paths)[0])}\n" in built.stdout
 
     return once("parquet", fill)
 
