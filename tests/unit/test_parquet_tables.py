@@ -113,16 +113,16 @@ def test_other_engines_read_the_folder(catalog: Path) -> None:
     assert changes["corpus_id"].null_count() == 2
 
 
-def test_name_of_a_corpus_is_what_it_was_whatever_a_folder_may_be_called(tmp_path: Path) -> None:
+@pytest.mark.parametrize("corpora", [["007"], ["2020-01-01"], ["a b/c", "50%", "x=y", "ü*", "o'brien"]])
+def test_name_of_a_corpus_is_what_it_was_whatever_a_folder_may_be_called(tmp_path: Path, corpora: list[str]) -> None:
     """A number, a date, and what a folder's name, a pattern or a URL would make something else of."""
-    corpora = ["007", "2020-01-01", "a b/c", "50%", "x=y", "ü*", "o'brien"]
-    listed = ", ".join(f"('{corpus.replace(chr(39), chr(39) * 2)}')" for corpus in corpora)
-    statements = f"create schema core; create table core.t as from (values {listed}) as t (corpus_id) select *, 1 as n"
-    catalog = as_parquet(make_database(tmp_path / "built.duckdb", statements), tmp_path / "builds")
-    with tables.open_build(catalog) as con:
+    built = make_database(
+        tmp_path / "built.duckdb", "create schema core; create table core.t (corpus_id varchar, n int)"
+    )
+    with duckdb.connect(str(built)) as con:
+        con.executemany("insert into core.t values (?, 1)", [[corpus] for corpus in corpora])
+    with tables.open_build(as_parquet(built, tmp_path / "builds")) as con:
         assert sorted(con.execute("select corpus_id, n from core.t").fetchall()) == sorted((one, 1) for one in corpora)
-    arrow = pyarrow.dataset.dataset(tables_beside(catalog) / "core/t", partitioning="hive")
-    assert sorted(arrow.to_table()["corpus_id"].to_pylist()) == sorted(corpora)
 
 
 def test_files_are_bounded_and_in_the_order_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
