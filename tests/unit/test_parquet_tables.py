@@ -113,6 +113,18 @@ def test_other_engines_read_the_folder(catalog: Path) -> None:
     assert changes["corpus_id"].null_count() == 2
 
 
+@pytest.mark.parametrize("corpora", [["007"], ["2020-01-01"], ["a b/c", "50%", "x=y", "ü*", "o'brien"]])
+def test_name_of_a_corpus_is_what_it_was_whatever_a_folder_may_be_called(tmp_path: Path, corpora: list[str]) -> None:
+    """A number, a date, and what a folder's name, a pattern or a URL would make something else of."""
+    built = make_database(
+        tmp_path / "built.duckdb", "create schema core; create table core.t (corpus_id varchar, n int)"
+    )
+    with duckdb.connect(str(built)) as con:
+        con.executemany("insert into core.t values (?, 1)", [[corpus] for corpus in corpora])
+    with tables.open_build(as_parquet(built, tmp_path / "builds")) as con:
+        assert sorted(con.execute("select corpus_id, n from core.t").fetchall()) == sorted((one, 1) for one in corpora)
+
+
 def test_files_are_bounded_and_in_the_order_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over all files of a corpus too: each has the next keys."""
     monkeypatch.setattr(parquet_tables, "FILE_BYTES", 40_000)
