@@ -1,7 +1,9 @@
 {#- The texts that several dialogues of a corpus have: the utterances of one are, in order, those of the other, as
     `same_text` compares them. Found without comparing pairs: dialogues that cannot be equal are told apart by cheap sums
     over a letter of their utterances, which no difference that `same_text` overlooks can change; only the rest is
-    compared as text. -#}
+    compared as text. Inlined, so that what `split_leakage` asks can be asked of the published tables alone. -#}
+{{ config(materialized='ephemeral') }}
+
 with
 
 said as (
