@@ -1,5 +1,5 @@
-{#- The eleven constructs that DuckDB and Spark write differently; `dialect_spark` has how Spark writes them. Every other line of SQL runs on both; a lint in the
-    tests holds that. Positions count from 0. -#}
+{#- The eleven constructs that DuckDB and Spark write differently; `dialect_spark` has how Spark writes them. Every other
+    line of SQL runs on both; a lint in the tests holds that. Positions count from 0. -#}
 
 {#- Select-list items: one row an element of `list`, the element as `element`, its position as `position`.
     With keep_empty a list without elements gives one row whose element is null. -#}

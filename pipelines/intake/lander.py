@@ -42,6 +42,7 @@ class Lander:
     def __init__(self, target: Path, settings: Settings, spark: choosing.Spark | None = None) -> None:
         """`target` is the folder of the raw layer."""
         self._spark = spark if isinstance(spark, Session) else None
+        self._is_shared = False
         self._target, self._strict, self._force = target, settings.strict, settings.force
         self._processes = settings.processes
         self._pool: concurrent.futures.ProcessPoolExecutor | None = None
@@ -85,7 +86,9 @@ class Lander:
         """Land files in tasks of Spark, in one job: a file is there for `land` when all of them are."""
         if not tasks:
             return
-        storage.check(spark, self._target)
+        if not self._is_shared:
+            storage.check(spark, self._target)
+            self._is_shared = True
         begun = time.perf_counter()
         for task, landed in zip(tasks, spark.run(land_or_refuse, tasks), strict=True):
             self._times[task.source_file_id] = [begun, time.perf_counter()]
