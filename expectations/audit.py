@@ -209,7 +209,7 @@ def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at
         }
         for outcome in outcomes
     ]
-    writing.write_table(path, writing.schema_of(RESULT_COLUMNS), rows)
+    writing.write_table(path, RESULT_COLUMNS, rows)
 
 
 def _take_standard_output() -> TextIO:

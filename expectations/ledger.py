@@ -17,7 +17,7 @@ from expectations.verdicts import ClaimCheck, Measured, Release, describe_rows
 from pipelines.corpora import registry
 from pipelines.corpora.claims import Claim, load_defects, read_claims
 from pipelines.corpora.defects import Defect
-from pipelines.intake.writing import schema_of, write_table
+from pipelines.intake.writing import write_table
 from pipelines.reading.tables import open_build
 
 if TYPE_CHECKING:
@@ -149,11 +149,9 @@ def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: 
         }
         for defect in ledger.defects
     ]
-    write_table(folder / "claims" / "results.parquet", schema_of(CLAIM_COLUMNS), claims)
-    write_table(
-        folder / "claim_checks" / "results.parquet", schema_of(CHECK_COLUMNS), [asdict(check) for check in checks]
-    )
-    write_table(folder / "violation_rules" / "results.parquet", schema_of(RULE_COLUMNS), rules)
+    write_table(folder / "claims" / "results.parquet", CLAIM_COLUMNS, claims)
+    write_table(folder / "claim_checks" / "results.parquet", CHECK_COLUMNS, [asdict(check) for check in checks])
+    write_table(folder / "violation_rules" / "results.parquet", RULE_COLUMNS, rules)
 
 
 def is_guarded(defect: Defect, releases: Mapping[str, Release]) -> bool:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from pipelines.building.fingerprint import code_version
 from pipelines.building.state import Build, BuildError
@@ -23,39 +22,35 @@ from pipelines.reading.query_errors import one_line
 from pipelines.reading.tables import open_build
 from pipelines.settings import Settings
 
-BUILDS_SCHEMA = pa.schema(
-    [
-        ("build_id", pa.string()),
-        ("started_at", pa.timestamp("us")),
-        ("finished_at", pa.timestamp("us")),
-        ("source", pa.string()),
-        ("fingerprint", pa.string()),
-        ("code_version", pa.string()),
-        ("corpora", pa.string()),
-        ("dialogue_count", pa.int32()),
-        ("turn_count", pa.int32()),
-        ("action_count", pa.int32()),
-        ("slot_count", pa.int32()),
-        ("violation_count", pa.int32()),
-    ]
-)
+BUILDS_COLUMNS = {
+    "build_id": "string",
+    "started_at": "timestamp[us]",
+    "finished_at": "timestamp[us]",
+    "source": "string",
+    "fingerprint": "string",
+    "code_version": "string",
+    "corpora": "string",
+    "dialogue_count": "int32",
+    "turn_count": "int32",
+    "action_count": "int32",
+    "slot_count": "int32",
+    "violation_count": "int32",
+}
 """The row of `quality.builds`."""
 
 
-CHANGES_SCHEMA = pa.schema(
-    [
-        ("build_id", pa.string()),
-        ("base_build_id", pa.string()),
-        ("kind", pa.string()),
-        ("table_name", pa.string()),
-        ("corpus_id", pa.string()),
-        ("change", pa.string()),
-        ("row_count", pa.int32()),
-        ("first_keys", pa.list_(pa.string())),
-        ("first_before", pa.list_(pa.string())),
-        ("first_after", pa.list_(pa.string())),
-    ]
-)
+CHANGES_COLUMNS = {
+    "build_id": "string",
+    "base_build_id": "string",
+    "kind": "string",
+    "table_name": "string",
+    "corpus_id": "string",
+    "change": "string",
+    "row_count": "int32",
+    "first_keys": "string[]",
+    "first_before": "string[]",
+    "first_after": "string[]",
+}
 """The rows of `quality.build_changes`."""
 
 CARRIED_OVER = ("builds", "expectation_results", "build_changes")
@@ -85,7 +80,7 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> list[str]:
         "code_version": code_version(),
         "corpora": ",".join(build.corpora),
     }
-    writing.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_SCHEMA, [row | counts])
+    writing.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_COLUMNS, [row | counts])
     return _carry_over(paths)
 
 
@@ -132,7 +127,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
         except (InputError, duckdb.Error) as error:
             raise BuildError(f"what differs from build {base} cannot be found out: {one_line(error)}") from error
     rows = list(change_rows(found)) if found else []
-    writing.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_SCHEMA, rows)
+    writing.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_COLUMNS, rows)
     return found
 
 

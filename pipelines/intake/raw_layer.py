@@ -13,8 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import pyarrow as pa
-
 from pipelines.corpora.claims import load_defects
 from pipelines.corpora.room import Corpus, Entity
 from pipelines.intake import landing
@@ -23,65 +21,55 @@ from pipelines.intake.writing import write_table
 from pipelines.paths import WarehousePaths
 
 CATALOG_TABLES = {
-    "corpora": pa.schema(
-        [
-            ("corpus_id", pa.string()),
-            ("title", pa.string()),
-            ("homepage", pa.string()),
-            ("license", pa.string()),
-            ("citation", pa.string()),
-            ("release", pa.string()),
-            ("text_kind", pa.string()),
-            ("annotator_count", pa.int32()),
-            ("voter_count", pa.int32()),
-            ("carried_from", pa.string()),
-            ("carried_because", pa.string()),
-        ]
-    ),
-    "rules": pa.schema(
-        [
-            ("rule_id", pa.string()),
-            ("kind", pa.string()),
-            ("corpus_id", pa.string()),
-            ("title", pa.string()),
-            ("description", pa.string()),
-            ("upstream", pa.string()),
-            ("expected", pa.int32()),
-            ("files", pa.list_(pa.string())),
-            ("why", pa.string()),
-            ("cases_read", pa.int32()),
-            ("cases_right", pa.int32()),
-        ]
-    ),
-    "source_files": pa.schema(
-        [
-            ("source_file_id", pa.string()),
-            ("corpus_id", pa.string()),
-            ("path", pa.string()),
-            ("entity", pa.string()),
-            ("source_part", pa.string()),
-            ("parts", pa.list_(pa.string())),
-            ("bytes", pa.int64()),
-            ("sha256", pa.string()),
-            ("verification", pa.string()),
-            ("record_count", pa.int32()),
-            ("form", pa.string()),
-            ("losses", pa.list_(pa.string())),
-        ]
-    ),
-    "source_extras": pa.schema(
-        [(name, pa.string()) for name in ("source_file_id", "corpus_id", "json_pointer", "value")]
-    ),
-    "source_quarantine": pa.schema(
-        [
-            ("source_file_id", pa.string()),
-            ("corpus_id", pa.string()),
-            ("record_index", pa.int32()),
-            ("record_pointer", pa.string()),
-            ("error", pa.string()),
-            ("value", pa.string()),
-        ]
-    ),
+    "corpora": {
+        "corpus_id": "string",
+        "title": "string",
+        "homepage": "string",
+        "license": "string",
+        "citation": "string",
+        "release": "string",
+        "text_kind": "string",
+        "annotator_count": "int32",
+        "voter_count": "int32",
+        "carried_from": "string",
+        "carried_because": "string",
+    },
+    "rules": {
+        "rule_id": "string",
+        "kind": "string",
+        "corpus_id": "string",
+        "title": "string",
+        "description": "string",
+        "upstream": "string",
+        "expected": "int32",
+        "files": "string[]",
+        "why": "string",
+        "cases_read": "int32",
+        "cases_right": "int32",
+    },
+    "source_files": {
+        "source_file_id": "string",
+        "corpus_id": "string",
+        "path": "string",
+        "entity": "string",
+        "source_part": "string",
+        "parts": "string[]",
+        "bytes": "int64",
+        "sha256": "string",
+        "verification": "string",
+        "record_count": "int32",
+        "form": "string",
+        "losses": "string[]",
+    },
+    "source_extras": dict.fromkeys(("source_file_id", "corpus_id", "json_pointer", "value"), "string"),
+    "source_quarantine": {
+        "source_file_id": "string",
+        "corpus_id": "string",
+        "record_index": "int32",
+        "record_pointer": "string",
+        "error": "string",
+        "value": "string",
+    },
 }
 """The raw tables about the build itself: one row a corpus, a rule, a file read, an extra key, a refused record.
 
@@ -128,18 +116,18 @@ def write_catalog(
         stays = carried.get(corpus.corpus_id)
         why = {"carried_from": stays and stays.build_id, "carried_because": stays and stays.reason}
         rows["corpora"].append(
-            {name: getattr(corpus, name) for name in CATALOG_TABLES["corpora"].names if name not in why} | why
+            {name: getattr(corpus, name) for name in CATALOG_TABLES["corpora"] if name not in why} | why
         )
         rules += load_defects(corpus.corpus_id)
-    rows["rules"] = [{name: getattr(rule, name) for name in CATALOG_TABLES["rules"].names} for rule in rules]
+    rows["rules"] = [{name: getattr(rule, name) for name in CATALOG_TABLES["rules"]} for rule in rules]
     for file in landed:
         identity = {"source_file_id": file.source_file_id, "corpus_id": file.corpus_id}
-        facts = {name: getattr(file, name) for name in CATALOG_TABLES["source_files"].names}
+        facts = {name: getattr(file, name) for name in CATALOG_TABLES["source_files"]}
         rows["source_files"].append(facts | identity)
         rows["source_extras"] += [identity | extra for extra in file.extras]
         rows["source_quarantine"] += [identity | record for record in file.quarantine]
-    for name, schema in CATALOG_TABLES.items():
-        write_table(_fresh_folder(paths.scratch_raw / name) / "00000.parquet", schema, rows[name])
+    for name, columns in CATALOG_TABLES.items():
+        write_table(_fresh_folder(paths.scratch_raw / name) / "00000.parquet", columns, rows[name])
     return {name: len(table) for name, table in rows.items()}
 
 

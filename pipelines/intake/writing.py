@@ -6,10 +6,7 @@ import contextlib
 import os
 from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from typing import Any
 
 
 @contextlib.contextmanager
@@ -30,18 +27,18 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def write_table(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as Parquet; each has every column of the schema, and what else it has is left out."""
+def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as Parquet; each has every column, and what else it has is left out.
+
+    `columns` have the names of Arrow's types, with [] behind that of a list's elements.
+    """
     import pyarrow as pa
     from pyarrow import parquet as pq
 
+    def type_of(name: str) -> pa.DataType:
+        return pa.list_(type_of(name[:-2])) if name.endswith("[]") else pa.type_for_alias(name)
+
+    schema = pa.schema([(name, type_of(kind)) for name, kind in columns.items()])
     table = pa.Table.from_pylist([{name: row[name] for name in schema.names} for row in rows], schema=schema)
     with replacing(path) as temporary:
         pq.write_table(table, temporary)
-
-
-def schema_of(columns: Mapping[str, str]) -> pa.Schema:
-    """The Arrow schema of columns that are given as names and names of types."""
-    import pyarrow as pa
-
-    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])

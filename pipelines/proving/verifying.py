@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Entity
@@ -33,14 +32,12 @@ from pipelines.proving.restoring import Restorer, open_core
 from pipelines.reading import builds
 from pipelines.settings import Settings
 
-RESULTS_SCHEMA = pa.schema(
-    [
-        ("source_file_id", pa.string()),
-        ("records", pa.int32()),
-        ("is_equal", pa.bool_()),
-        ("first_difference", pa.string()),
-    ]
-)
+RESULTS_COLUMNS = {
+    "source_file_id": "string",
+    "records": "int32",
+    "is_equal": "bool",
+    "first_difference": "string",
+}
 """The row of `quality.restorations`."""
 SHOWN_CHARACTERS = 200
 """Characters of a value that a difference shows."""
@@ -98,7 +95,7 @@ def refuse_differences(results: list[Verified]) -> None:
 
 def write_results(results: list[Verified], folder: Path) -> None:
     """Write the results as Parquet for dbt to load; no rows when nothing was compared."""
-    writing.write_table(folder / "results.parquet", RESULTS_SCHEMA, [asdict(result) for result in results])
+    writing.write_table(folder / "results.parquet", RESULTS_COLUMNS, [asdict(result) for result in results])
 
 
 def verify(files: Iterable[RestoredFile], source: Path) -> Iterator[Verified]:

@@ -2,9 +2,9 @@
 
 The fence around a query is DuckDB's, not a filter of words. In DuckDB 2.0 a SELECT can hold a COPY TO (as a CTE), and
 `enable_external_access=false` goes on allowing the files of an attached database: such a SELECT overwrites them. So
-`disabled_filesystems` is set once the database is open, after which no path can be opened at all; raw Parquet is read
-by pyarrow, from outside, and that of a build's own tables through `pipelines.reading.parquet_files`, a file system that
-opens nothing else and writes nothing. https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
+`disabled_filesystems` is set once the database is open, after which no path can be opened at all; Parquet, of the raw
+tables and of a build's own, is read through `pipelines.reading.parquet_files`, a file system that opens nothing
+else and writes nothing. https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from collections.abc import Generator
 from pathlib import Path
 
 import duckdb
-import pyarrow
-import pyarrow.dataset
-import pyarrow.parquet
 
 from pipelines.errors import InputError
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
@@ -50,7 +47,7 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
     then that one is opened.
 
     The connection reads the published build and, with `raw`, exactly the Parquet files that its manifest names. It
-    opens no other file, writes none, loads no extension and changes no setting. A cursor of it does not see `raw`.
+    opens no other file, writes none, loads no extension and changes no setting.
 
     Raises InputError when nothing is published or what is published cannot be read.
     """
@@ -80,9 +77,10 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
                 con.execute(f"set {name} = {literal(str(value))}")
             except duckdb.Error as error:
                 raise QueryError(f"DIALOGUE_{name.upper()}: {one_line(error)}") from error
+        raw_names = _raw_names(paths, build_id) if raw else {}
         try:
             con.execute(NO_PROGRESS_BAR)
-            if tables.serve(con, database):
+            if tables.serve(con, database, also={name: file for named in raw_names.values() for name, file in named}):
                 con.execute(f"set allowed_directories = [{literal(tables.NAMES)}]")
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
             con.execute("use dialogues")
@@ -93,7 +91,7 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
         except duckdb.Error as error:
             raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
         if raw:
-            _add_raw(con, paths, build_id)
+            _add_raw(con, build_id, raw_names)
         con.execute("detach memory")
         for lock in LOCKS:
             con.execute(lock)
@@ -113,14 +111,24 @@ def closed_when_idle(con: Connection) -> Generator[None]:
             con.close()
 
 
-def _add_raw(con: Connection, paths: WarehousePaths, build_id: str) -> None:
+def _raw_names(paths: WarehousePaths, build_id: str) -> dict[str, list[tuple[str, Path]]]:
+    """What the files of each raw table are called, and where they are."""
+    prefix = f"{tables.NAMES}{build_id}/"
+    return {
+        table: [(prefix + file.relative_to(paths.root).as_posix(), file) for file in files]
+        for table, files in sorted(builds.raw_files(paths, build_id).items())
+    }
+
+
+def _add_raw(con: Connection, build_id: str, raw_names: dict[str, list[tuple[str, Path]]]) -> None:
     con.execute("attach ':memory:' as raw")
-    for table, files in sorted(builds.raw_files(paths, build_id).items()):
+    for table, named in raw_names.items():
         try:
-            con.register(table, pyarrow.dataset.dataset([str(file) for file in files], format="parquet"))
-            con.execute(f"create view raw.main.{identifier(table)} as select * from temp.main.{identifier(table)}")
+            files = ", ".join(literal(name) for name, _ in named)
+            read = f"read_parquet([{files}], hive_partitioning = false)"
+            con.execute(f"create view raw.main.{identifier(table)} as select * from {read}")
             columns = [name for name, *_ in con.execute(f"describe raw.main.{identifier(table)}").fetchall()]
             for comment in raw_comments.comments_on(table, columns):
                 con.execute(comment)
-        except (OSError, pyarrow.ArrowException, duckdb.Error) as error:
+        except duckdb.Error as error:
             raise QueryError(f"raw table {table} of build {build_id}: {one_line(error)}") from error

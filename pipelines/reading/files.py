@@ -9,9 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-import pyarrow
-import pyarrow.parquet
-
 from pipelines.intake.writing import replacing
 from pipelines.reading.cells import distinct, plain_of, text_of
 from pipelines.reading.query import QueryResult
@@ -96,6 +93,9 @@ def write_parquet(result: QueryResult, file: Path) -> int:
 
 def stream_parquet(result: QueryResult, stream: BinaryIO) -> int:
     """Write the rows as Parquet to a stream and return their number."""
+    import pyarrow
+    import pyarrow.parquet
+
     count = 0
     with contextlib.closing(result.batches()) as batches:
         schema = next(batches).schema

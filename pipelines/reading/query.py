@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow
 
 from pipelines.reading.connection import Connection
 from pipelines.reading.patience import Patience
 from pipelines.reading.query_errors import QueryError, one_line
+
+if TYPE_CHECKING:
+    import pyarrow
 
 BATCH_ROWS = 10_000
 OUT_OF_MEMORY = "Out of Memory Error"
@@ -49,6 +51,8 @@ class QueryResult:
 
     def batches(self) -> Generator[pyarrow.RecordBatch, None, None]:
         """Run the query and give its rows as Arrow, a batch at least, to have the schema. Raises QueryError."""
+        import pyarrow
+
         patience = Patience(self.con, self.timeout)
         try:
             reader = patience.wait_for(lambda: self.relation().to_arrow_reader(BATCH_ROWS * 10))

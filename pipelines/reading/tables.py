@@ -10,7 +10,7 @@ reads a build opens it here, and reads both forms alike.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 import duckdb
@@ -36,14 +36,15 @@ def name_of(file: Path, folder: Path) -> str:
     return f"{NAMES}{folder.stem}/{file.relative_to(folder).as_posix()}"
 
 
-def serve(con: duckdb.DuckDBPyConnection, *databases: Path) -> bool:
-    """Let a connection read the Parquet files of these builds; whether there are any.
+def serve(con: duckdb.DuckDBPyConnection, *databases: Path, also: Mapping[str, Path] | None = None) -> bool:
+    """Let a connection read the Parquet files of these builds, and others by their names; whether there are any.
 
-    Raises InputError for one that cannot be opened.
+    Raises InputError for one that cannot be opened; one of the others that is not there is left out.
     """
     folders = [tables_beside(database) for database in databases]
     try:
         files = {name_of(file, folder): file for folder in folders for file in files_below(folder)}
+        files |= {name: file for name, file in (also or {}).items() if file.is_file()}
     except OSError as error:  # of a build that is being removed
         raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from error
     if files:

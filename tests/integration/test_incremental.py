@@ -154,7 +154,7 @@ def test_force_lands_and_builds_all_the_same(again) -> None:
         published = con.sql("from quality.build_changes").to_arrow_table().to_pylist()
     found = changes.find_changes(paths, base, now, Settings())
     rows = [tuple(row[name] for name in row) for row in published]
-    wanted = [tuple(row[name] for name in history.CHANGES_SCHEMA.names) for row in history.change_rows(found)]
+    wanted = [tuple(row[name] for name in history.CHANGES_COLUMNS) for row in history.change_rows(found)]
     assert sorted(rows, key=repr) == sorted(wanted, key=repr)  # column by column, as it was found
     gone = [row for row in published if (row["kind"], row["corpus_id"], row["change"]) == ("claim", "sgd", "removed")]
     assert len(gone[0]["first_before"]) == gone[0]["row_count"] > 3
