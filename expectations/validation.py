@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from expectations import dialect
-from expectations.importing import without_spark
+from expectations.importing import without_the_unused
 from expectations.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
 from expectations.verdicts import describe_rows, plain, same_rows
 from pipelines.corpora.claims import Rows, Severity
 from pipelines.processes import end_with_parent
 
-with without_spark():
+with without_the_unused():
     import great_expectations
     from great_expectations.core import ExpectationSuite
     from great_expectations.data_context.types.base import ProgressBarsConfig

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipelines.building import blaming, dbt_places, inlining, quiet_events
+from pipelines.building import blaming, contexts, dbt_places, inlining, quiet_events
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
@@ -122,7 +122,12 @@ def build(
             report(event.data.node_info.node_name)
 
     scratch = plain_path(paths.scratch)
-    with dbt_places.sources_below(manifest, scratch), inlining.without_parsing(), quiet_events.without_the_unheard():
+    with (
+        dbt_places.sources_below(manifest, scratch),
+        inlining.without_parsing(),
+        quiet_events.without_the_unheard(),
+        contexts.kept(),
+    ):
         profiles = dbt_places.write_profile(scratch, settings or Settings())
         arguments = _arguments(command, profiles, scratch / paths.dbt_target.name, engine)
         arguments += [NO_CACHE, "--no-write-json"]
