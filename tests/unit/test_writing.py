@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from pipelines.intake.writing import replacing, schema_of, write_atomically, write_table
+from pipelines.intake.writing import replacing, write_atomically, write_table
 
 
 def files(folder: Path) -> list[str]:
@@ -40,16 +40,24 @@ def test_failure_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -> 
 
 
 def test_table_has_the_columns_of_its_schema_and_no_others(tmp_path: Path) -> None:
-    schema = schema_of({"name": "string", "count": "int32", "at": "timestamp[us]"})
-    write_table(tmp_path / "table.parquet", schema, [{"count": 1, "more": 2, "name": "a", "at": None}])
+    columns = {"name": "string", "count": "int32", "at": "timestamp[us]", "words": "string[]"}
+    rows = [{"count": 1, "more": 2, "name": "a", "at": None, "words": ["b", None]}]
+    write_table(tmp_path / "table.parquet", columns, rows)
     table = pq.read_table(tmp_path / "table.parquet")
-    assert (
-        table.schema == schema == pa.schema([("name", pa.string()), ("count", pa.int32()), ("at", pa.timestamp("us"))])
+    assert table.schema.equals(
+        pa.schema(
+            [
+                ("name", pa.string()),
+                ("count", pa.int32()),
+                ("at", pa.timestamp("us")),
+                ("words", pa.list_(pa.string())),
+            ]
+        )
     )
-    assert table.to_pylist() == [{"name": "a", "count": 1, "at": None}]
+    assert table.to_pylist() == [{"name": "a", "count": 1, "at": None, "words": ["b", None]}]
 
 
 def test_row_that_lacks_a_column_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="count"):
-        write_table(tmp_path / "table.parquet", schema_of({"name": "string", "count": "int32"}), [{"name": "a"}])
+        write_table(tmp_path / "table.parquet", {"name": "string", "count": "int32"}, [{"name": "a"}])
     assert files(tmp_path) == []
