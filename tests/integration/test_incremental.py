@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import dagster as dg
 import duckdb
 import pytest
 
@@ -58,6 +59,18 @@ def contents(database: Path) -> dict[str, list[tuple]]:
             for schema, table in tables
             if table not in OF_THE_BUILD
         }
+
+
+def data_versions(paths: WarehousePaths) -> dict[str, str]:
+    """Table -> the data version that Dagster has of it, for every raw table and two of core."""
+    tables = [f"{corpus.corpus_id}__{entity.name}" for corpus in registry.load_corpora() for entity in corpus.entities]
+    found = {}
+    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+        for key in (*(["raw", table] for table in tables), ["core", "fct_turns"], ["core", "fct_votes"]):
+            event = instance.get_latest_materialization_event(dg.AssetKey(key))
+            assert event is not None
+            found["/".join(key)] = (event.asset_materialization.tags or {})["dagster/data_version"]
+    return found
 
 
 def change_one_word(release: Path) -> None:
@@ -139,15 +152,15 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
 
 def test_force_lands_and_builds_all_the_same(again) -> None:
     source, paths = again
-    before, builds = landed_at(paths), kept.kept_builds(paths)
-    completed = run_command(
-        "build", "--source", source, "--warehouse", paths.root, "--force", "--corpora", "bbai", "--replace"
-    )
+    before, earlier = landed_at(paths), kept.kept_builds(paths)
+    options = ("--force", "--corpora", "bbai", "--corpora", "mutualfriends", "--replace")  # U2, U3: they add up
+    completed = run_command("build", "--source", source, "--warehouse", paths.root, *options)
     assert completed.returncode == 0, completed.stderr
-    assert len(kept.kept_builds(paths)) == len(builds) + 1
+    assert len(kept.kept_builds(paths)) == len(earlier) + 1
+    assert builds.read_manifest(paths, builds.published_build(paths)[0]).corpora == ("bbai", "mutualfriends")
     after = landed_at(paths)
     assert {name for name in before if after[name] != before[name]} == {
-        name for name in before if name.startswith("bbai/")
+        name for name in before if name.startswith(("bbai/", "mutualfriends/"))
     }
     base, now = kept.kept_builds(paths)
     with duckdb.connect(str(paths.published), read_only=True) as con:
@@ -164,7 +177,8 @@ def test_force_lands_and_builds_all_the_same(again) -> None:
 def test_one_changed_file_is_landed_alone_and_gives_what_a_full_build_gives(again, tmp_path: Path) -> None:
     source, paths = again
     change_one_word(source)
-    before = landed_at(paths)
+    before, versions = landed_at(paths), data_versions(paths)
+    assert len(set(versions.values())) == len(versions)
     completed = run_command("build", "--source", source, "--warehouse", paths.root)
     assert completed.returncode == 0, completed.stderr
     assert "nothing changed" not in completed.stdout
@@ -172,34 +186,10 @@ def test_one_changed_file_is_landed_alone_and_gives_what_a_full_build_gives(agai
     assert {name: time for name, time in after.items() if name in before} == before
     (landed,) = set(after) - set(before)
     assert landed.startswith("sgd/dialogues/train~dialogues_001.json-")
+    changed = {table for table, version in data_versions(paths).items() if version != versions[table]}
+    assert {table for table in changed if table.startswith("raw/")} == {"raw/sgd__dialogues"}
+    assert "core/fct_turns" in changed
+    assert "core/fct_votes" not in changed
 
     full = build_warehouse(tmp_path / "full", "--source", source)
     assert contents(paths.published) == contents(full / "dialogues.duckdb")
-
-
-def test_data_versions_change_with_the_file_and_with_nothing_else(again) -> None:
-    import dagster as dg
-
-    source, paths = again
-    tables = [f"{corpus.corpus_id}__{entity.name}" for corpus in registry.load_corpora() for entity in corpus.entities]
-
-    def versions() -> dict[str, str]:
-        with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
-            found = {}
-            for key in (*(["raw", table] for table in tables), ["core", "fct_turns"], ["core", "fct_votes"]):
-                event = instance.get_latest_materialization_event(dg.AssetKey(key))
-                found["/".join(key)] = event.asset_materialization.tags["dagster/data_version"]
-            return found
-
-    before = versions()
-    assert len(set(before.values())) == len(before)
-    assert run_command("build", "--source", source, "--warehouse", paths.root, "--force").returncode == 0
-    assert versions() == before
-    change_one_word(source)
-    assert run_command("build", "--source", source, "--warehouse", paths.root).returncode == 0
-    after = versions()
-    changed = {name for name in before if after[name] != before[name]}
-    assert "raw/sgd__dialogues" in changed
-    assert {name for name in changed if name.startswith("raw/")} == {"raw/sgd__dialogues"}
-    assert "core/fct_turns" in changed
-    assert "core/fct_votes" not in changed

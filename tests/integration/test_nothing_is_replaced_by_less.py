@@ -10,7 +10,6 @@ import pytest
 from pipelines.corpora import registry
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
 from pipelines.settings import Settings
 from tests.conftest import run_command
 from tests.unit.published import snapshot
@@ -41,15 +40,6 @@ def test_build_refuses_and_changes_nothing(published: WarehousePaths, awkward_re
     lost = [name for name in registry.corpus_ids() if f"of {name} would" in refused.stderr]
     assert lost == [name for name in registry.corpus_ids() if name not in narrowing]
     assert readable(published) == before
-
-
-def test_build_replaces_when_it_is_told_to(published: WarehousePaths, awkward_releases: Path) -> None:
-    """U2, U3: two corpora, named in two options, are what is published then."""
-    options = ("--corpora", ONE, "--corpora", OTHER, "--replace", "--quiet")
-    built = run_command("build", "--warehouse", published.root, "--source", awkward_releases, *options)
-    assert built.returncode == 0, built.stderr
-    build_id, _ = builds.published_build(published)
-    assert builds.read_manifest(published, build_id).corpora == (ONE, OTHER)
 
 
 @pytest.mark.filterwarnings("ignore")
