@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipelines.building import blaming, contexts, dbt_places, inlining, quiet_events
+from pipelines.building import blaming, contexts, dbt_places, inlining, quiet_events, templates
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
@@ -127,6 +127,7 @@ def build(
         inlining.without_parsing(),
         quiet_events.without_the_unheard(),
         contexts.kept(),
+        templates.kept(DBT_LAST_PARSE.with_name("templates.bin")),
     ):
         profiles = dbt_places.write_profile(scratch, settings or Settings())
         arguments = _arguments(command, profiles, scratch / paths.dbt_target.name, engine)
