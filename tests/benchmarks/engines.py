@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -55,7 +56,7 @@ def measure(name: str, source: Path, engines: list[str], scratch: Path, rows: li
     first, differing = None, 0
     for engine in engines:
         say(f"{name}: {engine}")
-        warehouse = scratch / engine.replace(" ", "_")
+        warehouse = scratch / re.sub(r"\W", "_", engine)  # a path with [ ] is refused
         shutil.rmtree(warehouse, ignore_errors=True)
         options = ["build", "--source", source, "--warehouse", warehouse]
         with standalone(scratch) if engine == CLUSTER else contextlib.nullcontext((engine, None)) as (master, group):

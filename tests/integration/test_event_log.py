@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 
 from pipelines.building.event_log import OpenEventLog
-from pipelines.building.instance import POOL, open_instance, prepare, write_configuration
+from pipelines.building.instance import POOL, forget_old_runs, open_instance, prepare, write_configuration
 from pipelines.paths import WarehousePaths
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -130,20 +131,40 @@ def test_pool_has_its_limit_before_anybody_looks_at_the_queue(tmp_path: Path) ->
     assert limits == {"built": [(POOL, 1)], "configured": [(POOL, 1)], "bare": []}
 
 
+@pytest.mark.parametrize("opened", ["by a build", "by Dagster"])
 def test_oldest_runs_are_forgotten_and_their_files_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, opened: str
 ) -> None:
-    """F33: a warehouse does not grow for ever."""
+    """F33: a warehouse does not grow for ever. A run of the schedule has Dagster's own storage, which leaves files."""
     paths = WarehousePaths(tmp_path / "ours")
+    write_configuration(paths)
     runs = []
-    for _ in range(3):
-        with open_instance(paths, print) as instance:
+    for number in range(4):
+        ours = open_instance(paths, print)
+        with ours if number % 2 else dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
             runs.append(run_in(instance))
+            printed = paths.dagster_home / "storage" / runs[-1] / "compute_logs" / "step.err"
+            printed.parent.mkdir(parents=True, exist_ok=True)
+            printed.touch()
+    left_before = paths.dagster_home / "history" / "runs" / "11111111-2222-3333-4444-555555555555.db-wal"
+    left_before.touch()
+    (paths.dagster_home / "storage" / "of_somebody").touch()
     monkeypatch.setattr("pipelines.building.instance.RUNS_KEPT", 1)
-    with open_instance(paths, print) as instance:
+    home = str(paths.dagster_home)
+    with open_instance(paths, print) if opened == "by a build" else dg.DagsterInstance.from_config(home) as instance:
+        forget_old_runs(instance)
         assert [record.dagster_run.run_id for record in instance.get_run_records()] == [runs[-1]]
         assert recorded(instance, runs[-1])
-    assert {path.stem for path in paths.dagster_home.rglob("*.db")} & set(runs) == {runs[-1]}
+    assert {path.name.partition(".")[0] for path in paths.dagster_home.rglob("*.db*")} == {
+        "runs",
+        "index",
+        "schedules",
+        runs[-1],
+    }
+    assert {path.name for path in (paths.dagster_home / "storage").iterdir()} == {runs[-1], "of_somebody"}
+    with contextlib.closing(sqlite3.connect(paths.dagster_home / "history" / "runs" / "index.db")) as con:
+        for table in ("event_logs", "asset_check_executions"):
+            assert con.execute(f"select distinct run_id from {table}").fetchall() == [(runs[-1],)]
     assert capsys.readouterr().out == ""
 
 
