@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ ONLY_DATA = ("--exclude-resource-type", "unit_test")
 """Unit tests are about the models and not about the data of a build: `make test` runs them."""
 NO_CACHE = "--no-populate-cache"
 """Nothing stands in the database of a build yet: looking for it takes 0.4 s of the sample's 5.4 (medians of three)."""
+ADDED_BY_SPARK = re.compile(r"\s*(== SQL ==$|at [\w.$<>/]+\()")
 FIRST_ROWS = 1_000
 """Failing rows of a test that are looked at."""
 
@@ -208,8 +210,8 @@ def _node_result(node: Any) -> NodeResult:
 
 
 def _one_line(message: object) -> str:
-    """What dbt says, in one line, without the query that Spark repeats."""
-    said = itertools.takewhile(lambda line: line.strip() != "== SQL ==", str(message or "").splitlines())
+    """What dbt says, in one line, without the query and the calls of Java's that Spark adds."""
+    said = itertools.takewhile(lambda line: not ADDED_BY_SPARK.match(line), str(message or "").splitlines())
     lines = [line.strip() for line in said]
     return " ".join(line for line in lines if line and not line.startswith("compiled code at"))
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from pipelines.building import dbt
 from pipelines.cluster import choosing, java, options, server, session
 from pipelines.errors import InputError
 from pipelines.paths import CLONE
@@ -183,3 +184,23 @@ def test_one_module_imports_pyspark() -> None:
             if any(name.split(".")[0] == "pyspark" for name in names):
                 importing.add(path.relative_to(CLONE).as_posix())
     assert importing == {"pipelines/cluster/session.py"}
+
+
+def test_error_of_a_model_is_told_without_the_query_and_the_calls_of_java() -> None:
+    of_java = "\n".join(
+        (
+            "Runtime Error in model fct_slots (models/fct_slots.sql)",
+            "  An error occurred while calling o61.sql.",
+            "  : org.apache.spark.SparkException: Not enough memory at this size (4g)",
+            "  \tat org.apache.spark.sql.errors.QueryErrors$.noMemory(QueryErrors.scala:2180)",
+            "  \tat java.base/java.lang.Thread.run(Thread.java:840)",
+        )
+    )
+    assert dbt._one_line(of_java) == (
+        "Runtime Error in model fct_slots (models/fct_slots.sql) An error occurred while calling o61.sql. "
+        ": org.apache.spark.SparkException: Not enough memory at this size (4g)"
+    )
+    assert (
+        dbt._one_line("[CAST_INVALID_INPUT] 'a' is no\n  number\n== SQL ==\nselect 1")
+        == "[CAST_INVALID_INPUT] 'a' is no number"
+    )
