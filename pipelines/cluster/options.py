@@ -36,8 +36,8 @@ USUAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.files.maxRecordsPerFile": "2000000",
     "spark.task.maxFailures": "4",
-    # Our Parquet is small beside what comes out of it. By the size of its files Spark sends whole tables to everybody: at
-    # scale 1 one of SGD's was too large for a driver of 4 GB.
+    # Our Parquet is small beside what comes out of it: by the size of its files Spark sends whole tables to everybody,
+    # of which at scale 1 one was too large for a driver of 4 GB.
     "spark.sql.sources.fileCompressionFactor": "20",
 }
 """What may be set otherwise."""
