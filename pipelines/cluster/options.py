@@ -36,9 +36,11 @@ USUAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.files.maxRecordsPerFile": "2000000",
     "spark.task.maxFailures": "4",
-    # Our Parquet is small beside what comes out of it: by the size of its files Spark sends whole tables to everybody,
-    # of which at scale 1 one was too large for a driver of 4 GB.
+    # Our tables are small as files, and between two stages, beside what they are in memory: by those sizes Spark sends
+    # whole tables to everybody, of which at scale 1 one was too large for a driver of 4 GB.
     "spark.sql.sources.fileCompressionFactor": "20",
+    "spark.sql.autoBroadcastJoinThreshold": "1m",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "1m",
 }
 """What may be set otherwise."""
 
