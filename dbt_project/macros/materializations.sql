@@ -36,8 +36,8 @@
 
 {#- The columns of the model's contract with their constraints, as dbt writes them. Of a fact the first is its own key, which
     no two of its rows share: the dictionary in which DuckDB keeps text by itself is only in the way there, and where the
-    model's configuration names a column in `hardly_repeated`. Compressed as text, the keys of the facts take 32 MB for 103 at
-    scale 1 and a third less time to write; reading them and joining on them takes no longer. -#}
+    model's configuration names a column in `hardly_repeated`. With those compressed as text the published file of scale 1
+    has 199.5 MiB for 256.2; they are written in less time, and counted and looked up in about the same. -#}
 {% macro columns_of_contract() -%}
     {%- set own_key = 1 if model.name.startswith('fct_') else 0 -%}
     {%- set as_text = (model.columns.keys() | list)[:own_key] + config.get('hardly_repeated', []) -%}

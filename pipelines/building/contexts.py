@@ -2,7 +2,7 @@
 
 dbt makes a context for every node that it compiles and again for every one that it runs, with an object for each macro
 of every package and a wrapper for each error. Here a thread keeps the objects of the macros and tells them of its next
-node, and an error is wrapped when a template names it: the models of the sample take 5.2 s of both cores for 6.2
+node, and an error is wrapped when a template names it: the models of the sample take 5.2 s of both cores for 6.3
 (medians of three, in turns on a busy machine).
 
 It replaces two functions that dbt does not publish, for as long as dbt runs here; tests/integration/test_contexts.py

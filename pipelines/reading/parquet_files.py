@@ -1,8 +1,10 @@
 """The Parquet files of builds as a file system of DuckDB: for reading, those files alone, and no other path.
 
 DuckDB reads them with its own reader, which skips columns and groups of rows and takes counts from the metadata, and
-yet can be forbidden every path of this machine. They are opened at once, and stay readable until the connection is
-closed, also when the build is removed meanwhile. `pipelines.reading.tables` says which files they are.
+yet can be forbidden every path of this machine. Those of a build's tables are opened at once, and stay readable until
+the connection is closed, also when the build is removed meanwhile. Those of raw tables, one for each file of a release,
+may be more than a process can have open: each is opened for as long as something is read. `pipelines.reading.tables`
+says which files they are.
 """
 
 from __future__ import annotations
@@ -24,14 +26,15 @@ SCHEME = "dialogue-warehouse"
 
 
 class ParquetFiles(fsspec.AbstractFileSystem):
-    """The files of these names, each open for reading."""
+    """The files of these names, for reading."""
 
     protocol = SCHEME
     cachable = False
 
-    def __init__(self, files: Mapping[str, Path]) -> None:
-        """Open every file. Raises InputError for one that cannot be."""
+    def __init__(self, files: Mapping[str, Path], later: Mapping[str, Path]) -> None:
+        """Open every one of `files`, and of those of `later` none. Raises InputError for one that cannot be."""
         super().__init__()
+        self._later = dict(later)
         self._opened: dict[str, int] = {}
         for name, file in files.items():
             try:
@@ -42,17 +45,17 @@ class ParquetFiles(fsspec.AbstractFileSystem):
 
     def open(self, path: str, mode: str = "rb", *_: Any, **__: Any) -> OpenFile:
         """A file, for reading. Raises PermissionError for any other and for writing."""
-        if mode != "rb" or path not in self._opened:
+        if mode != "rb" or not self.exists(path):
             raise PermissionError(REFUSED)
-        return OpenFile(self._opened[path], path)
+        return OpenFile(self._place(path), path)
 
     def exists(self, path: str, **_: Any) -> bool:
         """Whether a file has this name."""
-        return path in self._opened
+        return path in self._opened or (path in self._later and self._later[path].is_file())
 
     def isfile(self, path: str) -> bool:
         """Whether a file has this name."""
-        return path in self._opened
+        return self.exists(path)
 
     def isdir(self, path: str) -> bool:
         """No name is a folder's."""
@@ -60,15 +63,19 @@ class ParquetFiles(fsspec.AbstractFileSystem):
 
     def size(self, path: str) -> int:
         """The bytes of a file."""
-        return os.fstat(self._opened[path]).st_size
+        return os.stat(self._place(path)).st_size  # noqa: PTH116 it may be a descriptor
 
     def modified(self, path: str) -> datetime.datetime:
         """When a file was written last."""
-        return datetime.datetime.fromtimestamp(os.fstat(self._opened[path]).st_mtime, datetime.UTC)
+        changed = os.stat(self._place(path)).st_mtime  # noqa: PTH116
+        return datetime.datetime.fromtimestamp(changed, datetime.UTC)
 
     def glob(self, path: str, *_: Any, **__: Any) -> list[str]:
         """The file of this name; a pattern is none."""
-        return [path] if path in self._opened else []
+        return [path] if self.exists(path) else []
+
+    def _place(self, path: str) -> int | Path:
+        return self._opened[path] if path in self._opened else self._later[path]
 
     def ls(self, path: str, *_: Any, **__: Any) -> list[str]:
         """Nothing: there are no folders."""
@@ -89,8 +96,9 @@ class OpenFile:
     with DuckDB 2.0.0, as pages that cannot be decompressed.
     """
 
-    def __init__(self, descriptor: int, name: str) -> None:
-        self._descriptor, self._name = descriptor, name
+    def __init__(self, place: int | Path, name: str) -> None:
+        """`place` is a descriptor that stays open, or the path of a file that is opened to read from it."""
+        self._place, self._name = place, name
         self._places: dict[int, int] = {}
 
     def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
@@ -106,9 +114,18 @@ class OpenFile:
 
     def read(self, length: int) -> bytes:
         """Just so many bytes. Raises OSError where the file has fewer: DuckDB would take them for read."""
+        if isinstance(self._place, int):
+            return self._read(self._place, length)
+        descriptor = os.open(self._place, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return self._read(descriptor, length)
+        finally:
+            os.close(descriptor)
+
+    def _read(self, descriptor: int, length: int) -> bytes:
         place, parts = self.tell(), []
         while length > 0:
-            part = os.pread(self._descriptor, length, place)
+            part = os.pread(descriptor, length, place)
             if not part:
                 raise OSError(f"{self._name} is cut off")
             parts.append(part)
@@ -117,4 +134,4 @@ class OpenFile:
         return b"".join(parts)
 
     def close(self) -> None:
-        """Leave the file open: it is the file system's."""
+        """Leave the descriptor open: it is the file system's."""

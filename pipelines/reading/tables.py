@@ -39,20 +39,19 @@ def name_of(file: Path, folder: Path) -> str:
 def serve(con: duckdb.DuckDBPyConnection, *databases: Path, also: Mapping[str, Path] | None = None) -> bool:
     """Let a connection read the Parquet files of these builds, and others by their names; whether there are any.
 
-    Raises InputError for one that cannot be opened; one of the others that is not there is left out.
+    Those of the builds are opened here, and InputError is raised for one that cannot be; the others when they are read.
     """
     folders = [tables_beside(database) for database in databases]
     try:
         files = {name_of(file, folder): file for folder in folders for file in files_below(folder)}
-        files |= {name: file for name, file in (also or {}).items() if file.is_file()}
     except OSError as error:  # of a build that is being removed
         raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from error
-    if files:
+    if files or also:
         from pipelines.reading.parquet_files import SCHEME, ParquetFiles  # 60 ms, of which nobody else has need
 
         if not con.filesystem_is_registered(SCHEME):  # another connection to the same database has
-            con.register_filesystem(ParquetFiles(files))
-    return bool(files)
+            con.register_filesystem(ParquetFiles(files, also or {}))
+    return bool(files or also)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import resource
 from pathlib import Path
 
 import duckdb
@@ -27,6 +29,20 @@ def test_raw_tables_are_the_files_that_the_manifest_names_and_no_others(paths):
     write_raw(paths, "apples-of-another-build", [4])
     with connection.open_published(paths, raw=True) as con:
         assert run(con, "select record_index from raw.fruit__apples order by all") == [(1,), (2,), (3,)]
+
+
+def test_raw_table_may_have_more_files_than_a_process_can_have_open(paths):
+    """One for each file of a release: at scale 10 there are 1,840 of SGD, and most systems allow 1,024."""
+    files = [write_raw(paths, f"apples-{number:03}", [number]) for number in range(120)]
+    manifest = json.loads(paths.build_manifest(BUILD).read_text())
+    paths.build_manifest(BUILD).write_text(json.dumps(manifest | {"raw": {"fruit__apples": files}}))
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) + 40, allowed[1]))
+    try:
+        with connection.open_published(paths, raw=True) as con:
+            assert run(con, "select count(*), sum(record_index) from raw.fruit__apples") == [(120, 7140)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, allowed)
 
 
 def test_raw_tables_are_absent_unless_asked_for(paths):
