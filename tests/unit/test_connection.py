@@ -32,7 +32,7 @@ def test_raw_tables_are_the_files_that_the_manifest_names_and_no_others(paths):
 
 
 def test_raw_table_may_have_more_files_than_a_process_can_have_open(paths):
-    """One for each file of a release: at scale 10 there are 1,840 of SGD, and most systems allow 1,024."""
+    """One for each file of a release: at scale 10 there are 1,810 of SGD, and most systems allow 1,024."""
     files = [write_raw(paths, f"apples-{number:03}", [number]) for number in range(120)]
     manifest = json.loads(paths.build_manifest(BUILD).read_text())
     paths.build_manifest(BUILD).write_text(json.dumps(manifest | {"raw": {"fruit__apples": files}}))
