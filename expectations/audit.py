@@ -39,16 +39,16 @@ RESULTS = Path("expectation_results") / "results.parquet"
 
 
 RESULT_COLUMNS = {
-    "build_id": "string",
-    "suite": "string",
-    "expectation": "string",
-    "claim_id": "string",
-    "table_name": "string",
-    "success": "bool",
-    "observed": "string",
-    "severity": "string",
-    "description": "string",
-    "run_at": "timestamp[us]",
+    "build_id": "varchar",
+    "suite": "varchar",
+    "expectation": "varchar",
+    "claim_id": "varchar",
+    "table_name": "varchar",
+    "success": "boolean",
+    "observed": "varchar",
+    "severity": "varchar",
+    "description": "varchar",
+    "run_at": "timestamp",
 }
 
 

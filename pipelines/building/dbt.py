@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipelines.building import blaming, contexts, dbt_places, inlining, quiet_events, templates
+from pipelines.building import blaming, contexts, dbt_places, inlining, templates, unread
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
@@ -127,7 +127,7 @@ def build(
     with (
         dbt_places.sources_below(manifest, scratch),
         inlining.without_parsing(),
-        quiet_events.without_the_unheard(),
+        unread.without_the_unread(),
         contexts.kept(),
         templates.kept(DBT_LAST_PARSE.with_name("templates.bin")),
     ):
@@ -144,7 +144,19 @@ def build(
     _raise_interrupt(result.exception)
     if result.result is None:
         raise ModelError(f"dbt cannot run: {_one_line(result.exception)}")
-    return [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
+    nodes: list[Any] = list(result.result)  # ty: ignore[invalid-argument-type]
+    results = [_node_result(node) for node in nodes]
+    if not all(one.is_passed for one in results):
+        for node in nodes:
+            _write_compiled(node.node)
+    return results
+
+
+def _write_compiled(node: Any) -> None:
+    """Write the SQL of a node to where dbt writes it, below its target, for whoever looks for what is wrong."""
+    if code := getattr(node, "compiled_code", None):
+        with contextlib.suppress(OSError):
+            node.write_node(str(DBT_PROJECT), node.compiled_path, code)
 
 
 def _raise_interrupt(error: BaseException | None) -> None:

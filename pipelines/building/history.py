@@ -23,33 +23,33 @@ from pipelines.reading.tables import open_build
 from pipelines.settings import Settings
 
 BUILDS_COLUMNS = {
-    "build_id": "string",
-    "started_at": "timestamp[us]",
-    "finished_at": "timestamp[us]",
-    "source": "string",
-    "fingerprint": "string",
-    "code_version": "string",
-    "corpora": "string",
-    "dialogue_count": "int32",
-    "turn_count": "int32",
-    "action_count": "int32",
-    "slot_count": "int32",
-    "violation_count": "int32",
+    "build_id": "varchar",
+    "started_at": "timestamp",
+    "finished_at": "timestamp",
+    "source": "varchar",
+    "fingerprint": "varchar",
+    "code_version": "varchar",
+    "corpora": "varchar",
+    "dialogue_count": "integer",
+    "turn_count": "integer",
+    "action_count": "integer",
+    "slot_count": "integer",
+    "violation_count": "integer",
 }
 """The row of `quality.builds`."""
 
 
 CHANGES_COLUMNS = {
-    "build_id": "string",
-    "base_build_id": "string",
-    "kind": "string",
-    "table_name": "string",
-    "corpus_id": "string",
-    "change": "string",
-    "row_count": "int32",
-    "first_keys": "string[]",
-    "first_before": "string[]",
-    "first_after": "string[]",
+    "build_id": "varchar",
+    "base_build_id": "varchar",
+    "kind": "varchar",
+    "table_name": "varchar",
+    "corpus_id": "varchar",
+    "change": "varchar",
+    "row_count": "integer",
+    "first_keys": "varchar[]",
+    "first_before": "varchar[]",
+    "first_after": "varchar[]",
 }
 """The rows of `quality.build_changes`."""
 

@@ -53,7 +53,8 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
     build_id, database = builds.published_build(paths)
     manifest = builds.read_manifest(paths, build_id)
     with open_build(database) as con:
-        overview = con.sql("select * from analytics.corpus_overview order by corpus_id").to_arrow_table().to_pylist()
+        found = con.sql("select * from analytics.corpus_overview order by corpus_id")
+        overview = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
         tallies = con.execute(
             """
             select

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Generator, Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from pipelines.intake.sql_text import literal
 
 
 @contextlib.contextmanager
@@ -30,15 +34,13 @@ def write_atomically(path: Path, content: bytes) -> None:
 def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows as Parquet; each has every column, and what else it has is left out.
 
-    `columns` have the names of Arrow's types, with [] behind that of a list's elements.
+    `columns` have the names of DuckDB's types, with [] behind that of a list's elements. Raises KeyError for a row that
+    lacks a column, duckdb.Error for a value that is none of its type.
     """
-    import pyarrow as pa
-    from pyarrow import parquet as pq
+    import duckdb
 
-    def type_of(name: str) -> pa.DataType:
-        return pa.list_(type_of(name[:-2])) if name.endswith("[]") else pa.type_for_alias(name)
-
-    schema = pa.schema([(name, type_of(kind)) for name, kind in columns.items()])
-    table = pa.Table.from_pylist([{name: row[name] for name in schema.names} for row in rows], schema=schema)
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary)
+    types = {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in columns.items()}
+    values = json.dumps([{name: row[name] for name in columns} for row in rows], default=datetime.isoformat)
+    unnested = f"unnest(from_json_strict($rows, {literal(json.dumps([types]))}), max_depth := 2)"
+    with replacing(path) as temporary, duckdb.connect() as con:
+        con.execute(f"copy (select {unnested}) to {literal(temporary)} (format parquet)", {"rows": values})

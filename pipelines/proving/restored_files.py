@@ -16,7 +16,6 @@ from typing import Any, BinaryIO
 from pipelines.corpora import forms
 from pipelines.corpora.room import Container, Corpus, Entity
 from pipelines.errors import InputError
-from pipelines.intake import form_files
 from pipelines.intake.records import Record
 from pipelines.settings import RELEASE_FORM
 
@@ -75,6 +74,8 @@ def _write_file(restored: RestoredFile, target: Path) -> None:
             with gzip.GzipFile(fileobj=plain, mode="wb", filename="", mtime=0) as archive:
                 write_records(restored, archive)
         elif restored.table:
+            from pipelines.intake import form_files
+
             form_files.write_rows(restored.table, target.name, _rows(restored.table, restored), plain)
         else:
             write_records(restored, plain)

@@ -21,7 +21,7 @@ import msgspec
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Entity
 from pipelines.errors import CheckError
-from pipelines.intake import form_files, records, writing
+from pipelines.intake import records, writing
 from pipelines.intake.checksums import sha256_of
 from pipelines.intake.json_pointer import pointer_token
 from pipelines.intake.records import Record
@@ -33,10 +33,10 @@ from pipelines.reading import builds
 from pipelines.settings import Settings
 
 RESULTS_COLUMNS = {
-    "source_file_id": "string",
-    "records": "int32",
-    "is_equal": "bool",
-    "first_difference": "string",
+    "source_file_id": "varchar",
+    "records": "integer",
+    "is_equal": "boolean",
+    "first_difference": "varchar",
 }
 """The row of `quality.restorations`."""
 SHOWN_CHARACTERS = 200
@@ -116,6 +116,8 @@ def verify_file(restored: RestoredFile, source: Path) -> Verified:
     if sha256_of(data) != restored.file.sha256:
         return Verified(name, 0, False, f"{path}: not the file that was read, its sha256 differs")
     if restored.table:
+        from pipelines.intake import form_files
+
         rows = enumerate(form_files.undo_rows(restored.table, name, data))  # a refused row has no record
         texts = ((index, text or json.dumps(row).encode()) for index, (text, row, _) in rows)
         parts, published = None, (Record(index, None, f"/{index}", text) for index, text in texts)

@@ -8,7 +8,7 @@ their twins stand in shared_twins.toml. No rule is written here again, and no co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,10 +84,9 @@ class Table:
         """The words that a column may have; none where it may have any."""
         return VOCABULARIES.get(f"{self.short_name}.{column}", VOCABULARIES.get(column, []))
 
-    def compiled(self, target: Path) -> str:
-        """The SQL of the table's test, as dbt ran it."""
-        (path,) = target.glob(f"compiled/*/models/**/{self.short_name}.yml/sound_{self.short_name}.sql")
-        return path.read_text(encoding="utf-8")
+    def compiled(self, by_dbt: Mapping[str, str]) -> str:
+        """The SQL of the table's test, of that which dbt makes of each of its tests."""
+        return by_dbt[f"sound_{self.short_name}"]
 
     def unsound(self) -> Iterator[Change]:
         """For each key, reference and word a change that dbt's test must notice."""
@@ -126,12 +125,9 @@ class Rule:
     table: str | None
     """The table whose rows it is about."""
 
-    def compiled(self, target: Path) -> str:
-        """Its SQL, that of dbt's test as dbt ran it."""
-        if self.query is not None:
-            return self.query
-        (path,) = target.glob(f"compiled/*/tests/{self.name}.sql")
-        return path.read_text(encoding="utf-8")
+    def compiled(self, by_dbt: Mapping[str, str]) -> str:
+        """Its SQL, that of dbt's test as dbt makes it."""
+        return by_dbt[self.name] if self.query is None else self.query
 
 
 def read_tables() -> list[Table]:

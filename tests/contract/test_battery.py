@@ -13,8 +13,10 @@ import duckdb
 import pytest
 
 from expectations.verdicts import Verdict
+from pipelines.building import dbt
 from pipelines.corpora import registry
 from pipelines.corpora.claims import Claim, Severity
+from pipelines.paths import WarehousePaths
 from pipelines.proving.putting_back import FORMS
 from tests.contract.battery import (
     DERIVED,
@@ -27,6 +29,7 @@ from tests.contract.battery import (
     read_rules,
     read_tables,
 )
+from tests.dbt_runs import run_dbt
 
 TABLES = read_tables()
 BY_NAME = {table.name: table for table in TABLES}
@@ -79,6 +82,14 @@ def target(sample_folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
+def by_dbt(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What dbt makes of the SQL of each of its tests."""
+    paths = WarehousePaths(tmp_path_factory.mktemp("battery"))
+    tests = run_dbt(dbt.parse(paths), paths, "compile", "--select", "resource_type:test")
+    return {of.node.name: of.node.compiled_code for of in tests}
+
+
+@pytest.fixture(scope="module")
 def copies(sample_warehouse: Path) -> dict[str, duckdb.DuckDBPyConnection]:
     """For each corpus, and for all, a database in memory with its rows of each table, under the published contracts."""
     made = {}
@@ -115,17 +126,19 @@ def fill(con: duckdb.DuckDBPyConnection, table: Table) -> None:
 
 
 @pytest.mark.parametrize(("corpus", "table"), ALL_TABLES)
-def test_table_is_sound(copies: dict[str, Any], target: Path, corpus: str, table: Table) -> None:
-    assert copies[corpus].execute(table.compiled(target)).fetchmany(3) == []
+def test_table_is_sound(copies: dict[str, Any], by_dbt: dict[str, str], corpus: str, table: Table) -> None:
+    assert copies[corpus].execute(table.compiled(by_dbt)).fetchmany(3) == []
 
 
 @pytest.mark.parametrize(("corpus", "table", "change"), UNSOUND)
-def test_unsound_row_is_named(copies: dict[str, Any], target: Path, corpus: str, table: Table, change: Change) -> None:
+def test_unsound_row_is_named(
+    copies: dict[str, Any], by_dbt: dict[str, str], corpus: str, table: Table, change: Change
+) -> None:
     con = copies[corpus]
     with undone(con):
         fill(con, table)
         assert con.execute(change.statement).fetchall() == [(1,)]
-        noticed = con.execute(table.compiled(target)).fetchall()
+        noticed = con.execute(table.compiled(by_dbt)).fetchall()
     assert change.noticed in {row[:2] for row in noticed}
 
 
@@ -141,8 +154,10 @@ def test_missing_value_is_refused(copies: dict[str, Any], corpus: str, table: Ta
 
 
 @pytest.mark.parametrize(("corpus", "rule"), RULES)
-def test_rule_holds_and_its_twin_breaks_it(copies: dict[str, Any], target: Path, corpus: str, rule: Rule) -> None:
-    con, query = copies[corpus], rule.compiled(target)
+def test_rule_holds_and_its_twin_breaks_it(
+    copies: dict[str, Any], by_dbt: dict[str, str], corpus: str, rule: Rule
+) -> None:
+    con, query = copies[corpus], rule.compiled(by_dbt)
     assert con.execute(query).fetchmany(3) == []
     assert rule.twin, f"shared_twins.toml has no twin of {rule.name}"
     with undone(con):

@@ -6,34 +6,22 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-from dbt.cli.main import dbtRunner
 from dbt.context import exceptions_jinja, providers
 from dbt.context.macros import MacroNamespaceBuilder
 from dbt_common.exceptions import CompilationError
 
-from pipelines.building import contexts, dbt, dbt_places
-from pipelines.paths import DBT_PROJECT, WarehousePaths
-from pipelines.settings import Settings
+from pipelines.building import contexts, dbt
+from pipelines.paths import WarehousePaths
+from tests.dbt_runs import run_dbt
 
 
 def compiled(folder: Path, made: contextlib.AbstractContextManager[None]) -> dict[str, tuple[str, tuple[str, ...]]]:
     """The query of each node, and the macros that it was found to depend on."""
     paths = WarehousePaths(folder)
     manifest = dbt.parse(paths)
-    profiles = dbt_places.write_profile(paths.scratch, Settings())
-    places = ["--project-dir", DBT_PROJECT, "--profiles-dir", profiles, "--target-path", paths.dbt_target]
-    quiet = ["--quiet", "--log-level", "none", "--log-level-file", "none", "compile", "--no-write-json"]
     with made:
-        try:
-            result = dbtRunner(manifest=manifest).invoke([*quiet, *map(str, places)])
-        finally:
-            DuckDBConnectionManager.close_all_connections()
-    assert result.success, result.exception
-    return {
-        of.node.unique_id: (of.node.compiled_code, tuple(sorted(of.node.depends_on.macros)))
-        for of in result.result  # ty: ignore[not-iterable]
-    }
+        results = run_dbt(manifest, paths, "compile")
+    return {of.node.unique_id: (of.node.compiled_code, tuple(sorted(of.node.depends_on.macros))) for of in results}
 
 
 def test_every_query_of_the_project_is_what_dbt_makes_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from pipelines.building import dbt, dbt_places
+from pipelines.building import dbt
 from pipelines.paths import DBT_PROJECT, WarehousePaths
-from pipelines.settings import Settings
+from tests.dbt_runs import run_dbt
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
@@ -45,19 +45,8 @@ def parsed(paths: WarehousePaths) -> Callable[[], Manifest]:
 
 def run_unit_tests(manifest: Manifest, paths: WarehousePaths) -> Outcomes:
     """Run all unit tests at once."""
-    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-    from dbt.cli.main import dbtRunner
-
-    profiles = dbt_places.write_profile(paths.scratch, Settings())
-    places = ["--project-dir", DBT_PROJECT, "--profiles-dir", profiles, "--target-path", paths.dbt_target]
-    quiet = ["--quiet", "--log-level", "none", "--log-level-file", "none"]
-    try:
-        arguments = [*quiet, "test", "--select", "test_type:unit", "--no-write-json", *map(str, places)]
-        result: Any = dbtRunner(manifest=manifest).invoke(arguments)
-    finally:
-        DuckDBConnectionManager.close_all_connections()
-    assert result.result is not None, result.exception
-    return {node.node.name: f"{node.status} {node.message or ''}".strip() for node in result.result}
+    results = run_dbt(manifest, paths, "test", "--select", "test_type:unit")
+    return {of.node.name: f"{of.status} {of.message or ''}".strip() for of in results}
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 from dbt import compilation
-from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-from dbt.cli.main import dbtRunner
 from dbt.contracts.graph.nodes import InjectedCTE
 
-from pipelines.building import dbt, dbt_places, inlining
-from pipelines.paths import DBT_PROJECT, WarehousePaths
-from pipelines.settings import Settings
+from pipelines.building import dbt, inlining
+from pipelines.paths import WarehousePaths
+from tests.dbt_runs import run_dbt
 
 TWO = [InjectedCTE(id="one", sql=" one as (\nselect 1\n)"), InjectedCTE(id="two", sql=" two as (\nselect 2\n)")]
 Calls = list[tuple[str, list[InjectedCTE], str]]
@@ -31,14 +29,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Calls:
             return asked[-1][2]
 
         patch.setattr(compilation, "inject_ctes_into_sql", recorded)
-        profiles = dbt_places.write_profile(paths.scratch, Settings())
-        places = ["--project-dir", DBT_PROJECT, "--profiles-dir", profiles, "--target-path", paths.dbt_target]
-        quiet = ["--quiet", "--log-level", "none", "--log-level-file", "none"]
-        try:
-            compiled = dbtRunner(manifest=manifest).invoke([*quiet, "compile", "--no-write-json", *map(str, places)])
-        finally:
-            DuckDBConnectionManager.close_all_connections()
-    assert compiled.success, compiled.exception
+        run_dbt(manifest, paths, "compile")
     return asked
 
 

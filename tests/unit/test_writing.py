@@ -40,7 +40,7 @@ def test_failure_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -> 
 
 
 def test_table_has_the_columns_of_its_schema_and_no_others(tmp_path: Path) -> None:
-    columns = {"name": "string", "count": "int32", "at": "timestamp[us]", "words": "string[]"}
+    columns = {"name": "varchar", "count": "integer", "at": "timestamp", "words": "varchar[]"}
     rows = [{"count": 1, "more": 2, "name": "a", "at": None, "words": ["b", None]}]
     write_table(tmp_path / "table.parquet", columns, rows)
     table = pq.read_table(tmp_path / "table.parquet")
@@ -59,5 +59,5 @@ def test_table_has_the_columns_of_its_schema_and_no_others(tmp_path: Path) -> No
 
 def test_row_that_lacks_a_column_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="count"):
-        write_table(tmp_path / "table.parquet", {"name": "string", "count": "int32"}, [{"name": "a"}])
+        write_table(tmp_path / "table.parquet", {"name": "varchar", "count": "integer"}, [{"name": "a"}])
     assert files(tmp_path) == []

@@ -1,4 +1,4 @@
-"""Of what dbt tells, only what somebody listens to is made, and a warning or an error comes whole."""
+"""Of what dbt makes only what somebody reads is made, and a warning or an error comes whole."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-from dbt.cli.main import dbtRunner
+from dbt.contracts.graph.nodes import ParsedNode
 from dbt_common.events.base_types import BaseEvent, EventLevel
 from dbt_common.events.event_manager import EventManager
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 
-from pipelines.building import dbt, dbt_places, quiet_events
-from pipelines.paths import DBT_PROJECT, WarehousePaths
-from pipelines.settings import Settings
+from pipelines.building import dbt, unread
+from pipelines.paths import WarehousePaths
+from tests.dbt_runs import run_dbt
 
 MODEL = "dim_agents"
 
@@ -25,8 +24,6 @@ def names_told(folder: Path, listening: contextlib.AbstractContextManager[None])
     """The events that dbt tells of as it compiles a model and what it is made of."""
     paths = WarehousePaths(folder)
     manifest = dbt.parse(paths)
-    profiles = dbt_places.write_profile(paths.scratch, Settings())
-    places = ["--project-dir", DBT_PROJECT, "--profiles-dir", profiles, "--target-path", paths.dbt_target]
     told: list[str] = []
 
     def hear(event: Any) -> None:
@@ -34,23 +31,37 @@ def names_told(folder: Path, listening: contextlib.AbstractContextManager[None])
         assert event.info.name != "NodeFinished" or event.data.node_info.node_name
 
     with listening:
-        silent = ["--quiet", "--log-level", "none", "--log-level-file", "none", "compile", "--no-write-json"]
-        try:
-            compiled = dbtRunner(manifest=manifest, callbacks=[hear]).invoke(
-                [*silent, "--select", f"+{MODEL}", *map(str, places)]
-            )
-        finally:
-            DuckDBConnectionManager.close_all_connections()
-    assert compiled.success, compiled.exception
+        run_dbt(manifest, paths, "compile", "--select", f"+{MODEL}", callbacks=[hear])
     return told
 
 
 def test_only_what_is_heard_is_told(tmp_path: Path) -> None:
     all_told = names_told(tmp_path, contextlib.nullcontext())
     assert {"NodeStart", "NodeCompiling", "NodeFinished"} <= set(all_told)  # what is to be left out is there
-    told = names_told(tmp_path, quiet_events.without_the_unheard())
-    assert set(told) == quiet_events.HEARD
+    told = names_told(tmp_path, unread.without_the_unread())
+    assert set(told) == unread.HEARD
     assert told.count("NodeFinished") == all_told.count("NodeFinished") > 1
+
+
+def test_no_file_is_written_of_a_query(tmp_path: Path) -> None:
+    """Those of a build that fails are: tests/integration/test_conformed_models.py reads them."""
+    written = {}
+    for name, listening in (("by dbt", contextlib.nullcontext()), ("here", unread.without_the_unread())):
+        names_told(tmp_path / name, listening)
+        written[name] = list((tmp_path / name).rglob("compiled/**/*.sql"))
+    assert len(written["by dbt"]) > 1
+    assert written["here"] == []
+
+
+def test_table_of_a_statement_without_rows_is_made_once() -> None:
+    from dbt_common.clients import agate_helper
+
+    by_dbt = agate_helper.empty_table()
+    with unread.without_the_unread():
+        one = agate_helper.empty_table()
+        assert one is agate_helper.empty_table()
+    assert (one.column_names, len(one.rows)) == (by_dbt.column_names, 0)
+    assert agate_helper.empty_table() is not one
 
 
 def fired(event: BaseEvent, level: EventLevel | None) -> list[tuple[str, str]]:
@@ -64,16 +75,17 @@ def fired(event: BaseEvent, level: EventLevel | None) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("level", [EventLevel.WARN, EventLevel.ERROR])
 def test_warning_and_error_are_told_whole(level: EventLevel) -> None:
-    with quiet_events.without_the_unheard():
+    with unread.without_the_unread():
         assert fired(Note(msg="what is wrong"), level) == [(level.value, "what is wrong")]
         assert fired(Note(msg="what is going on"), EventLevel.DEBUG) == []
 
 
 def test_dbt_is_itself_again_afterwards() -> None:
-    make, fire = BaseEvent.__init__, EventManager.fire_event
-    with pytest.raises(RuntimeError), quiet_events.without_the_unheard():
+    make, fire, write = BaseEvent.__init__, EventManager.fire_event, ParsedNode.write_node
+    with pytest.raises(RuntimeError), unread.without_the_unread():
         fire_event(Note(msg="not told"))
         assert BaseEvent.__init__ is not make
+        assert ParsedNode.write_node is not write
         raise RuntimeError
-    assert (BaseEvent.__init__, EventManager.fire_event) == (make, fire)
+    assert (BaseEvent.__init__, EventManager.fire_event, ParsedNode.write_node) == (make, fire, write)
     assert fired(Note(msg="told again"), EventLevel.DEBUG) == [("debug", "told again")]

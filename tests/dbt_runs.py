@@ -1,0 +1,33 @@
+"""Commands of dbt on the project, as a build runs them, for tests that look at what comes of each node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from pipelines.building import dbt_places
+from pipelines.paths import DBT_PROJECT, WarehousePaths
+from pipelines.settings import Settings
+
+if TYPE_CHECKING:
+    from dbt.contracts.graph.manifest import Manifest
+
+
+def run_dbt(
+    manifest: Manifest, paths: WarehousePaths, *command: str, callbacks: Iterable[Callable[[Any], None]] = ()
+) -> list[Any]:
+    """What came of each node that the command is about; a command that cannot run fails the test."""
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    profiles = dbt_places.write_profile(paths.scratch, Settings())
+    places = ["--project-dir", DBT_PROJECT, "--profiles-dir", profiles, "--target-path", paths.dbt_target]
+    silent = ["--quiet", "--log-level", "none", "--log-level-file", "none"]
+    arguments = [*silent, *command, "--no-write-json", *map(str, places)]
+    try:
+        result: Any = dbtRunner(manifest=manifest, callbacks=list(callbacks)).invoke(arguments)
+    finally:
+        DuckDBConnectionManager.close_all_connections()
+    assert result.result is not None, result.exception
+    assert result.success or command[0] == "test", [of.message for of in result.result]
+    return list(result.result)
