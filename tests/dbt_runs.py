@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.building import dbt_places
+from pipelines.building import dbt, dbt_places
 from pipelines.paths import DBT_PROJECT, WarehousePaths
 from pipelines.settings import Settings
 
@@ -31,3 +32,10 @@ def run_dbt(
     assert result.result is not None, result.exception
     assert result.success or command[0] == "test", [of.message for of in result.result]
     return list(result.result)
+
+
+def compiled(folder: Path, selected: str) -> dict[str, str]:
+    """The SQL that dbt makes of each of these nodes, in an empty folder."""
+    paths = WarehousePaths(folder)
+    results = run_dbt(dbt.parse(paths), paths, "compile", "--select", selected)
+    return {of.node.name: of.node.compiled_code for of in results}

@@ -51,8 +51,7 @@ def model_assets(manifest: Any) -> list[dg.AssetsDefinition]:
 
     Neither can be run in part: a build is published whole, so that a part of it would lead nowhere.
     """
-    # not the file that dbt has written: another process may be writing it
-    written = manifest.writable_manifest().to_dict(omit_none=False)
+    written = dbt.as_written(manifest)
 
     def assets(name: str, stage: str, **selection: str) -> dg.AssetsDefinition:
         narrowed = {"select": "fqn:*", "exclude": "", "selector": ""} | selection

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import msgspec
 
 from pipelines.building import blaming, contexts, dbt_places, inlining, templates, unread
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
-from pipelines.intake.writing import replacing, write_atomically
+from pipelines.intake.writing import write_atomically
 from pipelines.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
 from pipelines.settings import DUCKDB, Settings
 
@@ -95,11 +96,14 @@ def parse(paths: WarehousePaths, engine: str = DUCKDB) -> Manifest:
     if not result.success:
         raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
     manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
-    with replacing(
-        target / manifest_path(paths).name
-    ) as temporary:  # Dagster's page, daemon and runs parse at the same time
-        manifest.write(str(temporary))
+    # in one step: Dagster's page, daemon and runs parse at the same time
+    write_atomically(target / manifest_path(paths).name, msgspec.json.encode(as_written(manifest)))
     return manifest
+
+
+def as_written(manifest: Manifest) -> dict[str, Any]:
+    """The parsed project in the form in which dbt writes it; dbt's own writer takes 0.2 s to write it."""
+    return manifest.writable_manifest().to_dict(omit_none=False, context={"artifact": True})
 
 
 def build(

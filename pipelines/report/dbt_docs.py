@@ -30,12 +30,12 @@ def write(manifest: Path, tables: Iterable[dict[str, Any]], to: Path) -> None:
     from dbt.task.docs import DOCS_INDEX_FILE_PATH
 
     page = Path(DOCS_INDEX_FILE_PATH).read_text(encoding="utf-8")
+    page = UNFILLED_FAVICON.sub("", UNFILLED_ICON.sub("ng-attr-xlink:href=", page))
     text = manifest.read_text(encoding="utf-8")
     for place, data in ((MANIFEST_PLACE, text), (CATALOG_PLACE, json.dumps(_catalog(json.loads(text), tables)))):
         if page.count(place) != 1:
             raise ValueError(f"dbt's page of documentation has no place for {place}")
         page = page.replace(place, _inline(data))
-    page = UNFILLED_FAVICON.sub("", UNFILLED_ICON.sub("ng-attr-xlink:href=", page))
     to.write_text(page.replace("<head>", f"<head>{POLICY}", 1), encoding="utf-8")
 
 

@@ -13,10 +13,8 @@ import duckdb
 import pytest
 
 from expectations.verdicts import Verdict
-from pipelines.building import dbt
 from pipelines.corpora import registry
 from pipelines.corpora.claims import Claim, Severity
-from pipelines.paths import WarehousePaths
 from pipelines.proving.putting_back import FORMS
 from tests.contract.battery import (
     DERIVED,
@@ -29,7 +27,7 @@ from tests.contract.battery import (
     read_rules,
     read_tables,
 )
-from tests.dbt_runs import run_dbt
+from tests.dbt_runs import compiled
 
 TABLES = read_tables()
 BY_NAME = {table.name: table for table in TABLES}
@@ -84,9 +82,7 @@ def target(sample_folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def by_dbt(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What dbt makes of the SQL of each of its tests."""
-    paths = WarehousePaths(tmp_path_factory.mktemp("battery"))
-    tests = run_dbt(dbt.parse(paths), paths, "compile", "--select", "resource_type:test")
-    return {of.node.name: of.node.compiled_code for of in tests}
+    return compiled(tmp_path_factory.mktemp("battery"), "resource_type:test")
 
 
 @pytest.fixture(scope="module")

@@ -37,6 +37,14 @@ def test_parsed_project_is_replaced_in_one_step(tmp_path: Path) -> None:
     assert [path.name for path in paths.dbt_target.glob(".*")] == []
 
 
+def test_parsed_project_is_written_as_dbt_writes_it(tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path)
+    dbt.parse(paths).write(str(tmp_path / "by_dbt.json"))
+    written, by_dbt = (json.loads(path.read_bytes()) for path in (dbt.manifest_path(paths), tmp_path / "by_dbt.json"))
+    assert written["metadata"].keys() == by_dbt["metadata"].keys()  # which have the time
+    assert {**written, "metadata": None} == {**by_dbt, "metadata": None}
+
+
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from pipelines.definitions import assemble

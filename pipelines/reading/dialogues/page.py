@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import unicodedata
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ from pipelines.reading.dialogues import parts
 from pipelines.reading.dialogues.marking import cut
 
 HERE = Path(__file__).parent
-STEERING = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-"""Characters that force or embed a direction. A text that runs from right to left needs none of them."""
+STEERING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but for the end of a line, and those that force or embed a direction: a text that runs from right
+to left needs none of them."""
 CHANGES = {"added": "+", "changed": "~", "dropped": "-", "carried": ""}
 """What a turn did to a slot -> its sign."""
 
@@ -75,12 +76,7 @@ def text_of(value: object) -> markupsafe.Markup:
 
 def harmless(text: str) -> str:
     """The text with what would steer its display written out, but for the ends of lines."""
-    return "".join(
-        character.encode("unicode_escape").decode()
-        if character in STEERING or (unicodedata.category(character) == "Cc" and character != "\n")
-        else character
-        for character in text.replace("\r\n", "\n")
-    )
+    return STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
 def sides(turns: list[parts.Turn]) -> dict[tuple[str, str | None], str]:
