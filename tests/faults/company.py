@@ -16,6 +16,8 @@ from tests.faults.scene import Ended, Outcome, Scene, content
 QUERIES = ("select count(*) from core.fct_turns", "select max(build_id) from quality.builds")
 LARGEST_GROWTH = {"memory": 1.1, "memory of a run": 1.1, "handles": 1.0, "disk": 1.1, "runs": 1.0, "history": 1.1}
 """How much more the last of many builds may need than those after the first thirty."""
+COUNTED = {"handles", "runs"}
+"""What of these is a number; the others are MiB."""
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 """What gives a process another time (Debian: apt-get install faketime); None where it is not there."""
 
@@ -137,7 +139,8 @@ def many_builds(scene: Scene, times: int) -> Outcome:
         for name, growth in LARGEST_GROWTH.items():
             early, late = max(row[name] for row in rows[30:60]), max(row[name] for row in rows[-30:])
             outcome.must(late <= early * growth, f"{name} grew from {early:,} to {late:,}")
-            outcome.saw[f"{name}: at most {early:,} in builds 31 to 60, {late:,} in the last 30"] += 1
+            unit = "" if name in COUNTED else " MiB"
+            outcome.saw[f"{name}: at most {early:,}{unit} in builds 31 to 60, {late:,}{unit} in the last 30"] += 1
     outcome.left[scene.left(outcome)] += 1
     scene.restore()
     return outcome
