@@ -31,6 +31,7 @@ class OpenEventLog(SqliteEventLogStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._engines: dict[str, sa.Engine] = {}
+        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -57,6 +58,12 @@ class OpenEventLog(SqliteEventLogStorage):
                     connection.exec_driver_sql("pragma synchronous = normal")
             with engine.begin() as connection:
                 yield connection
+
+    def has_table(self, table_name: str) -> bool:
+        """Whether the index has a table: Dagster asks at each event of an asset, and none goes away."""
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
 
     def delete_events(self, run_id: str) -> None:
         """Forget a run, and close its file."""

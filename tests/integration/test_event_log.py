@@ -183,3 +183,22 @@ def test_damaged_history_begins_anew_and_is_told(tmp_path: Path, content: bytes,
     assert capsys.readouterr().out == (
         f"{index}: the history of runs cannot be read, it begins anew\n" if content else ""
     )
+
+
+def test_a_file_waits_for_the_disk_once_it_is_made(tmp_path: Path) -> None:
+    log = OpenEventLog(str(tmp_path))
+    for connect in (log.index_connection, lambda: log.run_connection("of_a_run")):
+        for _ in range(2):
+            with connect() as connection:
+                assert connection.exec_driver_sql("pragma synchronous").scalar() == 1
+    log.dispose()
+
+
+def test_table_that_comes_later_is_found(tmp_path: Path) -> None:
+    log = OpenEventLog(str(tmp_path))
+    assert not log.has_table("later")
+    with log.index_connection() as connection:
+        connection.exec_driver_sql("create table later (x)")
+    assert log.has_table("later")
+    assert log.has_table("event_logs")
+    log.dispose()
