@@ -37,8 +37,13 @@ def test_parsed_project_is_replaced_in_one_step(tmp_path: Path) -> None:
     assert [path.name for path in paths.dbt_target.glob(".*")] == []
 
 
-def test_parsed_project_is_written_as_dbt_writes_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("begins", ["from the last parse", "from nothing"])
+def test_parsed_project_is_written_as_dbt_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: str
+) -> None:
     paths = WarehousePaths(tmp_path)
+    if begins == "from nothing":
+        monkeypatch.setattr(dbt, "DBT_LAST_PARSE", tmp_path / "last" / "parse")
     dbt.parse(paths).write(str(tmp_path / "by_dbt.json"))
     written, by_dbt = (json.loads(path.read_bytes()) for path in (dbt.manifest_path(paths), tmp_path / "by_dbt.json"))
     assert written["metadata"].keys() == by_dbt["metadata"].keys()  # which have the time
