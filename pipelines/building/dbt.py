@@ -155,19 +155,19 @@ def build(
     _raise_interrupt(result.exception)
     if result.result is None:
         raise ModelError(f"dbt cannot run: {_one_line(result.exception)}")
-    nodes: list[Any] = list(result.result)  # ty: ignore[invalid-argument-type]
-    results = [_node_result(node) for node in nodes]
+    results = [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
     if not all(one.is_passed for one in results):
-        for node in nodes:
-            _write_compiled(node.node)
+        _write_compiled(manifest)
     return results
 
 
-def _write_compiled(node: Any) -> None:
-    """Write the SQL of a node to where dbt writes it, below its target, for whoever looks for what is wrong."""
-    if code := getattr(node, "compiled_code", None):
-        with contextlib.suppress(OSError):
-            node.write_node(str(DBT_PROJECT), node.compiled_path, code)
+def _write_compiled(manifest: Manifest) -> None:
+    """Write the SQL of what was run to where dbt writes it, below its target, for whoever looks for what is wrong."""
+    nodes: list[Any] = list(manifest.nodes.values())
+    for node in nodes:
+        if (code := getattr(node, "compiled_code", None)) and node.compiled_path:
+            with contextlib.suppress(OSError):
+                node.write_node(str(DBT_PROJECT), node.compiled_path, code)
 
 
 def _raise_interrupt(error: BaseException | None) -> None:
