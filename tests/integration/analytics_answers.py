@@ -107,9 +107,9 @@ def _agreement(key: Row, marked: dict[Row, Counter[Row]], characters: int) -> Ro
         for place in range(max(start, 0), min(end, length))
         for _ in statuses
     )
-    coders = [[place in open_at for place in range(characters)], [open_at[place] > 1 for place in range(characters)]]
-    by_both = sum(coders[1])
-    by_one = sum(coders[0]) - by_both
+    units = Counter({(False, False): characters - len(open_at)})
+    units.update((True, times > 1) for times in open_at.values())
+    by_both, by_one = units[True, True], units[True, False]
     return (
         *(len(stretches), len(both), len(stretches) - len(both), len(renamed), differing, characters, by_both, by_one),
         _f1(len(both), len(stretches) - len(both)),
@@ -117,7 +117,7 @@ def _agreement(key: Row, marked: dict[Row, Counter[Row]], characters: int) -> Ro
         _f1(len(both), len(renamed)),
         _share(len(both) - differing, len(both)),
         _f1(by_both, by_one),
-        _krippendorff_alpha(coders),
+        _krippendorff_alpha(units),
     )
 
 
@@ -125,12 +125,17 @@ def _f1(shared: int, not_shared: int) -> Fraction | None:
     return _share(2 * shared, 2 * shared + not_shared)
 
 
-def _krippendorff_alpha(coders: list[list[bool]]) -> Fraction | None:
-    """Of two coders who give each unit a value, by the coincidences of values: 1 - observed by expected disagreement."""
-    coincidences = Counter(pair for unit in zip(*coders, strict=True) for pair in permutations(unit))
-    values = Counter(value for coder in coders for value in coder)
+def _krippendorff_alpha(units: Counter[tuple[bool, bool]]) -> Fraction | None:
+    """Of two coders who give each unit a value, by the coincidences of values: 1 - observed by expected disagreement.
+
+    `units` are the two values of a unit, and how many units have them.
+    """
+    values: Counter[bool] = Counter()
+    for (one, other), times in units.items():
+        values[one] += times
+        values[other] += times
     count = values.total()
-    observed = Fraction(sum(times for (one, other), times in coincidences.items() if one != other), count)
+    observed = Fraction(2 * sum(times for (one, other), times in units.items() if one != other), count)
     expected = Fraction(sum(values[one] * values[other] for one, other in permutations(values, 2)), count * (count - 1))
     return 1 - observed / expected if expected else None
 
