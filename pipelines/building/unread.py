@@ -13,7 +13,7 @@ tests/integration/test_unread.py fails when dbt no longer does these things this
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,34 +26,27 @@ HEARD = frozenset({"NodeFinished"})
 @contextlib.contextmanager
 def without_the_unread() -> Generator[None]:
     """Let dbt make only the messages that are told, and no files and tables, as long as the context lasts."""
-    with _without_the_unheard(), _without_files(), _without_tables():
-        yield
-
-
-@contextlib.contextmanager
-def _without_files() -> Generator[None]:
     from dbt.contracts.graph.nodes import ParsedNode
-
-    write = ParsedNode.write_node
-    ParsedNode.write_node = lambda *_: None  # ty: ignore[invalid-assignment]
-    try:
-        yield
-    finally:
-        ParsedNode.write_node = write
-
-
-@contextlib.contextmanager
-def _without_tables() -> Generator[None]:
-    """Nobody changes a table of agate's: one without rows serves all."""
     from dbt_common.clients import agate_helper
 
-    empty_table = agate_helper.empty_table
-    table = empty_table()
-    agate_helper.empty_table = lambda: table  # ty: ignore[invalid-assignment]
+    table = agate_helper.empty_table()  # nobody changes one: it serves all
+    with (
+        _without_the_unheard(),
+        _replaced(ParsedNode, "write_node", lambda *_: None),
+        _replaced(agate_helper, "empty_table", lambda: table),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def _replaced(owner: object, name: str, by: Callable[..., Any]) -> Generator[None]:
+    """Let a function or a method be another one, as long as the context lasts."""
+    of_dbt = getattr(owner, name)
+    setattr(owner, name, by)
     try:
         yield
     finally:
-        agate_helper.empty_table = empty_table
+        setattr(owner, name, of_dbt)
 
 
 @contextlib.contextmanager

@@ -35,7 +35,7 @@ def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[s
     """Write rows as Parquet; each has every column, and what else it has is left out.
 
     `columns` have the names of DuckDB's types, with [] behind that of a list's elements. Raises KeyError for a row that
-    lacks a column, duckdb.Error for a value that is none of its type.
+    lacks a column, duckdb.Error for a value that cannot be made one of its type.
     """
     import duckdb
 
