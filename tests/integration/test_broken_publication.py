@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from pipelines.building import fingerprint, kept, mending, publishing
+from pipelines.building.state import Build
 from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
@@ -64,6 +67,22 @@ def publish(paths: WarehousePaths, step: int) -> int:
     """Publish in a process that is killed before this step of it; its exit status."""
     command = [sys.executable, "-c", PUBLISH, str(paths.root), str(step)]
     return subprocess.run(command, cwd=CLONE, check=False).returncode
+
+
+def test_database_is_on_the_disk_before_anybody_sees_it(
+    passed: WarehousePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing waits for the disk before: DuckDB is told not to while a build works (`fsync_mode`)."""
+    synced = []
+
+    def sync(file: int) -> None:
+        synced.append((os.fstat(file).st_ino, passed.build_database("new").exists(), builds.pointed_build(passed)))
+        os_fsync(file)
+
+    os_fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", sync)
+    publishing.publish(Build("new", "run", datetime.now(UTC), "source", ("toy",)), passed)
+    assert (passed.build_database("new").stat().st_ino, False, "old") in synced
 
 
 @pytest.mark.parametrize("step", range(1, 22))
