@@ -83,7 +83,7 @@ def user_options(text: str | None) -> dict[str, str]:
     if not text:
         return {}
     where, pairs = "DIALOGUE_SPARK_CONF", text.split()
-    if "=" not in pairs[0] or Path(text).is_file():
+    if "=" not in pairs[0] or _is_file(text):
         where = f"DIALOGUE_SPARK_CONF: {text}"
         try:
             lines = Path(text).expanduser().read_text(encoding="utf-8").splitlines()
@@ -100,6 +100,14 @@ def user_options(text: str | None) -> dict[str, str]:
             raise InputError(f"{where}: {name} is {FIXED[name]}, because results rest on it")
         options[name] = value
     return options
+
+
+def _is_file(text: str) -> bool:
+    """Whether this is the path of a file, which settings can be too long to be."""
+    try:
+        return Path(text).is_file()
+    except OSError:
+        return False
 
 
 def _java_size(memory_limit: str) -> str:

@@ -76,6 +76,7 @@ def test_settings_of_the_user_are_read_from_text_and_file(tmp_path: Path) -> Non
         "spark.driver.extraJavaOptions": "-Da=b -Dc=d",
     }
     assert options.user_options("spark.a=1 spark.b=x=y") == {"spark.a": "1", "spark.b": "x=y"}
+    assert len(options.user_options(" ".join(f"spark.a{number}=1" for number in range(999)))) == 999
     assert options.user_options(None) == {}
 
 
