@@ -19,7 +19,7 @@ import pytest
 
 from pipelines.corpora import registry
 from pipelines.intake.simulating import SAMPLE_SCALE, simulate
-from tests import fixtures
+from tests import fixtures, forked
 
 CLONE = Path(__file__).resolve().parent.parent
 SOURCES = ("sample", "disturbed", "real")
@@ -27,16 +27,26 @@ REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared
 
 
 def run_command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `dialogue-warehouse` as a user would; never raises."""
-    settings = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
+    """Run `dialogue-warehouse` as a user would; never raises.
+
+    With no variables but settings of our own, the process is forked from one that has the libraries imported.
+    """
+    usual = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
+    if all(name.startswith("DIALOGUE_") for name in environment) and (server := forked.server(usual)) is not None:
+        return server.run([*map(str, arguments)], environment)
     return subprocess.run(
         [sys.executable, "-m", "pipelines.cli", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=CLONE,
-        env=settings | environment,
+        env=usual | environment,
         check=False,
     )
+
+
+def pytest_sessionfinish() -> None:
+    """End the process that commands are forked from."""
+    forked.end()
 
 
 def build_warehouse(warehouse: Path, *arguments: object) -> Path:
