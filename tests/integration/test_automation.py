@@ -46,10 +46,11 @@ def definitions(paths: WarehousePaths) -> Any:
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Iterator[Any]:
+def instance(paths: WarehousePaths) -> Iterator[Any]:
+    """Dagster's history in the warehouse, as page and daemon have it."""
     import dagster as dg
 
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
         yield instance
 
 

@@ -6,6 +6,7 @@ On the sample, on the hand-written releases, where nothing is as usual, and on t
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import shutil
@@ -62,9 +63,10 @@ class Built:
     def read(self, key: str) -> parts.Dialogue:
         return reading.read_dialogue(self.con, key)
 
-    def some_dialogues(self) -> list[str]:
+    @functools.cached_property
+    def some_dialogues(self) -> list[parts.Dialogue]:
         """Of each corpus some of its dialogues, those that break rules among them."""
-        return self.column(
+        keys = self.column(
             f"""
             select dialogue_key
             from core.dim_dialogues as dialogues
@@ -77,6 +79,7 @@ class Built:
             order by dialogue_key
             """
         )
+        return [*reading.read_dialogues(self.con, keys)]
 
 
 def opened(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -97,22 +100,22 @@ def sample(sample_folder: Path) -> Iterator[Built]:
 
 
 def test_every_row_of_a_dialogue_has_its_part(built: Built) -> None:
-    for key in built.some_dialogues():
+    for dialogue in built.some_dialogues:
+        key = dialogue.key
         expected = [key]
         for table, (column, where) in SHOWN.items():
             name = "regexp_replace(knowledge_key, '/[^/]*$', '')" if table == "fct_knowledge_items" else column
             expected += built.column(f"select {name} from core.{table} where dialogue_key = ? and {where}", key)
         states = f"select frame_key || '/state/' || {SEGMENT} from analytics.belief_states where dialogue_key = ?"
         expected += built.column(states, key)
-        found = reading.keys_of(dataclasses.replace(built.read(key), guideline=None))
+        found = reading.keys_of(dataclasses.replace(dialogue, guideline=None))
         assert Counter(found) == Counter(expected), key
 
 
 def test_spans_are_marked_as_the_macro_marks_them(built: Built) -> None:
     spans = 0
-    for key in built.some_dialogues():
-        dialogue = built.read(key)
-        texts = built.column("select text from core.transcript(?)", key)
+    for dialogue in built.some_dialogues:
+        texts = built.column("select text from core.transcript(?)", dialogue.key)
         assert len(texts) == len(dialogue.turns)
         for turn, text in zip(dialogue.turns, texts, strict=True):
             if turn.text is None:
@@ -125,7 +128,8 @@ def test_spans_are_marked_as_the_macro_marks_them(built: Built) -> None:
 
 
 def test_state_is_what_the_frame_says(built: Built) -> None:
-    for key in built.some_dialogues():
+    for dialogue in built.some_dialogues:
+        key = dialogue.key
         rows = built.con.execute(
             "select frame_index, turn_index, slot_name, value from core.fct_slots "
             "where dialogue_key = ? and annotation_type = 'state'",
@@ -134,7 +138,7 @@ def test_state_is_what_the_frame_says(built: Built) -> None:
         expected = Counter((f"{key}/{turn}/frame/{frame}", slot, value) for frame, turn, slot, value in rows)
         found = Counter(
             (state.key, slot.slot, value)
-            for turn in built.read(key).turns
+            for turn in dialogue.turns
             for state in turn.states
             for slot in state.slots
             if slot.change != "dropped"
@@ -144,12 +148,11 @@ def test_state_is_what_the_frame_says(built: Built) -> None:
 
 
 def test_violations_stand_where_they_are(built: Built) -> None:
-    for key in built.some_dialogues():
-        dialogue = built.read(key)
+    for dialogue in built.some_dialogues:
         found = [(case.rule, case.turn_index, case.detail) for case in dialogue.violations]
         found += [(case.rule, turn.index, case.detail) for turn in dialogue.turns for case in turn.violations]
         query = "select distinct (rule_id, turn_index, row_key, detail) from quality.violations where dialogue_key = ?"
-        expected = [(rule, turn, detail) for rule, turn, _, detail in built.column(query, key)]
+        expected = [(rule, turn, detail) for rule, turn, _, detail in built.column(query, dialogue.key)]
         assert Counter(found) == Counter(expected)
 
 
@@ -177,10 +180,9 @@ def test_rule_has_the_title_that_its_own_corpus_gives_it(built: Built) -> None:
         " group by corpus_id, rule_id",
         renamed,
     )
-    for key in {*keys, *built.some_dialogues()}:
-        dialogue = built.read(key)
+    for dialogue in (*built.some_dialogues, *reading.read_dialogues(built.con, keys)):
         for case in (*dialogue.violations, *(one for turn in dialogue.turns for one in turn.violations)):
-            assert case.title == titles[key, case.rule]
+            assert case.title == titles[dialogue.key, case.rule]
 
 
 def test_a_key_of_every_kind_is_shown_in_its_dialogue(built: Built) -> None:

@@ -296,7 +296,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 time.sleep(0.5)
         yield f"thrift://127.0.0.1:{port}"
     finally:
-        process.terminate()
+        process.kill()  # it keeps nothing; asked to end, it has once not ended in 30 s
         process.wait(30)
 
 
