@@ -196,12 +196,12 @@ def test_rows_that_fail_a_check_stay_out(
     changed = source / NEW / "dev" / "dialogues_001.json"
     edit_file(source / DAMAGED / "abcd_v1.1.json.gz", edit)
     edit_file(changed, lambda dialogues: dialogues[1:])
-    command = ("build", "--warehouse", paths.root, "--source", source, "--verify", *options)
+    command = ("build", "--warehouse", paths.root, "--source", source, *options)
     if options:  # test_publishing has the other, which stops a build whatever is asked for
         stopped = run_command(*command)
         assert stopped.returncode == 1
         assert f"error: {told}" in stopped.stderr
-    built = run_command(*command, "--keep-going")
+    built = run_command(*command, "--keep-going", "--verify")
     assert built.returncode == 0, built.stderr
     assert f"notice: {DAMAGED} stays as in build {before}: {told}" in built.stdout
     now, manifest = builds.published_build(paths)[1], builds.read_manifest(paths, builds.published_build(paths)[0])
@@ -213,6 +213,8 @@ def test_rows_that_fail_a_check_stay_out(
         manifest.carried[DAMAGED].told_of(DAMAGED)
     ]
     assert json.loads(paths.alerts.read_text().splitlines()[-1])["text"].count(f"{DAMAGED} stays as in build") == 1
+    if options:
+        return  # the mended release is built once
     shutil.copytree(sample_folder / "sample" / DAMAGED, source / DAMAGED, dirs_exist_ok=True)
     mended = run_command(*command)  # from the very files that the corpus stayed with, and yet not unchanged
     assert mended.returncode == 0, mended.stderr

@@ -25,9 +25,11 @@ from tests import fixtures
 NAME = "kiosk"
 PAGE = (CLONE / "docs" / "add_a_corpus.md").read_text(encoding="utf-8")
 ROOM, STAGING, CONFORMED, RULES, FIXTURES = (place.format(NAME) for place in starting.PLACES)
-LAWS = ("-m", "pytest", "tests/unit/test_architecture.py", "-k", "with_its_grain_first or conformed_model or is_there")
-SQL_RULES = ("-m", "pytest", "tests/unit/test_rules.py")
-SHAPES = ("-m", "pytest", "tests/unit/test_fixtures.py", "-k", f"complete and {NAME}")
+PYTEST = ("-m", "pytest", "-n", "0")
+"""In one process: the tests that run this have the processors busy."""
+LAWS = (*PYTEST, "tests/unit/test_architecture.py", "-k", "with_its_grain_first or conformed_model or is_there")
+SQL_RULES = (*PYTEST, "tests/unit/test_rules.py")
+SHAPES = (*PYTEST, "tests/unit/test_fixtures.py", "-k", f"complete and {NAME}")
 PROBLEMS = ("-c", f"from tests import fixtures; raise SystemExit('; '.join(fixtures.problems('{NAME}')))")
 SIMULATE = ("-m", "pipelines.cli", "simulate", "--to", "generated", "--corpora", NAME)
 MISSING = {
@@ -127,9 +129,9 @@ def test_builds_and_every_check_of_the_corpus_are_green(clone: Path) -> None:
     tests = ["tests/contract", "tests/unit", *(f"tests/integration/test_{name}.py" for name in integration)]
     asked = f"({NAME} and not real and not awkward and not changed_value)"
     of_all = "test_architecture or test_rules or test_fixtures or table_of_corpora"
-    checked = run(clone, "-m", "pytest", *tests, "-k", f"{asked} or {of_all}")
+    checked = run(clone, *PYTEST, *tests, "-k", f"{asked} or {of_all}")
     assert checked.returncode == 0, checked.stdout[-4000:]
-    listed = run(clone, "-m", "pytest", *tests, "-k", asked, "--collect-only").stdout
+    listed = run(clone, *PYTEST, *tests, "-k", asked, "--collect-only").stdout
     for module in ("test_battery", "its_twin_fails", "test_violations", "test_trace", "test_restoration", "test_floor"):
         assert module in listed
     assert listed.count(NAME) > 100
@@ -192,7 +194,7 @@ def test_name_that_a_piece_lacks_and_claim_without_a_twin_are_named(clone: Path)
     twins.write_text("", encoding="utf-8")
     try:
         shapes = run(clone, *SHAPES)
-        claims = run(clone, "-m", "pytest", "tests/contract/test_claims_have_failing_twins.py", "-k", "has_a_twin")
+        claims = run(clone, *PYTEST, "tests/contract/test_claims_have_failing_twins.py", "-k", "has_a_twin")
     finally:
         traces.write_text(texts[0], encoding="utf-8")
         twins.write_text(texts[1], encoding="utf-8")
