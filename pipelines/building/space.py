@@ -6,33 +6,43 @@ import shutil
 from pathlib import Path
 
 from pipelines.building.state import BuildError
+from pipelines.cluster.options import is_on_one_machine
 from pipelines.corpora import registry
 from pipelines.errors import NO_SPACE, InputError, is_full
 from pipelines.intake import releases
 from pipelines.intake.source_bytes import state_of
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
-from pipelines.settings import PARQUET_TABLES, Settings
+from pipelines.settings import PARQUET_TABLES, SPARK, Settings
 
 FIXED_BYTES = 74 << 20
 """What the sample needs; most of it is the history of runs and what dbt writes. Measured: 72 MiB."""
+SPARK_BYTES = 10 << 20
+"""What the sample needs besides where Spark builds it, of which the JVM's log is a part. Measured: 74 MiB in all."""
 BYTES_A_SOURCE_BYTE = {".gz": 2.0, ".parquet": 3.0}
 """By suffix, what is compressed; what is plain needs PLAIN. Measured with all that lies below the warehouse when most
 does: 545 MiB for the 778 MiB of a release at scale 1, 85 MiB for 52 MiB of real files."""
 PLAIN = 0.6
+SHUFFLES = 1.8
+"""So much more where Spark works on this machine alone: what it hands on between two stages lies below the warehouse
+too. Measured with `local[2]`: 959 MiB at scale 1, 756 of them such files. A cluster has them elsewhere, and
+the most here were 473 MB."""
 
 
 def needed_bytes(settings: Settings, paths: WarehousePaths) -> int:
     """About so much must be free for a build of the settings' source."""
+    on_spark = settings.engine == SPARK
+    fixed = FIXED_BYTES + (SPARK_BYTES if on_spark else 0)
     if settings.source is None:
-        return FIXED_BYTES
+        return fixed
     found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
     files = [release.folder / path for release in found for _, path in release.files]
     states = {file: state_of(file) for file in files}  # landing says what cannot be looked at
     by_source = int(
         sum(state.size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file, state in states.items() if state)
     )
-    return FIXED_BYTES + max(by_source, _like_the_last(settings, paths))
+    more = SHUFFLES if on_spark and is_on_one_machine(settings.spark_master) else 1
+    return fixed + int(max(by_source, _like_the_last(settings, paths)) * more)
 
 
 def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:

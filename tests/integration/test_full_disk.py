@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import sqlite3
 import subprocess
@@ -14,7 +15,7 @@ from pipelines.building import space
 from pipelines.building.state import BuildError
 from pipelines.errors import InputError, is_full, is_out_of_memory
 from pipelines.paths import WarehousePaths
-from pipelines.settings import Settings
+from pipelines.settings import SPARK, Settings
 from tests.running import ALONE
 
 BUILD = f"{sys.executable} -m pipelines.cli build --quiet --warehouse wh"
@@ -75,6 +76,12 @@ def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path)
             file.truncate(1_000_000)
         needs.append(space.needed_bytes(settings, paths))
     assert needs == [space.FIXED_BYTES, space.FIXED_BYTES + 600_000, space.FIXED_BYTES + 2_600_000]
+    on_spark = {
+        master: space.needed_bytes(dataclasses.replace(settings, engine=SPARK, spark_master=master), paths)
+        for master in ("local[2]", "local-cluster[2,1,1024]", "spark://elsewhere:7077")
+    }
+    fixed = space.FIXED_BYTES + space.SPARK_BYTES
+    assert [*on_spark.values()] == [fixed + 4_680_000, fixed + 4_680_000, fixed + 2_600_000]
     with (folder / "abcd_v1.1.json.gz").open("wb") as file:
         file.truncate(1 << 43)  # a hole: it takes no place itself
     with pytest.raises(BuildError, match=r"needs about 16,777,\d+ MiB, and [\d,]+ MiB are free"):
