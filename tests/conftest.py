@@ -31,15 +31,14 @@ def run_command(*arguments: object, **environment: str) -> subprocess.CompletedP
 
     With no variables but settings of our own, the process is forked from one that has the libraries imported.
     """
-    usual = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
-    if all(name.startswith("DIALOGUE_") for name in environment) and (server := forked.server(usual)) is not None:
+    if all(name.startswith("DIALOGUE_") for name in environment) and (server := forked.server()) is not None:
         return server.run([*map(str, arguments)], environment)
     return subprocess.run(
         [sys.executable, "-m", "pipelines.cli", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=CLONE,
-        env=usual | environment,
+        env=forked.variables() | environment,
         check=False,
     )
 

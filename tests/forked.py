@@ -50,23 +50,30 @@ IMPORTED = (
 )
 """What a build imports, or the greater part of it; a module that is not there is imported by no build either."""
 Calls = list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]]
-SECONDS = 60
+SECONDS = 300
 """After which a server that does not begin is given up."""
+
+
+def variables() -> dict[str, str]:
+    """The variables of this process that a command is given: all but settings of ours, and the name of the test."""
+    ours = ("DIALOGUE_", "PYTEST_CURRENT_TEST")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+
+
+USUAL = variables()
 
 
 class Server:
     """The process of which commands are forked; it ends with the one that started it."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
-        """With the variables that every command is to have."""
-        self.environment = environment
+    def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="forked-"))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.forked", self.folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             cwd=CLONE,
-            env=environment,
+            env=USUAL,
         )
 
     def run(self, arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -101,12 +108,13 @@ class Server:
 _servers: list[Server] = []
 
 
-def server(environment: dict[str, str]) -> Server | None:
-    """The process that commands with these variables are forked from: one a session, for those that are usual."""
-    usual = {name: value for name, value in environment.items() if name != "PYTEST_CURRENT_TEST"}
+def server() -> Server | None:
+    """The process that commands are forked from, one a session; None while variables are not as when the tests began."""
+    if variables() != USUAL:
+        return None
     if not _servers:
-        _servers.append(Server(usual))
-    return _servers[0] if _servers[0].environment == usual else None
+        _servers.append(Server())
+    return _servers[0]
 
 
 def end() -> None:
