@@ -18,7 +18,7 @@ from pipelines.settings import PARQUET_TABLES, SPARK, Settings
 FIXED_BYTES = 74 << 20
 """What the sample needs; most of it is the history of runs and what dbt writes. Measured: 72 MiB."""
 SPARK_BYTES = 10 << 20
-"""What the sample needs besides where Spark builds it, of which the JVM's log is a part. Measured: 74 MiB in all."""
+"""What the sample needs besides where Spark builds it. Measured: 74 MiB in all."""
 BYTES_A_SOURCE_BYTE = {".gz": 2.0, ".parquet": 3.0}
 """By suffix, what is compressed; what is plain needs PLAIN. Measured with all that lies below the warehouse when most
 does: 545 MiB for the 778 MiB of a release at scale 1, 85 MiB for 52 MiB of real files."""

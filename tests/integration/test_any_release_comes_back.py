@@ -72,7 +72,7 @@ class Trial:
         self.totals: Counter[str] = Counter()
         self.ends: float | None = None
         self.failures: dict[str, BaseException] = {}
-        self.smallest: str | None = None
+        self.smallest: tuple[dict[str, Any], str] | None = None
 
     def run(self, release: dict[str, Any]) -> None:
         """Build the release and compare what comes back."""
@@ -86,16 +86,19 @@ class Trial:
         except Exception as error:
             self.ends = self.ends or time.monotonic() + SECONDS_OF_SHRINKING
             self.failures[text] = error
-            self.smallest = f"{traceback.format_exc(limit=-3)}\n{self._tried_again(release)}, of {text[:10_000]}"
+            self.smallest = release, traceback.format_exc(limit=-3)
             raise
 
-    def _tried_again(self, release: dict[str, Any]) -> str:
-        """Whether it is the release that fails, or was the moment."""
+    def told(self) -> str:
+        """The smallest failure, and whether it is the release that fails, or was the moment."""
+        assert self.smallest is not None
+        release, failed = self.smallest
         try:
             self._compare(release)
+            again = "no failure"
         except Exception as error:
-            return f"{first_line(error)} when tried again"
-        return "No failure when tried again"
+            again = first_line(error)
+        return f"{failed}\nWhen tried again: {again}. Of {json.dumps(release)[:10_000]}"
 
     def _compare(self, release: dict[str, Any]) -> None:
         write(release, self.source)
@@ -122,7 +125,7 @@ def test_any_release_comes_back(tmp_path: Path) -> None:
             raise
     if trial.smallest is not None:
         again = f"DIALOGUE_SEED={SEED} DIALOGUE_EXAMPLES={EXAMPLES} gives these examples again"
-        pytest.fail(f"{again}\n{trial.smallest}", pytrace=False)
+        pytest.fail(f"{again}\n{trial.told()}", pytrace=False)
     assert trial.totals["records"] > 2 * trial.totals["refused"] > 0
     assert trial.totals["extras"] > 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -13,13 +12,6 @@ import pytest
 
 from tests import forked
 from tests.conftest import CLONE, run_command
-
-
-def started(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command, started."""
-    words = [sys.executable, "-m", "pipelines.cli", *map(str, arguments)]
-    variables = os.environ | environment
-    return subprocess.run(words, capture_output=True, text=True, cwd=CLONE, env=variables, check=False)
 
 
 @pytest.mark.parametrize(
@@ -32,8 +24,11 @@ def started(*arguments: object, **environment: str) -> subprocess.CompletedProce
         ("tables", "--warehouse", "/nowhere"),
     ],
 )
-def test_it_says_and_ends_as_one_that_is_started(arguments: tuple[str, ...]) -> None:
-    one, other = run_command(*arguments), started(*arguments)
+def test_it_says_and_ends_as_one_that_is_started(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    one = run_command(*arguments)
+    monkeypatch.setattr(forked, "server", lambda: None)
+    other = run_command(*arguments)
+    assert Path(one.args[0]).name != Path(other.args[0]).name, "both were run in the same way"
     assert (one.returncode, one.stdout, one.stderr) == (other.returncode, other.stdout, other.stderr)
     assert one.stdout or one.stderr
 
@@ -51,30 +46,23 @@ def test_other_variables_have_it_started(monkeypatch: pytest.MonkeyPatch) -> Non
     assert run_command("--help").returncode == 0
 
 
-def test_it_is_killed_where_nobody_listens_any_more(sample_folder: Path) -> None:
-    """As a test that takes too long is ended: in the middle of waiting."""
-    server = forked.Server()
-    waiting = [f"pgrep -f 'tests[.]forked {server.folder}'"]
-    endless = ["sql", "select count(*) from range(1_000_000_000_000)", "--warehouse", str(sample_folder)]
+def test_it_is_killed_with_the_process_that_waits_for_it(sample_folder: Path, tmp_path: Path) -> None:
+    """As when the tests themselves are killed: nothing goes on."""
+    query = "select count(*) from range(1_000_000_000_000)"
+    wait = (
+        f"from tests.conftest import run_command; run_command('sql', {query!r}, '--warehouse', {str(sample_folder)!r})"
+    )
 
-    def processes() -> int:
-        return len(subprocess.run(waiting, shell=True, capture_output=True, check=False).stdout.split())
-
-    def wait_for(number: int) -> None:
-        end = time.monotonic() + 60
-        while processes() != number:
-            assert time.monotonic() < end
+    def wait_for(least: int, most: int) -> None:
+        end = time.monotonic() + 120
+        while not least <= len(found := subprocess.run(seen, capture_output=True, check=False).stdout.split()) <= most:
+            assert time.monotonic() < end, found
             time.sleep(0.1)
 
-    def interrupted(*_: object) -> None:
-        raise TimeoutError
-
-    signal.signal(signal.SIGALRM, interrupted)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 8)
-        with pytest.raises(TimeoutError):
-            server.run(endless, {})
-        wait_for(1)
-    finally:
-        server.close()
-    wait_for(0)
+    seen = ["pgrep", "-f", f"tests[.]forked {tmp_path}"]
+    with subprocess.Popen(
+        [sys.executable, "-c", wait], cwd=CLONE, env=forked.variables() | {"TMPDIR": str(tmp_path)}
+    ) as waiting:
+        wait_for(3, 99)  # what is forked from, what looks after the command, the command
+        waiting.kill()
+    wait_for(0, 0)
