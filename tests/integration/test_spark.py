@@ -31,21 +31,10 @@ from pipelines.settings import SPARK, Settings
 from tests.benchmarks.compare_builds import compare
 from tests.conftest import Once, build_warehouse, run_command
 from tests.integration.defective_release import write
+from tests.integration.test_pages_of_docs import blocks
 
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-SMALL = {
-    # Nothing is compiled or planned anew for data that is not there.
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": JVM,
-    "spark.executor.extraJavaOptions": JVM,
-    # Without Hadoop's own library each local file and folder starts a `chmod`: a thousand fewer.
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-}
-"""What makes Spark twice as quick with few rows."""
+(FEW_ROWS,) = blocks("beyond_one_machine", "properties")
+"""The settings with which Spark is quicker with few rows, as the page has them."""
 TWO_MACHINES = "local-cluster[2,1,1024]"
 
 
@@ -69,7 +58,7 @@ pytestmark = [
 def small(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The file of those settings."""
     file = tmp_path_factory.mktemp("conf") / "spark-defaults.conf"
-    file.write_text("".join(f"{name} {value}\n" for name, value in SMALL.items()))
+    file.write_text(FEW_ROWS)
     return str(file)
 
 
@@ -270,7 +259,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = free.getsockname()[1]
     home = Path(pyspark.__file__).parent
     conf = [
-        *(f"{name}={value}" for name, value in SMALL.items()),
+        *FEW_ROWS.splitlines(),
         "spark.ui.enabled=false",
         "spark.driver.host=127.0.0.1",
         "spark.sql.catalogImplementation=in-memory",
