@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from pipelines.settings import TELEMETRY_OFF, silence_telemetry
+
 CLONE = Path(__file__).resolve().parent.parent
 COMMAND = "pipelines.cli"
 IMPORTED = (
@@ -54,10 +56,19 @@ SECONDS = 300
 """After which a server that does not begin is given up."""
 
 
+SET_BY_LIBRARIES = {*TELEMETRY_OFF, "MPLBACKEND", "SF_PARTNER"}
+"""What a process has in its variables as soon as it has called the command, or imported Streamlit or Dagster."""
+
+
 def variables() -> dict[str, str]:
-    """The variables of this process that a command is given: all but settings of ours, and the name of the test."""
+    """The variables of this process that a command is given: those of whoever began the tests, and what a test sets.
+
+    Settings of ours are not among them, nor the name of the test, nor what libraries set for the process they are in.
+    """
     ours = ("DIALOGUE_", "PYTEST_CURRENT_TEST")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(ours) and name not in SET_BY_LIBRARIES
+    }
 
 
 USUAL = variables()
@@ -125,8 +136,6 @@ def end() -> None:
 
 def serve(folder: Path) -> None:
     """Fork a process for each connection, until standard input ends."""
-    from pipelines.settings import silence_telemetry
-
     silence_telemetry()
     at_end: Calls = []
     with mock.patch.object(

@@ -33,6 +33,22 @@ def test_it_says_and_ends_as_one_that_is_started(arguments: tuple[str, ...], mon
     assert one.stdout or one.stderr
 
 
+def test_libraries_in_the_process_of_the_tests_change_nothing() -> None:
+    """What they set on import is not what a test gives a command: commands would all be started."""
+    importing = (
+        "import os; before = {*os.environ}; import dagster, dagster_dbt, dbt.cli.main, great_expectations, streamlit"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", f"{importing}; from pipelines.cli.main import cli; print(*{{*os.environ}} - before)"],
+        capture_output=True,
+        text=True,
+        cwd=CLONE,
+        env=forked.variables(),
+        check=True,
+    )
+    assert set(told.stdout.split()) <= forked.SET_BY_LIBRARIES
+
+
 def test_settings_reach_it_and_do_not_stay(sample_folder: Path) -> None:
     assert run_command("sql", "select 42", DIALOGUE_WAREHOUSE=str(sample_folder)).stdout.split().count("42") == 2
     assert "DIALOGUE_WAREHOUSE" not in os.environ
@@ -40,6 +56,7 @@ def test_settings_reach_it_and_do_not_stay(sample_folder: Path) -> None:
 
 
 def test_other_variables_have_it_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert forked.variables() == forked.USUAL, "a test leaves variables behind"
     assert forked.server() is not None
     monkeypatch.setenv("LC_ALL", "C")
     assert forked.server() is None
