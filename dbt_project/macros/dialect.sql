@@ -39,6 +39,15 @@
     list_extract({{ list }}, {{ position }} + 1)
 {%- endmacro %}
 
+{#- A list of one element. -#}
+{% macro list_of(element) -%}
+    {{ return(adapter.dispatch('list_of')(element)) }}
+{%- endmacro %}
+
+{% macro default__list_of(element) -%}
+    [{{ element }}]
+{%- endmacro %}
+
 {#- `list` with each element, named `variable`, replaced by `expression`. -#}
 {% macro list_map(list, variable, expression) -%}
     {{ return(adapter.dispatch('list_map')(list, variable, expression)) }}

@@ -24,6 +24,10 @@
     get({{ list }}, {{ position }})
 {%- endmacro %}
 
+{% macro spark__list_of(element) -%}
+    array({{ element }})
+{%- endmacro %}
+
 {% macro spark__list_map(list, variable, expression) -%}
     transform({{ list }}, {{ variable }} -> {{ expression }})
 {%- endmacro %}

@@ -21,29 +21,52 @@ states as (
     window in_service as (partition by dialogue_key, service order by turn_index, frame_index)
 ),
 
--- A slot whose list is empty has one row, without an index.
-slot_variants as (
-    select
-        turn_key,
-        frame_index,
-        slot_name,
-        case when count(value_index) > 0 then {{ list_agg_ordered('value', 'value_index') }} end as variants
-    from {{ ref('fct_slots') }}
-    where annotation_type = 'state'
-    group by turn_key, frame_index, slot_name
-),
-
-numbered_slots as (
+slot_values as (
     select
         states.number,
         states.has_next,
-        slot_variants.slot_name,
-        slot_variants.variants
-    from slot_variants
+        slots.slot_name,
+        slots.value,
+        slots.value_index
+    from {{ ref('fct_slots') }} as slots
     inner join states
         on
-            slot_variants.turn_key = states.turn_key
-            and slot_variants.frame_index = states.frame_index
+            slots.turn_key = states.turn_key
+            and slots.frame_index = states.frame_index
+    where slots.annotation_type = 'state'
+),
+
+-- One slot in fourteen has more than one value: to sort all of them would take three times as long.
+longer_lists as (
+    select
+        slot_values.number,
+        slot_values.slot_name,
+        {{ list_agg_ordered('slot_values.value', 'slot_values.value_index') }} as variants
+    from slot_values
+    inner join slot_values as second_values
+        on
+            slot_values.number = second_values.number
+            and slot_values.slot_name = second_values.slot_name
+            and second_values.value_index = 1
+    group by slot_values.number, slot_values.slot_name
+),
+
+-- A slot whose list is empty has one row, without an index.
+numbered_slots as (
+    select
+        slot_values.number,
+        slot_values.has_next,
+        slot_values.slot_name,
+        case
+            when longer_lists.number is not null then longer_lists.variants
+            when slot_values.value_index is not null then {{ list_of('slot_values.value') }}
+        end as variants
+    from slot_values
+    left join longer_lists
+        on
+            slot_values.number = longer_lists.number
+            and slot_values.slot_name = longer_lists.slot_name
+    where coalesce(slot_values.value_index, 0) = 0
 ),
 
 previous_slots as (

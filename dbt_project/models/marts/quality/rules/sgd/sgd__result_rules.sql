@@ -17,11 +17,8 @@ results as (
 
 returned as (
     select
-        result_key,
         dialogue_key,
-        turn_key,
         turn_index,
-        frame_index,
         service,
         {{ explode_map('entity', 'slot_name', 'value', 'position') }}
     from results
@@ -37,15 +34,15 @@ outcomes as (
     group by turn_key, frame_index
 ),
 
-contradictions as (
+asked as (
     select
         calls.dialogue_key,
+        calls.turn_key,
         calls.turn_index,
+        calls.frame_index,
         calls.call_key,
-        outcomes.act as outcome,
-        min(
-            parameters.slot_name || ' = ' || parameters.value || ' was asked, ' || returned.value || ' returned'
-        ) as first_contradiction
+        parameters.slot_name,
+        parameters.value
     from {{ ref('fct_service_calls') }} as calls
     inner join {{ ref('fct_slots') }} as parameters
         on
@@ -53,20 +50,43 @@ contradictions as (
             and parameters.annotation_type = 'call_parameter'
             and calls.turn_key = parameters.turn_key
             and calls.frame_index = parameters.frame_index
-    inner join returned
+    where calls.corpus_id = 'sgd' and parameters.value <> 'dontcare'
+),
+
+-- The value is looked up in the entity: seven times as many rows would be joined were it taken apart.
+answered as (
+    select
+        asked.dialogue_key,
+        asked.turn_key,
+        asked.turn_index,
+        asked.frame_index,
+        asked.call_key,
+        asked.slot_name,
+        asked.value,
+        results.entity[asked.slot_name] as returned_value
+    from asked
+    inner join results
         on
-            calls.turn_key = returned.turn_key
-            and calls.frame_index = returned.frame_index
-            and parameters.slot_name = returned.slot_name
+            asked.turn_key = results.turn_key
+            and asked.frame_index = results.frame_index
+),
+
+contradictions as (
+    select
+        answered.dialogue_key,
+        answered.turn_index,
+        answered.call_key,
+        outcomes.act as outcome,
+        min(
+            answered.slot_name || ' = ' || answered.value || ' was asked, ' || answered.returned_value || ' returned'
+        ) as first_contradiction
+    from answered
     left join outcomes
         on
-            calls.turn_key = outcomes.turn_key
-            and calls.frame_index = outcomes.frame_index
-    where
-        calls.corpus_id = 'sgd'
-        and parameters.value <> 'dontcare'
-        and parameters.value <> returned.value
-    group by calls.dialogue_key, calls.turn_index, calls.call_key, outcomes.act
+            answered.turn_key = outcomes.turn_key
+            and answered.frame_index = outcomes.frame_index
+    where answered.value <> answered.returned_value
+    group by answered.dialogue_key, answered.turn_index, answered.call_key, outcomes.act
 ),
 
 -- The system tells of a success, and what was booked is not what was asked for; one row a call.
@@ -179,34 +199,60 @@ repeated_own_turn as (
     where turns.corpus_id = 'sgd' and last_turns.corpus_id = 'sgd' and length(turns.utterance) > 25
 ),
 
--- An entity that was returned lacks a slot which the schema says the intent's results have.
-missing_result_slot as (
+returned_slots as (
     select
         results.dialogue_key,
         results.turn_index,
-        results.result_key as row_key,
-        calls.method || ' returns no ' || declared.slot as detail
+        results.result_key,
+        results.split,
+        results.service,
+        calls.method,
+        map_keys(results.entity) as slots
     from results
     inner join {{ ref('fct_service_calls') }} as calls
         on
             results.turn_key = calls.turn_key
             and results.frame_index = calls.frame_index
+    where calls.corpus_id = 'sgd'
+),
+
+-- What the results of a method have is nearly always the same: it is compared with the schema once.
+lacking as (
+    select
+        returned_slots.split,
+        returned_slots.service,
+        returned_slots.method,
+        returned_slots.slots,
+        declared.slot
+    from (select distinct split, service, method, slots from returned_slots) as returned_slots
     inner join {{ ref('dim_intents') }} as intents
         on
             intents.corpus_id = 'sgd'
-            and results.split = intents.split
-            and results.service = intents.service
-            and calls.method = intents.intent
+            and returned_slots.split = intents.split
+            and returned_slots.service = intents.service
+            and returned_slots.method = intents.intent
             and {{ is_first('intents.intent_key') }}
     inner join {{ ref('dim_intent_slots') }} as declared
         on
             intents.intent_key = declared.intent_key
             and declared.requirement = 'result'
-    left join returned
+    where not array_contains(returned_slots.slots, declared.slot)
+),
+
+-- An entity that was returned lacks a slot which the schema says the intent's results have.
+missing_result_slot as (
+    select
+        returned_slots.dialogue_key,
+        returned_slots.turn_index,
+        returned_slots.result_key as row_key,
+        returned_slots.method || ' returns no ' || lacking.slot as detail
+    from returned_slots
+    inner join lacking
         on
-            results.result_key = returned.result_key
-            and declared.slot = returned.slot_name
-    where calls.corpus_id = 'sgd' and returned.result_key is null
+            returned_slots.split = lacking.split
+            and returned_slots.service = lacking.service
+            and returned_slots.method = lacking.method
+            and returned_slots.slots = lacking.slots
 )
 
 {{ stack_rules(
