@@ -2,8 +2,8 @@
 
 Protocol, one JSON object a line. The audit writes `{"ready": true}` and reads a `Request`. It runs the suites, writes
 `<output>/expectation_results/results.parquet` and the ledger beside it, closes the database and answers with
-`{"suites": {name: {"evaluated", "passed", "warned", "failed", "failures": [...], "verdicts": {...}}}}` or
-`{"error": one line}`. Then it waits for the next request, until its input ends, or the process PARENT does. Nothing
+`{"suites": {name: {"evaluated", "passed", "warned", "failed", "failures": [...], "verdicts": {...}}}, "seconds": …}`
+or `{"error": one line}`. Then it waits for the next request, until its input ends, or the process PARENT does. Nothing
 else reaches standard output; what is wrong with the program itself ends it with a traceback on standard error.
 `expectations.client` is the other end.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -89,7 +90,9 @@ def main() -> int:
     status = 0
     for line in sys.stdin:
         try:
-            answer, status = {"suites": run(msgspec.json.decode(line, type=Request))}, 0
+            started = time.perf_counter()
+            suites = run(msgspec.json.decode(line, type=Request))
+            answer, status = {"suites": suites, "seconds": time.perf_counter() - started}, 0
         except msgspec.DecodeError as error:
             answer, status = {"error": f"the request is not valid: {error}"}, 1
         except (RequestError, DeclarationError, validation.ValidationError) as error:

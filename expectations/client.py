@@ -28,12 +28,17 @@ class AuditProcess:
 
     with AuditProcess() as audit:      # imports Great Expectations from here on
         ...                            # land, model, close the database
-        summary = audit.run(request)   # {suite: {"evaluated", "passed", "warned", "failed", "failures"}}
+        audit.begin(request)
+        ...                            # whatever else there is to do
+        summary = audit.answer()       # {suite: {"evaluated", "passed", "warned", "failed", "failures"}}
     """
 
     def __init__(self, timeout: float = Settings.audit_timeout) -> None:
-        """`timeout` is what one `run` may take, in seconds, the rest of the import included."""
+        """`timeout` is what one audit may take, in seconds, the rest of the import included."""
+        self.seconds = 0.0
+        """How long the last audit took."""
         self._timeout = timeout
+        self._asked: tuple[threading.Event, threading.Timer] | None = None
         self._process: subprocess.Popen[str] | None = None
         self._last_words: deque[str] = deque(maxlen=1)
         self._listener: threading.Thread | None = None
@@ -66,34 +71,58 @@ class AuditProcess:
         self._listener = threading.Thread(target=self._listen, args=(process.stderr,), daemon=True)
         self._listener.start()
 
-    def run(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Audit a database that nobody has open for writing; the summary of each suite. Raises AuditError.
+    @property
+    def is_asked(self) -> bool:
+        """Whether an audit has begun that is not answered yet."""
+        return self._asked is not None
 
-        Paths in the request are absolute: the child's working directory is the clone.
+    def begin(self, request: Mapping[str, Any]) -> None:
+        """Ask for the audit of a database that nobody has open for writing; returns at once, for `answer` to be called.
+
+        Paths in the request are absolute: the child's working directory is the clone. What was asked before is lost.
         """
+        if self.is_asked:
+            self.close()
         self.start()
         process = self._process
         assert process is not None and process.stdin is not None
         overdue = threading.Event()
         timer = threading.Timer(self._timeout, lambda: (overdue.set(), process.kill()))
         timer.start()
+        self._asked = overdue, timer
+        with suppress(OSError):  # it has ended, which is told by who waits for the answer
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+
+    def answer(self) -> dict[str, Any]:
+        """The summary of each suite of the audit that has begun. Raises AuditError."""
+        assert self._asked is not None
+        overdue, _ = self._asked
         try:
             if not self._is_ready:
                 self._is_ready = bool(self._receive(overdue).get("ready"))
-            try:
-                process.stdin.write(json.dumps(request) + "\n")
-                process.stdin.flush()
-            except OSError:
-                raise self._failure("ended before it could be asked") from None
             answer = self._receive(overdue)
         finally:
-            timer.cancel()
+            self._forget()
         if "error" in answer:
             raise AuditError(answer["error"])
+        self.seconds = answer["seconds"]
         return answer["suites"]
+
+    def run(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Begin an audit and wait for its answer. Raises AuditError."""
+        self.begin(request)
+        return self.answer()
+
+    def _forget(self) -> None:
+        """Nothing is asked any more."""
+        if self._asked is not None:
+            self._asked[1].cancel()
+            self._asked = None
 
     def close(self) -> None:
         """End the child; what it was doing is lost."""
+        self._forget()
         process, self._process = self._process, None
         if process is None:
             return

@@ -10,14 +10,10 @@ from __future__ import annotations
 
 import json
 import logging
-import multiprocessing
-import os
 import re
-import sys
 import warnings
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,10 +22,10 @@ from typing import Any, ClassVar
 
 from expectations import dialect
 from expectations.importing import without_the_unused
+from expectations.sharing import can_fork, in_turn
 from expectations.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
 from expectations.verdicts import describe_rows, plain, same_rows
 from pipelines.corpora.claims import Rows, Severity
-from pipelines.processes import end_with_parent
 
 with without_the_unused():
     import great_expectations
@@ -67,6 +63,8 @@ class Outcome:
 
 Declared = tuple[str, Expectation]
 """An expectation with the name of its suite."""
+Group = dict[str, Declared]
+"""The expectations of one table, by their keys."""
 
 
 class ExpectNoUnexpectedRows(BatchExpectation):
@@ -117,36 +115,22 @@ def validate(
     """
     declared = _declared(suites)
     run = partial(_validate_tables, database, parameters, config)
-    own, *others = _shares(declared, processes if can_fork() else 1)
-    fork = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(max(1, len(others)), fork, end_with_parent, (os.getpid(),)) as pool:
-        parts = pool.map(run, others)  # forks at once, while nothing is open here, or not at all
-        outcomes = dict(run(own))
-        for part in parts:
-            outcomes |= part
+    outcomes = in_turn(run, _tables(declared), processes if can_fork() else 1)
     return [outcomes[key] for key in declared]
 
 
-def can_fork() -> bool:
-    """Whether this process has no thread but this one, those of libraries counted too; elsewhere than on Linux no."""
-    return sys.platform == "linux" and sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
-
-
-def _shares(declared: Mapping[str, Declared], processes: int) -> list[dict[str, Declared]]:
-    """What each process validates: whole tables, about as many expectations each; never empty."""
-    tables: dict[str, dict[str, Declared]] = {}
+def _tables(declared: Mapping[str, Declared]) -> list[Group]:
+    """The expectations of each table, that of the most first: the last ones that are taken are short."""
+    tables: dict[str, Group] = {}
     for key, entry in declared.items():
         tables.setdefault(entry[1].table, {})[key] = entry
-    shares: list[dict[str, Declared]] = [{} for _ in range(min(processes, len(tables)))]
-    for group in sorted(tables.values(), key=len, reverse=True):
-        min(shares, key=len).update(group)
-    return shares
+    return sorted(tables.values(), key=len, reverse=True)
 
 
 def _validate_tables(
-    database: Path, parameters: Mapping[str, Any], config: Mapping[str, Any], declared: Mapping[str, Declared]
+    database: Path, parameters: Mapping[str, Any], config: Mapping[str, Any], tables: Iterator[Group]
 ) -> dict[str, Outcome]:
-    """Open the file, run these expectations table by table, close it."""
+    """Open the file, run the expectations of each of these tables, close it."""
     with _quiet():
         context = great_expectations.get_context(mode="ephemeral")
         context.variables.progress_bars = ProgressBarsConfig(globally=False)
@@ -161,9 +145,9 @@ def _validate_tables(
             raise ValidationError(f"{database}: cannot be opened: {_one_line(error)}") from error
         try:
             outcomes: dict[str, Outcome] = {}
-            for table in dict.fromkeys(expectation.table for _, expectation in declared.values()):
-                group = {key: entry for key, entry in declared.items() if entry[1].table == table}
-                outcomes |= _validate_table(source, table, group, parameters)
+            for group in tables:
+                ((_, first), *_) = group.values()
+                outcomes |= _validate_table(source, first.table, group, parameters)
         finally:
             source.get_execution_engine().close()
             source.get_engine().dispose()
@@ -186,9 +170,7 @@ def _declared(suites: Iterable[Suite]) -> dict[str, Declared]:
     return declared
 
 
-def _validate_table(
-    source: Any, table: str, group: Mapping[str, Declared], parameters: Mapping[str, Any]
-) -> dict[str, Outcome]:
+def _validate_table(source: Any, table: str, group: Group, parameters: Mapping[str, Any]) -> dict[str, Outcome]:
     """All expectations of one table in one validation, so that their aggregates share a scan."""
     keys = list(group)
     built = ExpectationSuite(name=table, expectations=[_build(key, group[key][1]) for key in keys])

@@ -11,7 +11,7 @@ import dagster as dg
 
 from expectations.suites import OUTCOMES, load_suites
 from pipelines.assets import labels, models
-from pipelines.building import blaming, history, holding_back, state
+from pipelines.building import auditing, blaming, holding_back, state
 from pipelines.building.first_cases import first_cases
 from pipelines.errors import CheckError
 
@@ -82,22 +82,13 @@ def _audit_again(context: dg.AssetExecutionContext) -> tuple[dict[str, dict], Ch
 def _audit(context: dg.AssetExecutionContext, build: state.Build) -> dict[str, dict]:
     """Run every suite over the built database; the summary of each."""
     settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
+    audit = context.resources.audit
     with reporter.stage("audit", "warehouse") as stage:
-        for notice in history.prepare_audit(build, paths):
-            reporter.notice(notice)
-        summary = context.resources.audit.run(
-            {
-                "database": str(paths.scratch_database),
-                "suites": "all",
-                "corpora": list(build.corpora),
-                "output": str(paths.scratch_audit),
-                "build_id": build.build_id,
-                "run_at": build.started_at.isoformat(),
-                "scales": build.scales,
-                "processes": settings.threads,
-                "config": {"memory_limit": settings.memory_limit_of_each(settings.threads), "threads": 1},
-            }
-        )
+        if not audit.is_asked:  # as it is when the models are made once more
+            for notice in auditing.begin(audit, build, paths, settings):
+                reporter.notice(notice)
+        summary = audit.answer()
+        stage.seconds = audit.seconds
         evaluated = sum(suite["evaluated"] for suite in summary.values())
         stage.detail = f"{len(summary)} suites, {evaluated} expectations"
     return summary

@@ -12,7 +12,7 @@ from dagster_dbt import DagsterDbtTranslator
 from dagster_dbt.asset_utils import build_dbt_specs
 
 from pipelines.assets import labels
-from pipelines.building import dbt, holding_back, on_spark, state
+from pipelines.building import auditing, dbt, holding_back, on_spark, state
 from pipelines.building.progress import Reporter
 from pipelines.errors import CheckError
 from pipelines.paths import WarehousePaths
@@ -21,7 +21,7 @@ from pipelines.settings import Settings
 UNIQUE_ID = "dagster_dbt/unique_id"
 """The metadata by which dagster-dbt ties an asset or a check to a node of dbt."""
 SOUND = "Every key is unique, every reference leads to a row, and every word is one that the vocabulary has."
-RESOURCES = {"settings", "paths", "reporter", "spark"}
+RESOURCES = {"settings", "paths", "reporter", "spark", "audit"}
 
 
 class Translator(DagsterDbtTranslator):
@@ -72,8 +72,15 @@ def model_assets(manifest: Any) -> list[dg.AssetsDefinition]:
 
 
 def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **selection: str) -> Iterator[Any]:
-    """Run a selection, report every node of it to Dagster, and fail when one has failed."""
+    """Run a selection, report every node of it to Dagster, and fail when one has failed.
+
+    To report them takes seconds; the audit runs meanwhile.
+    """
     results, error = _run_models(context, manifest, stage_name, **selection)
+    if error is None and selection == WAREHOUSE:
+        settings, paths, audit = (getattr(context.resources, name) for name in ("settings", "paths", "audit"))
+        for notice in auditing.begin(audit, state.of_run(paths, context.run_id), paths, settings):
+            context.resources.reporter.notice(notice)
     assets = {spec.metadata.get(UNIQUE_ID): spec.key for spec in context.assets_def.specs}
     checks = {spec.metadata.get(UNIQUE_ID): spec for spec in context.assets_def.check_specs}
     for result in results:

@@ -233,7 +233,9 @@ runpy.run_module("expectations.audit", run_name="__main__", alter_sys=True)
         timeout=60,
         check=False,
     )
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert answers[1].pop("seconds") >= 0
+    assert answers == [
         {"ready": True},
         {"suites": {}},
         {"error": "the request is not valid: Object missing required field `database`"},
