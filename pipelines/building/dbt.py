@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import msgspec
 
-from pipelines.building import blaming, contexts, dbt_places, inlining, templates, unread
+from pipelines.building import blaming, contexts, dbt_places, inlining, schemas, templates, unread
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
 from pipelines.intake.sql_text import literal
@@ -28,6 +28,7 @@ from pipelines.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
 from pipelines.settings import DUCKDB, Settings
 
 if TYPE_CHECKING:
+    from dbt.cli.main import dbtRunnerResult
     from dbt.contracts.graph.manifest import Manifest
 
 
@@ -82,15 +83,13 @@ def parse(paths: WarehousePaths, engine: str = DUCKDB) -> Manifest:
     A new warehouse starts from the last parse of any warehouse of this clone: a parse from nothing takes five seconds.
     What dbt keeps of it depends on the engine.
     """
-    from dbt.cli.main import dbtRunner
-
     target = paths.dbt_target if engine == DUCKDB else paths.dbt_target / engine
     last = DBT_LAST_PARSE if engine == DUCKDB else DBT_LAST_PARSE.with_name(f"{engine}_{DBT_LAST_PARSE.name}")
     kept = target / DBT_LAST_PARSE.name
     kept.parent.mkdir(parents=True, exist_ok=True)
     if not kept.exists():
         _copy_whole(last, kept)
-    result = dbtRunner().invoke([*_arguments("parse", DBT_PROJECT, target, engine), "--no-write-json"])
+    result = _invoke([*_arguments("parse", DBT_PROJECT, target, engine), "--no-write-json"])
     _raise_interrupt(result.exception)
     _copy_whole(kept, last)
     if not result.success:
@@ -128,7 +127,6 @@ def build(
     `report` is called with the name of each node that has finished. The command `run` leaves the tests out.
     """
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-    from dbt.cli.main import dbtRunner
 
     def on_event(event: Any) -> None:
         if report and event.info.name == "NodeFinished":
@@ -138,7 +136,6 @@ def build(
     with (
         dbt_places.sources_below(manifest, scratch),
         inlining.without_parsing(),
-        unread.without_the_unread(),
         contexts.kept(),
         templates.kept(DBT_LAST_PARSE.with_name("templates.bin")),
     ):
@@ -149,7 +146,7 @@ def build(
         arguments += ["--select", select] if select else []
         arguments += ["--exclude", exclude] if exclude else []
         try:
-            result = dbtRunner(manifest=manifest, callbacks=[on_event]).invoke(arguments)
+            result = _invoke(arguments, manifest, on_event)
         finally:
             DuckDBConnectionManager.close_all_connections()
     _raise_interrupt(result.exception)
@@ -159,6 +156,16 @@ def build(
     if not all(one.is_passed for one in results):
         _write_compiled(manifest)
     return results
+
+
+def _invoke(
+    arguments: list[str], manifest: Manifest | None = None, on_event: Callable[[Any], None] | None = None
+) -> dbtRunnerResult:
+    """What a command of dbt comes to; `on_event` is called with what is heard of it."""
+    from dbt.cli.main import dbtRunner
+
+    with unread.without_the_unread(), schemas.kept(DBT_LAST_PARSE.with_name("schemas.bin")):
+        return dbtRunner(manifest, [on_event] if on_event else []).invoke(arguments)
 
 
 def _write_compiled(manifest: Manifest) -> None:

@@ -32,6 +32,7 @@ class OpenEventLog(SqliteEventLogStorage):
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._engines: dict[str, sa.Engine] = {}
         self._tables: set[str] = set()
+        self._has_index_columns = False
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -64,6 +65,12 @@ class OpenEventLog(SqliteEventLogStorage):
         if table_name not in self._tables and super().has_table(table_name):
             self._tables.add(table_name)
         return table_name in self._tables
+
+    def _has_asset_key_index_cols_on_connection(self, conn: sa.Connection) -> bool:
+        """Whether the index has what Dagster added years ago: it asks SQLite at each event of an asset."""
+        if not self._has_index_columns:
+            self._has_index_columns = super()._has_asset_key_index_cols_on_connection(conn)
+        return self._has_index_columns
 
     def delete_events(self, run_id: str) -> None:
         """Forget a run, and close its file."""

@@ -11,7 +11,7 @@ import pytest
 from dbt_common.clients.jinja import MacroFuzzEnvironment, get_template
 from dbt_common.exceptions import CompilationError
 
-from pipelines.building import templates
+from pipelines.building import remembered, templates
 from tests.integration.test_contexts import compiled
 
 TEXTS = ("select {{ column }}", "{% set two = column + 1 %}{{ two }}", "plain")
@@ -87,7 +87,7 @@ def test_place_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 def test_file_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "templates.bin"
     rendered(file)
-    monkeypatch.setattr(templates, "MOST", len(TEXTS))
+    monkeypatch.setattr(remembered, "MOST", len(TEXTS))
     with templates.kept(file):
         get_template("another {{ one }}", {}).render({"one": 1})
     assert len(marshal.loads(file.read_bytes())[1]) == 1
