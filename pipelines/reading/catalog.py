@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,27 +70,42 @@ def describe_table(con: Connection, name: str, warehouse: Path | None = None) ->
         raise QueryError(f"'{name}' is {' and '.join(f'{t.schema}.{t.table}' for t in found)}: say which")
     if not found:
         raise QueryError(f"there is no table '{name}'{_near(wanted, tables, warehouse)}")
-    return _described(con, found[0], {f"{table.schema}.{table.table}" for table in tables})
+    return _described(con, found[0], _columns(con, found), {f"{table.schema}.{table.table}" for table in tables})
 
 
 def describe_tables(con: Connection) -> list[tuple[TableSummary, TableDescription]]:
     """Every table, listed and described."""
     tables = {(table.schema, table.table): table for table in _catalog(con)}
     names = {".".join(name) for name in tables}
+    columns = _columns(con, tables.values())
     listed = list_tables(con)
-    return [(row, _described(con, tables[row.schema, row.table], names)) for row in listed]
+    return [(row, _described(con, tables[row.schema, row.table], columns, names)) for row in listed]
 
 
-def _described(con: Connection, table: _CatalogTable, names: Collection[str]) -> TableDescription:
-    columns = con.execute(
+_Columns = dict[tuple[str, str, str], list[tuple[str, str, str | None]]]
+"""By database, schema and table: name, type and comment of each column, in the table's order."""
+
+
+def _columns(con: Connection, tables: Iterable[_CatalogTable]) -> _Columns:
+    """The columns of these tables, in one query: DuckDB looks at every column there is for each."""
+    found: _Columns = {(table.database, table.database_schema, table.table): [] for table in tables}
+    rows = con.execute(
         """
-        select column_name, data_type, comment
+        select database_name, schema_name, table_name, column_name, data_type, comment
         from duckdb_columns()
-        where database_name = ? and schema_name = ? and table_name = ?
+        where list_contains($tables, table_name)
         order by column_index
         """,
-        [table.database, table.database_schema, table.table],
+        {"tables": sorted({name for *_, name in found})},
     ).fetchall()
+    for database, schema, table, *column in rows:
+        if (database, schema, table) in found:
+            found[database, schema, table].append(tuple(column))
+    return found
+
+
+def _described(con: Connection, table: _CatalogTable, known: _Columns, names: Collection[str]) -> TableDescription:
+    columns = known[table.database, table.database_schema, table.table]
     filling = read_filling(con, table.address, [name for name, _, _ in columns])
     described = tuple(ColumnDescription(*column, filling.get(column[0])) for column in columns)
     own = {name for name, _, _ in columns}
