@@ -1,8 +1,8 @@
 """`make bench`: builds the warehouse as a user would, beside the floor, and writes down what it cost.
 
 Every command is a process of its own; every full build has a fresh warehouse, so that nothing is cached. Floor and
-build take turns, so that what else the machine does hits both. Results go to `warehouse/bench/<date>-<commit>.json`
-and, by `tests.benchmarks.report`, to `warehouse/bench/latest.md`.
+build take turns, so that what else the machine does hits both. Results go to `warehouse/bench/<date>-<commit>.json`;
+`tests.benchmarks.report` makes pages of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import duckdb
 from pipelines.corpora import registry
 from pipelines.intake import releases
 from pipelines.paths import WarehousePaths
-from tests.benchmarks import harness, report
+from tests.benchmarks import harness, targets
 from tests.benchmarks.harness import CLONE, BenchmarkError, Run, spread
 
 COMMAND = (sys.executable, "-m", "pipelines.cli")
@@ -36,6 +36,19 @@ REPEATED_SCALE = 1
 DISK_PER_SCALE = 3 * 2**30
 """Bytes that releases, raw layer, three kept builds and a running one take at scale 1, rounded up."""
 CHANGED_CORPUS = "sgd"
+CHANGED_MODEL = Path("dbt_project", "models", "marts", "core", "fct_turns.sql")
+READING = {
+    "tables": (),
+    "describe": ("fct_turns",),
+    "sql": ("select count(*) from fct_turns",),
+    "show": ("{key}",),
+    "trace": ("{key}",),
+    "claims": (),
+    "violations": (),
+    "status": (),
+    "diff": (),
+}
+"""The commands that read, and what each is given; the key is that of a turn."""
 PACKAGES = ("duckdb", "dbt-core", "dbt-duckdb", "dagster", "great-expectations", "msgspec", "pyarrow")
 
 
@@ -83,8 +96,19 @@ def measure_real(folder: Path, runs: int, scratch: Path) -> dict[str, Any]:
     return measure("real, in part", scratch / "releases", runs, scratch) | {"scale": None, "simulate": None}
 
 
+def measure_sample(runs: int, scratch: Path) -> dict[str, Any]:
+    """Measure what a new user waits for: the build of the embedded sample."""
+    say("embedded sample")
+    warehouse = scratch / "warehouse"
+    builds = []
+    for _ in range(runs):
+        shutil.rmtree(warehouse, ignore_errors=True)
+        builds.append(harness.run_command(*COMMAND, "build", "--warehouse", warehouse))
+    return summarize(builds)
+
+
 def measure(name: str, source: Path, runs: int, scratch: Path) -> dict[str, Any]:
-    """Measure floor, builds, queries and verification on the releases below `source`; the last of these is changed."""
+    """Measure floor, builds, queries and commands on the releases below `source`; the last of these is changed."""
     files = [
         release.folder / path
         for release in (releases.find_release(corpus, source) for corpus in registry.load_corpora())
@@ -115,17 +139,52 @@ def measure(name: str, source: Path, runs: int, scratch: Path) -> dict[str, Any]
         },
         "queries": time_queries(paths.published, QUERIES),
     }
-    say(f"{name}: verify, unchanged build, build with one file changed")
-    result["verify"] = summarize(
-        [harness.run_command(*COMMAND, "verify", "--warehouse", warehouse) for _ in range(runs)]
-    )
+    say(f"{name}: commands, unchanged build, build with one model changed, with one file changed")
+    result["commands"] = measure_commands(paths, runs)
+    for command in ("verify", "report"):
+        result[command] = summarize([harness.run_command(*COMMAND, command, *within(paths)) for _ in range(runs)])
     result["unchanged"] = summarize([harness.run_command(*build) for _ in range(runs)])
+    result["model_changed"] = summarize(change_a_model(build[len(COMMAND) :], runs, scratch / "clone"))
     changed = []
     for _ in range(runs):
         result["changed_file"] = change_one_file(source).relative_to(source).as_posix()
         changed.append(harness.run_command(*build))
     result["changed"] = summarize(changed)
     return result
+
+
+def within(paths: WarehousePaths) -> tuple[str, Path]:
+    """The option that names a warehouse."""
+    return "--warehouse", paths.root
+
+
+def measure_commands(paths: WarehousePaths, runs: int) -> dict[str, Any]:
+    """What each command that reads costs, from the shell."""
+    with duckdb.connect(str(paths.published), read_only=True) as con:
+        ((key,),) = con.execute("select min(turn_key) from core.fct_turns").fetchall()
+    return {
+        name: summarize(
+            [
+                harness.run_command(*COMMAND, name, *(text.format(key=key) for text in given), *within(paths))
+                for _ in range(runs)
+            ]
+        )
+        for name, given in READING.items()
+    }
+
+
+def change_a_model(build: Sequence[object], runs: int, clone: Path) -> list[Run]:
+    """Build with a copy of this clone, each time with a model changed; what dbt keeps of a parse is there before."""
+    for name in harness.git("ls-files").splitlines():
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CLONE / name, clone / name)
+    measured = []
+    for number in range(runs + 1):
+        with (clone / CHANGED_MODEL).open("a", encoding="utf-8") as model:
+            model.write(f"{{#- {number} -#}}\n")
+        measured.append(harness.run_command(*COMMAND, *build, cwd=clone))
+    shutil.rmtree(clone)
+    return measured[1:]
 
 
 def summarize(runs: list[Run]) -> dict[str, Any]:
@@ -159,18 +218,18 @@ def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
     stages, which is no part of their sum.
     Raises BenchmarkError when the stage of the models cannot be found among the lines.
     """
-    if not all(run.of(report.MODELS) for run in builds):
-        raise BenchmarkError(f"the build has no stage '{report.MODELS}' among {[s.kind for s in builds[0].stages]}")
+    if not all(run.of(harness.MODELS) for run in builds):
+        raise BenchmarkError(f"the build has no stage '{harness.MODELS}' among {[s.kind for s in builds[0].stages]}")
     landed = [run.result["seconds"] for run in landings]
     outside = [run.seconds - sum(stage.seconds for stage in run.stages if stage.kind != "land") for run in builds]
     framework = [
-        beside + sum(stage.seconds for stage in run.stages if (stage.kind, stage.name) == report.FRAMEWORK)
+        beside + sum(stage.seconds for stage in run.stages if (stage.kind, stage.name) == harness.FRAMEWORK)
         for run, beside in zip(builds, outside, strict=True)
     ]
     return summarize(builds) | {
         "landing": spread(landed),
         "landing_and_models": spread(
-            seconds + run.of(report.MODELS) for seconds, run in zip(landed, builds, strict=True)
+            seconds + run.of(harness.MODELS) for seconds, run in zip(landed, builds, strict=True)
         ),
         "outside_stages": spread(outside),
         "framework": spread(framework),
@@ -270,6 +329,8 @@ def run(scales: list[float], repeats: int, real: Path, scratch: Path, results: P
         tasks.insert(0, (measure_real, real, repeats))
     else:
         say(f"no real data: {real} is not there")
+    with tempfile.TemporaryDirectory(dir=scratch, prefix="bench-") as folder:
+        result["sample"] = measure_sample(repeats, Path(folder))
     file = results / f"{result['date']}-{result['commit']}.json"
     before = json.loads(file.read_text(encoding="utf-8"))["sets"] if file.is_file() else []
     for measured, of, runs in tasks:
@@ -280,8 +341,7 @@ def run(scales: list[float], repeats: int, real: Path, scratch: Path, results: P
         before = result["sets"]
         result["finished_at"] = datetime.now(UTC).isoformat(timespec="seconds")
         harness.write(file, json.dumps(result, indent=1) + "\n")
-        harness.write(results / "latest.md", report.full_report(result))
-        say(f"written {file} and {results / 'latest.md'}")
+        say(f"written {file}")
     return result
 
 
@@ -304,7 +364,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BenchmarkError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(report.target_table(result))
+    print(targets.table(targets.of_builds(result)))
     return 0
 
 

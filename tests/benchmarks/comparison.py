@@ -19,7 +19,7 @@ import duckdb
 from pipelines.corpora import registry
 from pipelines.intake import releases
 from pipelines.paths import WarehousePaths
-from tests.benchmarks import harness, report
+from tests.benchmarks import harness, report, targets
 from tests.benchmarks.bench import (
     COMMAND,
     arguments_of,
@@ -133,7 +133,8 @@ def run(
                 generate(source, names[name], "--corpora", CORPUS)
             else:
                 copy_real(real, source)
-            result["sets"].append(compare(name, source, repeats, Path(folder), environments))
+            measured = compare(name, source, repeats, Path(folder), environments)
+            result["sets"].append(measured | {"scale": names.get(name)})
     harness.write(results / report.PEERS, json.dumps(result, indent=1) + "\n")
     return result
 
@@ -148,6 +149,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(report.peer_report(result))
+    print(targets.table(targets.of_peers(result)))
     return 0
 
 

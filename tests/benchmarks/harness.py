@@ -24,6 +24,9 @@ from typing import Any
 CLONE = Path(__file__).resolve().parents[2]
 RESULTS = CLONE / "warehouse" / "bench"
 REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
+MODELS = "model"
+"""Kind of the stage that, with landing, is compared with the floor."""
+FRAMEWORK = ("load", "framework")
 SAMPLE_SECONDS = 0.04
 STAGE = re.compile(r"(?P<kind>\S+) +(?P<name>\S+(?: \S+)*?)(?: {2,}(?P<detail>\S.*?))? +(?P<seconds>\d+\.\d) s")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -63,7 +66,7 @@ class Run:
         return json.loads(self.stdout.splitlines()[-1])
 
 
-def run_command(*arguments: object) -> Run:
+def run_command(*arguments: object, cwd: Path = CLONE) -> Run:
     """Run a command in a session of its own and measure it. Raises BenchmarkError when it fails.
 
     Memory is the sum of the resident set sizes of the session's processes, sampled every 40 ms: pages that processes
@@ -77,7 +80,7 @@ def run_command(*arguments: object) -> Run:
             command,
             stdout=output,
             stderr=errors,
-            cwd=CLONE,
+            cwd=cwd,
             env=environment,
             start_new_session=True,
         )
@@ -173,10 +176,12 @@ def machine() -> dict[str, Any]:
 
 def commit() -> str:
     """The commit of this clone, `-dirty` when files differ from it."""
-    described = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, check=True, cwd=CLONE
-    )
-    return described.stdout.strip()
+    return git("describe", "--always", "--dirty", "--exclude=*").strip()
+
+
+def git(*arguments: str) -> str:
+    """What git says of this clone."""
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True, cwd=CLONE).stdout
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,6 +1,6 @@
-"""From the benchmarks' JSON to Markdown: the full report, and the README's section on speed, which nobody types.
+"""From the benchmarks' JSON to Markdown: the README's table of speed and `docs/benchmarks.md`, which nobody types.
 
-`python -m tests.benchmarks.report` rewrites that section from the newest results of `make bench` and `make bench-peers`.
+`python -m tests.benchmarks.report` rewrites both from the newest results of `make bench` and `make bench-peers`.
 """
 
 from __future__ import annotations
@@ -9,16 +9,14 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks import targets
 from tests.benchmarks.harness import CLONE, RESULTS, BenchmarkError, markdown_table, ratio
 
-MODELS = "model"
-"""Kind of the stage that, with landing, is compared with the floor."""
-FRAMEWORK = ("load", "framework")
 README = CLONE / "README.md"
+PAGE = CLONE / "docs" / "benchmarks.md"
 PEERS = "peers.json"
 PEER_NOTES = (
     "SGD's dialogues in tables (turns, frames, acts, spans, state values, call parameters, results) by other libraries, "
@@ -26,71 +24,6 @@ PEER_NOTES = (
 )
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 SECTION = re.compile(f"{BEGIN}\n.*?{END}", flags=re.S)
-
-
-@dataclass(frozen=True)
-class Target:
-    """A number that was promised, beside the one that was measured."""
-
-    name: str
-    limit: float
-    measured: float
-    unit: str
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the measured number keeps the promise."""
-        return self.measured <= self.limit
-
-
-def targets(result: dict[str, Any]) -> list[Target]:
-    """The targets that these results can be held against."""
-    sets = {part["scale"]: part for part in result["sets"]}
-    found: list[Target] = []
-    one, ten = sets.get(1), sets.get(10)
-    if one:
-        build = one["build"]
-        found += [
-            Target(
-                "landing and models / floor, scale 1",
-                3,
-                ratio(build["landing_and_models"], one["floor"]["seconds"]),
-                "×",
-            ),
-            Target("whole build with the audit, scale 1", 30, build["seconds"]["median"], "s"),
-            Target("of which imports and framework", 9, build["framework"]["median"], "s"),
-            Target("peak memory, scale 1", 3, build["peak_bytes"]["median"] / 1e9, "GB"),
-            Target("unchanged build, scale 1", 4, one["unchanged"]["seconds"]["median"], "s"),
-        ]
-        found += [
-            Target(f"query {name}, scale 1", 0.3, query["seconds"]["median"], "s")
-            for name, query in one["queries"].items()
-            if "seconds" in query
-        ]
-    if ten:
-        found.append(Target("peak memory, scale 10", 8, ten["build"]["peak_bytes"]["median"] / 1e9, "GB"))
-    if one and ten:
-        growth = ratio(ten["build"]["seconds"], one["build"]["seconds"])
-        found.append(Target("whole build, scale 10 / scale 1", 11, growth, "×"))
-    return found
-
-
-def target_table(result: dict[str, Any]) -> str:
-    """Target beside measured, met or not."""
-    rows = [
-        (
-            target.name,
-            f"≤ {target.limit:g} {target.unit}",
-            f"{target.measured:.2f} {target.unit}",
-            "yes" if target.is_met else "**no**",
-        )
-        for target in targets(result)
-    ]
-    return (
-        markdown_table(("target", "limit", "measured", "met"), rows)
-        if rows
-        else "No set has a target: those are for scales 1 and 10."
-    )
 
 
 def origin(result: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
@@ -109,12 +42,18 @@ def _without_load(machine: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in machine.items() if name != "load_average"}
 
 
-def full_report(result: dict[str, Any]) -> str:
-    """Everything that was measured, as Markdown."""
-    parts = ["# Benchmark", origin(result), NOTES, "## Targets", target_table(result)]
-    for part in result["sets"]:
+def page(result: dict[str, Any] | None, peers: dict[str, Any] | None) -> str:
+    """What stands between the markers of `docs/benchmarks.md`: everything that was measured."""
+    parts = []
+    if result:
+        parts += [origin(result), NOTES]
+    held = [*(targets.of_builds(result) if result else ()), *(targets.of_peers(peers) if peers else ())]
+    parts += ["## Targets", targets.table(held)]
+    for part in result["sets"] if result else ():
         parts += _set_report(part)
-    return "\n\n".join(parts) + "\n"
+    if peers:
+        parts += ["## Beside other libraries", peer_report(peers, result)]
+    return "\n\n".join(parts)
 
 
 NOTES = (
@@ -134,6 +73,10 @@ def _set_report(part: dict[str, Any]) -> Iterator[str]:
         (name, _seconds(part[key]["seconds"]), _seconds(part[key]["cpu_seconds"]), _gigabytes(part[key]["peak_bytes"]))
         for name, key in _COMMANDS
         if part[key]
+    ]
+    rows += [
+        (name, _seconds(command["seconds"]), _seconds(command["cpu_seconds"]), _gigabytes(command["peak_bytes"]))
+        for name, command in part["commands"].items()
     ]
     yield markdown_table(("", "seconds", "CPU seconds", "peak memory"), rows)
     stages = [
@@ -185,8 +128,10 @@ def _set_report(part: dict[str, Any]) -> Iterator[str]:
 _COMMANDS = (
     ("build", "build"),
     ("build, nothing changed", "unchanged"),
+    ("build, one model changed", "model_changed"),
     ("build, one file changed", "changed"),
     ("verify", "verify"),
+    ("report", "report"),
     ("simulate", "simulate"),
 )
 
@@ -205,28 +150,22 @@ def _runs(count: int) -> str:
     return "one run" if count == 1 else f"median of {count} runs"
 
 
-def speed_section(result: dict[str, Any] | None, peers: dict[str, Any] | None) -> str:
-    """What stands between the README's markers."""
-    parts = []
-    if result:
-        rows = {
-            "release": lambda part: f"{part['sizes']['release'] / 1e6:,.0f} MB",
-            "slots": lambda part: f"{part['rows']['fct_slots']:,}",
-            "bare read and unnest": lambda part: f"{_seconds(part['floor']['seconds'])} s",
-            "landing and models": lambda part: f"{_seconds(part['build']['landing_and_models'])} s",
-            "whole build, audit included": lambda part: f"{_seconds(part['build']['seconds'])} s",
-            "peak memory of it": lambda part: _gigabytes(part["build"]["peak_bytes"]),
-            "build, nothing changed": lambda part: f"{_seconds(part['unchanged']['seconds'])} s",
-            "build, one file changed": lambda part: f"{_seconds(part['changed']['seconds'])} s",
-            "verify": lambda part: f"{_seconds(part['verify']['seconds'])} s",
-            "published database": lambda part: f"{part['sizes']['database'] / 1e6:,.0f} MB",
-        }
-        header = ("", *(f"{part['name']} ({_runs(part['runs'])})" for part in result["sets"]))
-        table = [(name, *(cell(part) for part in result["sets"])) for name, cell in rows.items()]
-        parts += [origin(result), markdown_table(header, table)]
-    if peers:
-        parts.append(peer_report(peers, result))
-    return "\n\n".join(parts)
+def speed_table(peers: dict[str, Any]) -> str:
+    """What stands between the README's markers: ours beside each peer, for each size."""
+    sets = sorted(peers["sets"], key=lambda part: part["bytes"])
+    ours = (
+        ("**dialogue-warehouse**: keys, tests, a database on disk", "landing_and_models"),
+        ("the same, audited and published, from the command on", "seconds"),
+    )
+    rows = [(name, *(f"{part['ours'][key]['median']:.1f} s" for part in sets), "nothing") for name, key in ours]
+    for ways in zip(*(part["peers"] for part in sets), strict=True):
+        cells = (f"{way['seconds']['median']:.1f} s" if "seconds" in way else "failed" for way in ways)
+        known = next((way for way in ways if "seconds" in way), None)
+        rows.append(
+            (f"{ways[0]['library']} `{ways[0]['way']}`", *cells, known["loses"].partition(";")[0] if known else "")
+        )
+    header = ("SGD in tables", *(f"{part['bytes'] / 1e6:,.0f} MB" for part in sets), "loses, for one")
+    return f"{markdown_table(header, rows)}\n\n{origin(peers)}"
 
 
 def peer_report(peers: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
@@ -267,10 +206,11 @@ def row_agreement(theirs: dict[str, int], ours: dict[str, int]) -> str:
     return ", ".join(different) or "the same"
 
 
-def rewrite(document: str, section: str) -> str:
-    """The document with another section between its markers. Raises BenchmarkError when it has no markers."""
+def rewrite(file: Path, section: str) -> str:
+    """The text of a file with another section between its markers. Raises BenchmarkError when it has no markers."""
+    document = file.read_text(encoding="utf-8")
     if not SECTION.search(document):
-        raise BenchmarkError(f"README.md has no {BEGIN} … {END}")
+        raise BenchmarkError(f"{file} has no {BEGIN} … {END}")
     return SECTION.sub(lambda _: f"{BEGIN}\n{section}\n{END}", document)
 
 
@@ -281,14 +221,16 @@ def newest(results: Path) -> dict[str, Any] | None:
 
 
 def main() -> int:
-    """Rewrite the README's section from the newest results."""
+    """Rewrite the README's table and the page from the newest results."""
     peers = RESULTS / PEERS
     measured = newest(RESULTS)
     against = json.loads(peers.read_text(encoding="utf-8")) if peers.is_file() else None
     if not (measured or against):
         print(f"error: {RESULTS} has no results; make bench, make bench-peers", file=sys.stderr)
         return 2
-    README.write_text(rewrite(README.read_text(encoding="utf-8"), speed_section(measured, against)), encoding="utf-8")
+    if against:
+        README.write_text(rewrite(README, speed_table(against)), encoding="utf-8")
+    PAGE.write_text(rewrite(PAGE, page(measured, against)), encoding="utf-8")
     return 0
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from pipelines.building.progress import Reporter
 from pipelines.corpora import registry
 from tests import fixtures
-from tests.benchmarks import bench, comparison, floor, harness, report
+from tests.benchmarks import bench, comparison, floor, harness, report, targets
 from tests.benchmarks.harness import BenchmarkError, Run, Stage, spread
 from tests.conftest import CLONE
 
@@ -38,17 +39,20 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict:
     assert json.loads((results / f"{result['date']}-{result['commit']}.json").read_text()) == json.loads(
         json.dumps(result)
     )
-    assert (results / "latest.md").read_text() == report.full_report(result)
     return result
 
 
 def test_tiny_benchmark_measures_every_part(tiny) -> None:
     (part,) = tiny["sets"]
     stages = {(stage["kind"], stage["name"]) for stage in part["build"]["stages"]}
-    assert stages >= {("land", corpus_id) for corpus_id in registry.corpus_ids()} | {report.FRAMEWORK}
-    for key in ("build", "unchanged", "changed", "verify", "simulate"):
-        assert part[key]["seconds"]["median"] > 0
-        assert part[key]["cpu_seconds"]["median"] > 0
+    assert stages >= {("land", corpus_id) for corpus_id in registry.corpus_ids()} | {harness.FRAMEWORK}
+    commands = ("build", "unchanged", "model_changed", "changed", "verify", "report", "simulate")
+    for cost in [tiny["sample"], *(part[key] for key in commands), *part["commands"].values()]:
+        assert cost["seconds"]["median"] > 0
+        assert cost["cpu_seconds"]["median"] > 0
+    assert part["commands"].keys() == bench.READING.keys()
+    assert part["model_changed"]["seconds"]["median"] > part["unchanged"]["seconds"]["median"]
+    assert not [stage for stage in part["model_changed"]["stages"] if stage["kind"] == "land" and stage["detail"]]
     assert part["build"]["peak_bytes"]["median"] > part["floor"]["peak_bytes"]["median"]
     assert part["build"]["landing_and_models"]["median"] < part["build"]["seconds"]["median"]
     assert min(part["sizes"].values()) > 0
@@ -57,12 +61,12 @@ def test_tiny_benchmark_measures_every_part(tiny) -> None:
 
 
 def test_tiny_report_shows_each_stage_and_its_origin(tiny) -> None:
-    text = report.full_report(tiny)
+    text = report.page(tiny, None)
     for stage in tiny["sets"][0]["build"]["stages"]:
         assert f"| {stage['kind']} {stage['name']} |" in text
     assert tiny["commit"] in text
     assert tiny["machine"]["cpu"] in text
-    assert "| whole build, audit included |" in report.speed_section(tiny, None)
+    assert "| build, one model changed |" in text
 
 
 @pytest.mark.parametrize("corpus_id", registry.corpus_ids())
@@ -90,6 +94,9 @@ def test_comparison_runs_a_peer_and_compares_its_rows(tmp_path: Path) -> None:
     found = {peer["library"]: peer for peer in part["peers"]}
     assert found["pandas"]["rows"] == part["ours"]["rows"]
     assert "make bench-peers" in found["polars"]["error"]
+    table = report.speed_table(result)
+    assert re.search(r"\| pandas `json_normalize` \| [\d.]+ s \| positions of frames, acts and spans \|", table)
+    assert "| polars `read_json` | failed |  |" in table
     text = report.peer_report(result)
     assert re.search(r"\| pandas \S+ `json_normalize` \|.*\| the same \|", text)
     assert json.loads((tmp_path / "results" / report.PEERS).read_text())["sets"]
@@ -160,17 +167,33 @@ def test_spread_and_ratio() -> None:
 
 
 def test_targets_are_met_or_not(tiny) -> None:
-    assert report.targets(tiny) == []
+    assert [target.name for target in targets.of_builds(tiny)] == [
+        "embedded sample, from the command to the published file",
+        "of which models",
+    ]
     part = tiny["sets"][0]
     one = part | {"scale": 1.0, "queries": {"slow": {"seconds": spread([0.5])}, "broken": {"error": "no table"}}}
     ten = part | {"scale": 10.0, "build": part["build"] | {"seconds": spread([1e9])}}
-    met = {target.name: target.is_met for target in report.targets({"sets": [one, ten]})}
-    assert met["peak memory, scale 1"]
+    held = targets.of_builds(tiny | {"sets": [one, ten]})
+    met = {target.name.rpartition(": ")[2]: target.is_met for target in held}
+    assert met["peak memory"]
     assert not met["whole build, scale 10 / scale 1"]
-    assert not met["query slow, scale 1"]
+    assert not met["query `slow`"]
     assert not [name for name in met if "broken" in name]
-    table = report.target_table({"sets": [one, ten]})
-    assert "| ≤ 0.3 s | 0.50 s | **no** |" in table
+    assert met.keys() >= {f"`{name}` from the shell" for name in bench.READING}
+    assert "| ≤ 0.1 s | 0.50 s | **no** |" in targets.table(held)
+
+
+def test_target_beside_the_quickest_peer_is_held_where_it_was_measured() -> None:
+    def part(scale: float | None, seconds: float, **peer: object) -> dict[str, Any]:
+        ours = {"landing_and_models": spread([seconds])}
+        return {"name": "of it", "scale": scale, "ours": ours, "peers": [{"library": "polars"} | peer]}
+
+    measured = {"seconds": spread([10.0])}
+    peers = {
+        "sets": [part(None, 20, **measured), part(1, 9, **measured), part(1, 9, error="no"), part(7, 9, **measured)]
+    }
+    assert [(target.measured, target.is_met) for target in targets.of_peers(peers)] == [(2.0, True), (0.9, False)]
 
 
 def test_query_is_timed_and_one_that_fails_is_told(sample_warehouse, tmp_path: Path) -> None:
@@ -206,12 +229,15 @@ def test_too_little_disk_is_told_before_anything_runs(tmp_path: Path) -> None:
     assert "are free" in bench.check_disk(tmp_path, [TINY])
 
 
-def test_section_between_the_markers_is_replaced_and_nothing_else() -> None:
-    document = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
-    assert report.rewrite(document, r"new \1") == f"before\n{report.BEGIN}\nnew \\1\n{report.END}\nafter\n"
+def test_section_between_the_markers_is_replaced_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    assert report.rewrite(file, r"new \1") == f"before\n{report.BEGIN}\nnew \\1\n{report.END}\nafter\n"
+    file.write_text("before\nafter\n")
     with pytest.raises(BenchmarkError, match="has no"):
-        report.rewrite("before\nafter\n", "new")
-    assert report.SECTION.search((CLONE / "README.md").read_text(encoding="utf-8"))
+        report.rewrite(file, "new")
+    for page in (report.README, report.PAGE):
+        assert report.SECTION.search(page.read_text(encoding="utf-8"))
 
 
 def test_origin_is_said_once_for_one_machine(tiny) -> None:
