@@ -1,8 +1,8 @@
 """Keeping the schemas that dbt holds its configuration against.
 
 For each class of its configuration (project, profile, flags) dbt makes a JSON schema of the class, in every process
-anew: a quarter of the time that its commands spend in the main thread, sampled in a build of one small corpus. Here they
-are looked up by the name of the class, in a file beside dbt's own last parse.
+anew: a quarter of the time that its commands spend in the main thread, sampled in a build of one small corpus. Here
+they are looked up by the name of the class, in a file beside dbt's own last parse.
 
 It replaces a method that dbt does not publish, for as long as dbt runs here; tests/integration/test_schemas.py holds
 each schema against dbt's own, and fails when dbt no longer asks for them.
