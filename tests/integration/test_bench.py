@@ -52,7 +52,6 @@ def test_tiny_benchmark_measures_every_part(tiny) -> None:
         assert cost["cpu_seconds"]["median"] > 0
     assert part["commands"].keys() == bench.READING.keys()
     assert part["model_changed"]["seconds"]["median"] > part["unchanged"]["seconds"]["median"]
-    assert not [stage for stage in part["model_changed"]["stages"] if stage["kind"] == "land" and stage["detail"]]
     assert part["build"]["peak_bytes"]["median"] > part["floor"]["peak_bytes"]["median"]
     assert part["build"]["landing_and_models"]["median"] < part["build"]["seconds"]["median"]
     assert min(part["sizes"].values()) > 0
@@ -185,9 +184,9 @@ def test_targets_are_met_or_not(tiny) -> None:
 
 
 def test_target_beside_the_quickest_peer_is_held_where_it_was_measured() -> None:
-    def part(scale: float | None, seconds: float, **peer: object) -> dict[str, Any]:
-        ours = {"landing_and_models": spread([seconds])}
-        return {"name": "of it", "scale": scale, "ours": ours, "peers": [{"library": "polars"} | peer]}
+    def part(scale: float | None, ours: float, **peer: object) -> dict[str, Any]:
+        built = {"landing_and_models": spread([ours])}
+        return {"name": "of it", "scale": scale, "ours": built, "peers": [{"library": "polars"} | peer]}
 
     measured = {"seconds": spread([10.0])}
     peers = {
