@@ -15,6 +15,7 @@ import pytest
 
 from expectations.suites import load_suites
 from pipelines.building import dbt, lock
+from pipelines.building.instance import open_instance
 from pipelines.building.state import BuildError
 from pipelines.corpora import registry
 from pipelines.intake import raw_layer
@@ -163,7 +164,7 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
 
     job = definitions().resolve_job_def(EVERYTHING).with_hooks({try_to_build_too})
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+    with open_instance(WarehousePaths(tmp_path / "history"), print) as instance:
         assert job.execute_in_process(run_config=quiet, instance=instance).success
     assert held == [True]
     with lock.exclusive(paths):
