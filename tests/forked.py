@@ -56,8 +56,8 @@ SECONDS = 300
 """After which a server that does not begin is given up."""
 
 
-SET_BY_LIBRARIES = {*TELEMETRY_OFF, "MPLBACKEND", "SF_PARTNER"}
-"""What a process has in its variables as soon as it has called the command, or imported Streamlit or Dagster."""
+SET_BY_LIBRARIES = {*TELEMETRY_OFF, "MPLBACKEND", "SF_PARTNER", "_RJEM_MALLOC_CONF"}
+"""What a process has in its variables as soon as it has called the command, or imported Streamlit, Dagster or Polars."""
 
 
 def variables() -> dict[str, str]:

@@ -48,6 +48,15 @@
     [{{ element }}]
 {%- endmacro %}
 
+{#- The value of `key` in `map`, null where it has none. -#}
+{% macro map_at(map, key) -%}
+    {{ return(adapter.dispatch('map_at')(map, key)) }}
+{%- endmacro %}
+
+{% macro default__map_at(map, key) -%}
+    map_extract_value({{ map }}, {{ key }})
+{%- endmacro %}
+
 {#- `list` with each element, named `variable`, replaced by `expression`. -#}
 {% macro list_map(list, variable, expression) -%}
     {{ return(adapter.dispatch('list_map')(list, variable, expression)) }}

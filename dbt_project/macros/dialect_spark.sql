@@ -28,6 +28,10 @@
     array({{ element }})
 {%- endmacro %}
 
+{% macro spark__map_at(map, key) -%}
+    element_at({{ map }}, {{ key }})
+{%- endmacro %}
+
 {% macro spark__list_map(list, variable, expression) -%}
     transform({{ list }}, {{ variable }} -> {{ expression }})
 {%- endmacro %}

@@ -15,6 +15,8 @@ MACROS_OF_THE_DIALECT = {
     "explode_indexed",
     "explode_map",
     "list_at",
+    "list_of",
+    "map_at",
     "list_map",
     "list_join",
     "list_flatten",

@@ -35,11 +35,10 @@ def test_it_says_and_ends_as_one_that_is_started(arguments: tuple[str, ...], mon
 
 def test_libraries_in_the_process_of_the_tests_change_nothing() -> None:
     """What they set on import is not what a test gives a command: commands would all be started."""
-    importing = (
-        "import os; before = {*os.environ}; import dagster, dagster_dbt, dbt.cli.main, great_expectations, streamlit"
-    )
+    libraries = "dagster, dagster_dbt, dbt.cli.main, great_expectations, pandas, polars, pyarrow, streamlit"
+    code = f"import os; before = {{*os.environ}}; import {libraries}; print(*{{*os.environ}} - before)"
     told = subprocess.run(
-        [sys.executable, "-c", f"{importing}; from pipelines.cli.main import cli; print(*{{*os.environ}} - before)"],
+        [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         cwd=CLONE,

@@ -1,27 +1,14 @@
 {#- What SGD's systems say and return against what was asked, one CTE a rule; sgd__rules has the other rules. -#}
 with
 
-results as (
-    select
-        result_key,
-        dialogue_key,
-        turn_key,
-        turn_index,
-        frame_index,
-        split,
-        service,
-        entity
-    from {{ ref('fct_service_results') }}
-    where corpus_id = 'sgd'
-),
-
 returned as (
     select
         dialogue_key,
         turn_index,
         service,
         {{ explode_map('entity', 'slot_name', 'value', 'position') }}
-    from results
+    from {{ ref('fct_service_results') }}
+    where corpus_id = 'sgd'
 ),
 
 outcomes as (
@@ -34,7 +21,8 @@ outcomes as (
     group by turn_key, frame_index
 ),
 
-asked as (
+-- The value is looked up in the entity: seven times as many rows would be joined were it taken apart.
+answered as (
     select
         calls.dialogue_key,
         calls.turn_key,
@@ -42,7 +30,8 @@ asked as (
         calls.frame_index,
         calls.call_key,
         parameters.slot_name,
-        parameters.value
+        parameters.value,
+        {{ map_at('results.entity', 'parameters.slot_name') }} as returned_value
     from {{ ref('fct_service_calls') }} as calls
     inner join {{ ref('fct_slots') }} as parameters
         on
@@ -50,25 +39,11 @@ asked as (
             and parameters.annotation_type = 'call_parameter'
             and calls.turn_key = parameters.turn_key
             and calls.frame_index = parameters.frame_index
-    where calls.corpus_id = 'sgd' and parameters.value <> 'dontcare'
-),
-
--- The value is looked up in the entity: seven times as many rows would be joined were it taken apart.
-answered as (
-    select
-        asked.dialogue_key,
-        asked.turn_key,
-        asked.turn_index,
-        asked.frame_index,
-        asked.call_key,
-        asked.slot_name,
-        asked.value,
-        results.entity[asked.slot_name] as returned_value
-    from asked
-    inner join results
+    inner join {{ ref('fct_service_results') }} as results
         on
-            asked.turn_key = results.turn_key
-            and asked.frame_index = results.frame_index
+            calls.turn_key = results.turn_key
+            and calls.frame_index = results.frame_index
+    where calls.corpus_id = 'sgd' and parameters.value <> 'dontcare'
 ),
 
 contradictions as (
@@ -151,18 +126,6 @@ unreturned_value as (
     )
 ),
 
-informed as (
-    select
-        actions.dialogue_key,
-        actions.turn_key,
-        actions.turn_index,
-        actions.frame_index,
-        actions.action_key,
-        actions.slot_name
-    from {{ ref('fct_actions') }} as actions
-    where actions.corpus_id = 'sgd' and actions.role = 'user' and actions.act = 'INFORM'
-),
-
 -- The user gives a value, and the state after it lacks the slot.
 forgotten_value as (
     select
@@ -170,7 +133,7 @@ forgotten_value as (
         informed.turn_index,
         informed.action_key as row_key,
         informed.slot_name || ' is given and not in the state' as detail
-    from informed
+    from {{ ref('fct_actions') }} as informed
     left join {{ ref('fct_slots') }} as states
         on
             states.corpus_id = 'sgd'
@@ -179,7 +142,11 @@ forgotten_value as (
             and informed.turn_key = states.turn_key
             and informed.frame_index = states.frame_index
             and informed.slot_name = states.slot_name
-    where states.slot_key is null
+    where
+        informed.corpus_id = 'sgd'
+        and informed.role = 'user'
+        and informed.act = 'INFORM'
+        and states.slot_key is null
 ),
 
 -- A speaker says word for word what he said last, and more than a phrase.
@@ -208,7 +175,7 @@ returned_slots as (
         results.service,
         calls.method,
         map_keys(results.entity) as slots
-    from results
+    from {{ ref('fct_service_results') }} as results
     inner join {{ ref('fct_service_calls') }} as calls
         on
             results.turn_key = calls.turn_key
