@@ -23,6 +23,11 @@ class AuditError(RuntimeError):
     """The audit could not be made, which says nothing about the warehouse; one line."""
 
 
+def command() -> list[str]:
+    """What the audit of this process is started with."""
+    return [sys.executable, "-m", "expectations.audit", str(os.getpid())]
+
+
 class AuditProcess:
     """The audit as a child process; a context manager.
 
@@ -58,7 +63,7 @@ class AuditProcess:
         self._is_ready = False
         self._last_words.clear()
         process = self._process = subprocess.Popen(
-            [sys.executable, "-m", "expectations.audit", str(os.getpid())],
+            command(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

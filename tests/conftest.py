@@ -32,7 +32,7 @@ def run_command(*arguments: object, **environment: str) -> subprocess.CompletedP
     With no variables but settings of our own, the process is forked from one that has the libraries imported.
     """
     if all(name.startswith("DIALOGUE_") for name in environment) and (server := forked.server()) is not None:
-        return server.run([*map(str, arguments)], environment)
+        return server.run([*map(str, arguments)], environment | forked.audits())
     return subprocess.run(
         [sys.executable, "-m", "pipelines.cli", *map(str, arguments)],
         capture_output=True,

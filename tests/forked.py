@@ -1,8 +1,9 @@
-"""The command in processes that begin with its libraries imported: what takes a build three seconds is done once a session.
+"""The command in processes that begin with its libraries imported: what takes a build four seconds is done once a session.
 
-`python -m tests.forked FOLDER` is the process that they are forked from. It imports what a build imports and nothing
-starts a thread; for each connection to `FOLDER/socket` it forks a process that becomes the command, with the
-arguments, the variables and the streams that came with it. Whoever closes the connection has the command killed.
+`python -m tests.forked FOLDER MODULE` is the process that they are forked from: one for the command, one for the audit
+that builds start beside them (`tests/launch.py` stands for it there). It imports what the module imports and nothing
+starts a thread; for each connection to `FOLDER/socket` it forks a process that becomes the program, with the
+arguments, the variables and the streams that came with it. Whoever closes the connection has the program killed.
 """
 
 from __future__ import annotations
@@ -28,29 +29,34 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from expectations import client
 from pipelines.settings import TELEMETRY_OFF, silence_telemetry
 
 CLONE = Path(__file__).resolve().parent.parent
-COMMAND = "pipelines.cli"
-IMPORTED = (
-    "pipelines.cli.main",
-    "pipelines.building.build",
-    "pipelines.building.progress",
-    "pipelines.building.summary",
-    "pipelines.assets.graph",
-    "pipelines.report.site",
-    "pipelines.intake.simulating",
-    "dagster._core.execution.execute_in_process",
-    "dagster._core.instance.factory",
-    "dagster._core.workspace.load",
-    "dagster._daemon.controller",
-    "dbt.adapters.duckdb",
-    "dbt.cli.main",
-    "dbt.task.build",
-    "networkx",
-    "rich.table",
-)
-"""What a build imports, or the greater part of it; a module that is not there is imported by no build either."""
+LAUNCH = Path(__file__).with_name("launch.py")
+COMMAND, AUDIT = "pipelines.cli", "expectations.audit"
+IMPORTED = {
+    COMMAND: (
+        "pipelines.cli.main",
+        "pipelines.building.build",
+        "pipelines.building.progress",
+        "pipelines.building.summary",
+        "pipelines.assets.graph",
+        "pipelines.report.site",
+        "pipelines.intake.simulating",
+        "dagster._core.execution.execute_in_process",
+        "dagster._core.instance.factory",
+        "dagster._core.workspace.load",
+        "dagster._daemon.controller",
+        "dbt.adapters.duckdb",
+        "dbt.cli.main",
+        "dbt.task.build",
+        "networkx",
+        "rich.table",
+    ),
+    AUDIT: ("expectations.audit", "expectations.validation"),
+}
+"""What a build and its audit import, or the greater part of it; a module that is not there is imported by none."""
 Calls = list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]]
 SECONDS = 300
 """After which a server that does not begin is given up."""
@@ -75,22 +81,27 @@ USUAL = variables()
 
 
 class Server:
-    """The process of which commands are forked; it ends with the one that started it."""
+    """The process of which a program is forked; it ends with the one that started it."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="forked-"))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.forked", self.folder],
+            [sys.executable, "-m", "tests.forked", self.folder, program],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             cwd=CLONE,
-            env=USUAL,
+            env=USUAL | (client.ONE_THREAD if program == AUDIT else {}),
         )
 
     def run(self, arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-        """Run the command with these variables besides, as `subprocess.run` does that captures what it prints."""
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, self._connect() as connection:
-            socket.send_fds(connection, [b"."], [out.fileno(), err.fileno()])
+        """Run the program with these variables besides, as `subprocess.run` does that captures what it prints."""
+        with (
+            Path(os.devnull).open() as nothing,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+            self._connect() as connection,
+        ):
+            socket.send_fds(connection, [b"."], [stream.fileno() for stream in (nothing, out, err)])
             connection.sendall(json.dumps([arguments, environment]).encode() + b"\n")
             status = int(connection.makefile().read())
             told = [os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in (out, err)]
@@ -116,32 +127,40 @@ class Server:
                 time.sleep(0.05)
 
 
-_servers: list[Server] = []
+AUDITS = "FORKED_AUDITS"
+"""The variable of a command that says which socket its audit is asked for at."""
+_servers: dict[str, Server] = {}
 
 
 def server() -> Server | None:
     """The process that commands are forked from, one a session; None while variables are not as when the tests began."""
     if variables() != USUAL:
         return None
-    if not _servers:
-        _servers.append(Server())
-    return _servers[0]
+    for program in (AUDIT, COMMAND):
+        if program not in _servers:
+            _servers[program] = Server(program)
+    return _servers[COMMAND]
+
+
+def audits() -> dict[str, str]:
+    """The variable by which a command finds what its audit is forked from."""
+    return {AUDITS: str(_servers[AUDIT].folder / "socket")}
 
 
 def end() -> None:
-    """End that process."""
+    """End those processes."""
     while _servers:
-        _servers.pop().close()
+        _servers.popitem()[1].close()
 
 
-def serve(folder: Path) -> None:
+def serve(folder: Path, program: str) -> None:
     """Fork a process for each connection, until standard input ends."""
     silence_telemetry()
     at_end: Calls = []
     with mock.patch.object(
         atexit, "register", lambda call, *given, **named: at_end.append((call, given, named)) or call
     ):
-        for name in IMPORTED:
+        for name in IMPORTED[program]:
             with contextlib.suppress(ModuleNotFoundError):
                 importlib.import_module(name)
     assert threading.active_count() == len(list(Path("/proc/self/task").iterdir())) == 1, "a fork would copy its locks"
@@ -160,18 +179,20 @@ def serve(folder: Path) -> None:
             with connection:
                 if os.fork() == 0:
                     listening.close()
-                    _look_after(connection, at_end)
+                    _look_after(connection, program, at_end)
 
 
-def _look_after(connection: socket.socket, at_end: Calls) -> None:
-    """Run the command of a connection in a process of its own, and tell its status; killed where nobody listens."""
+def _look_after(connection: socket.socket, program: str, at_end: Calls) -> None:
+    """Run the program of a connection in a process of its own, and tell its status; killed where nobody listens."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _, streams, _, _ = socket.recv_fds(connection, 1, 2)
+    _, streams, _, _ = socket.recv_fds(connection, 1, 3)
     arguments, environment = json.loads(connection.makefile().readline())
     process = os.fork()
     if process == 0:
         connection.close()
-        _become_the_command(arguments, environment, streams, at_end)
+        _become(program, arguments, environment, streams, at_end)
+    for stream in streams:
+        os.close(stream)
     ended = os.pidfd_open(process)
     ready, *_ = select.select([ended, connection], [], [])
     if ended not in ready:
@@ -182,12 +203,12 @@ def _look_after(connection: socket.socket, at_end: Calls) -> None:
     os._exit(0)
 
 
-def _become_the_command(arguments: list[str], environment: dict[str, str], streams: list[int], at_end: Calls) -> None:
-    """What `python -m pipelines.cli` does once it is started. Does not return.
+def _become(program: str, arguments: list[str], environment: dict[str, str], streams: list[int], at_end: Calls) -> None:
+    """What `python -m` does with the program once it is started. Does not return.
 
-    What the libraries want done at the end is registered after what the command registers first, as if imported then.
+    What the libraries want done at the end is registered after what the program registers first, as if imported then.
     """
-    for target, stream in enumerate([os.open(os.devnull, os.O_RDONLY), *streams]):
+    for target, stream in enumerate(streams):
         os.dup2(stream, target)
         os.close(stream)
     register = atexit.register
@@ -198,12 +219,15 @@ def _become_the_command(arguments: list[str], environment: dict[str, str], strea
             register(call, *others, **further)
 
     atexit.register = register_all
+    audits = environment.pop(AUDITS, None)
     os.environ.update(environment)
-    sys.argv[1:] = arguments
-    runpy.run_module(COMMAND, run_name="__main__", alter_sys=True)
+    if audits is not None:
+        client.command = lambda: [sys.executable, "-IS", str(LAUNCH), audits]
+    sys.argv[1:] = arguments if program == COMMAND else [str(os.getppid())]
+    runpy.run_module(program, run_name="__main__", alter_sys=True)
     os._exit(70)  # it ends by itself
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]))
+    serve(Path(sys.argv[1]), sys.argv[2])
     os._exit(0)  # what DuckDB calls leaks is told nobody
