@@ -249,7 +249,10 @@ def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> 
 
 @functools.cache
 def _connection() -> duckdb.DuckDBPyConnection:
-    """DuckDB for this process: in memory, one thread, because files are landed side by side in processes."""
-    con = duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False})
+    """DuckDB for this process: in memory, one thread, because files are landed side by side in processes.
+
+    Without the threads that DuckDB has for files, a COPY that failed has done all it does when it says so.
+    """
+    con = duckdb.connect(config={"threads": 1, "async_threads": 0, "autoinstall_known_extensions": False})
     con.execute(NO_PROGRESS_BAR)
     return con

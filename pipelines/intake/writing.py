@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 from collections.abc import Generator, Iterable, Mapping
@@ -12,12 +13,18 @@ from typing import Any
 
 from pipelines.intake.sql_text import literal
 
+_attempts = itertools.count()
+
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Generator[Path]:
-    """A place beside `path` to write to, which becomes `path` in one step when the block ends without an error."""
+    """A place beside `path` to write to, which becomes `path` in one step when the block ends without an error.
+
+    No two attempts of a process share a place: DuckDB may remove the file of a failed COPY after it has told of the
+    failure, from a thread of its own.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{next(_attempts)}.{os.getpid()}.tmp")
     try:
         yield temporary
         temporary.replace(path)

@@ -73,6 +73,12 @@ class Line(Struct):
 LINES = Entity("lines", Line, Container.LINES, r"(?P<part>train)\.csv")
 
 
+def test_no_thread_of_duckdb_is_left_to_remove_a_file_that_was_written_again() -> None:
+    """A COPY that fails is repeated into the same Parquet; once its file was gone when it was to be moved there."""
+    (threads,) = landing._connection().execute("select current_setting('async_threads')").fetchone()
+    assert threads == 0
+
+
 def test_array_lands_typed_and_in_order(tmp_path: Path) -> None:
     landed = land(tmp_path, [ITEM | {"id": number} for number in range(2000)], ITEMS)
     rows = read(tmp_path, landed)

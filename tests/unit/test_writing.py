@@ -39,6 +39,16 @@ def test_failure_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -> 
     assert files(tmp_path) == ["file"]
 
 
+def test_no_attempt_writes_to_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    """What DuckDB still does to the file of a COPY that failed must not meet the file of the next one."""
+    places = []
+    for _ in range(2):
+        with pytest.raises(RuntimeError), replacing(tmp_path / "file") as temporary:
+            places.append(temporary)
+            raise RuntimeError
+    assert len(set(places)) == 2
+
+
 def test_table_has_the_columns_of_its_schema_and_no_others(tmp_path: Path) -> None:
     columns = {"name": "varchar", "count": "integer", "at": "timestamp", "words": "varchar[]"}
     rows = [{"count": 1, "more": 2, "name": "a", "at": None, "words": ["b", None]}]
