@@ -23,7 +23,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,9 +30,9 @@ from unittest import mock
 
 from expectations import client
 from pipelines.settings import TELEMETRY_OFF, silence_telemetry
+from tests import launch
 
 CLONE = Path(__file__).resolve().parent.parent
-LAUNCH = Path(__file__).with_name("launch.py")
 COMMAND, AUDIT = "pipelines.cli", "expectations.audit"
 IMPORTED = {
     COMMAND: (
@@ -58,10 +57,6 @@ IMPORTED = {
 }
 """What a build and its audit import, or the greater part of it; a module that is not there is imported by none."""
 Calls = list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]]
-SECONDS = 300
-"""After which a server that does not begin is given up."""
-
-
 SET_BY_LIBRARIES = {*TELEMETRY_OFF, "MPLBACKEND", "SF_PARTNER", "_RJEM_MALLOC_CONF"}
 """What a process has in its variables as soon as it has called the command, or imported Streamlit, Dagster or Polars."""
 
@@ -99,7 +94,7 @@ class Server:
             Path(os.devnull).open() as nothing,
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,
-            self._connect() as connection,
+            launch.connect(str(self.folder / "socket"), lambda: self._process.poll() is None) as connection,
         ):
             socket.send_fds(connection, [b"."], [stream.fileno() for stream in (nothing, out, err)])
             connection.sendall(json.dumps([arguments, environment]).encode() + b"\n")
@@ -111,20 +106,6 @@ class Server:
         """End the process."""
         with self._process:  # closes its standard input, and waits
             shutil.rmtree(self.folder)
-
-    def _connect(self) -> socket.socket:
-        """A connection, as soon as the libraries are imported."""
-        end = time.monotonic() + SECONDS
-        while True:
-            connection = socket.socket(socket.AF_UNIX)
-            try:
-                connection.connect(str(self.folder / "socket"))
-                return connection
-            except OSError:
-                connection.close()
-                if self._process.poll() is not None or time.monotonic() > end:
-                    raise
-                time.sleep(0.05)
 
 
 AUDITS = "FORKED_AUDITS"
@@ -222,7 +203,7 @@ def _become(program: str, arguments: list[str], environment: dict[str, str], str
     audits = environment.pop(AUDITS, None)
     os.environ.update(environment)
     if audits is not None:
-        client.command = lambda: [sys.executable, "-IS", str(LAUNCH), audits]
+        client.command = lambda: [sys.executable, "-IS", launch.__file__, audits]
     sys.argv[1:] = arguments if program == COMMAND else [str(os.getppid())]
     runpy.run_module(program, run_name="__main__", alter_sys=True)
     os._exit(70)  # it ends by itself

@@ -2,10 +2,10 @@
 
 Of each of a dozen events a node, such as the text of a query, dbt makes two protobuf messages by way of dictionaries;
 it writes each query into two files, gives each statement that returns no rows an empty table of agate's, and looks
-through all modules for the one that a switch of its behavior comes from. Its log is
-off here, the progress display waits for `NodeFinished` alone, and queries are read where something has failed, for
-which `dbt` writes them. Without the messages the models of the sample take 5.7 s for 6.2 (medians of four, in turns on
-a quiet machine), without files and tables 4.4 s of both cores for 5.0 (of four, on a busy one).
+through all modules for the one that a switch of its behavior comes from. Its log is off here, the progress display
+waits for `NodeFinished` alone, and queries are read where something has failed, for which `dbt` writes them. Without
+the messages the models of the sample take 5.7 s for 6.2 (medians of four, in turns on a quiet machine), without files
+and tables 4.4 s of both cores for 5.0 (of four, on a busy one).
 
 It replaces what dbt does not publish, for as long as dbt runs here. Warnings and errors are told as ever;
 tests/integration/test_unread.py fails when dbt no longer does these things this way.
@@ -27,7 +27,10 @@ HEARD = frozenset({"NodeFinished"})
 
 @contextlib.contextmanager
 def without_the_unread() -> Generator[None]:
-    """Let dbt make only the messages that are told, and no files and tables, as long as the context lasts."""
+    """Let dbt make only the messages that are told, and no files and tables, as long as the context lasts.
+
+    A switch of dbt's behavior is said to come from "dbt", whichever module it comes from.
+    """
     from dbt.contracts.graph.nodes import ParsedNode
     from dbt_common.behavior_flags import BehaviorFlagRendered
     from dbt_common.clients import agate_helper

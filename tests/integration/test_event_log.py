@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -84,6 +85,23 @@ def test_log_kept_open_holds_what_dagsters_own_does(tmp_path: Path) -> None:
     own = tables_of(paths.dagster_home / "history" / "runs")
     assert own == tables_of(tmp_path / "theirs" / "history" / "runs")
     assert own["run"]["event_logs"][1] > 10
+
+
+def test_index_is_asked_once_for_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dagster asks at each event of an asset, of which a run has several."""
+    method = "_has_asset_key_index_cols_on_connection"
+    asked: dict[type, int] = {OpenEventLog: 0, SqliteEventLogStorage: 0}
+    for owner in asked:
+        original = getattr(owner, method)
+
+        def count(storage: OpenEventLog, *given: object, owner: type = owner, original: Any = original) -> object:
+            asked[owner] += 1
+            return original(storage, *given)
+
+        monkeypatch.setattr(owner, method, count)
+    with open_instance(WarehousePaths(tmp_path), print) as instance:
+        run_in(instance)
+    assert asked[OpenEventLog] > asked[SqliteEventLogStorage] == 1
 
 
 def test_plain_storage_goes_on_where_ours_has_ended_and_ours_after_it(tmp_path: Path) -> None:

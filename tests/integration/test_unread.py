@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dbt.contracts.graph.nodes import ParsedNode
+from dbt_common import behavior_flags
 from dbt_common.events.base_types import BaseEvent, EventLevel
 from dbt_common.events.event_manager import EventManager
 from dbt_common.events.functions import fire_event
@@ -62,6 +64,20 @@ def test_table_of_a_statement_without_rows_is_made_once() -> None:
         assert one is agate_helper.empty_table()
     assert (one.column_names, len(one.rows)) == (by_dbt.column_names, 0)
     assert agate_helper.empty_table() is not one
+
+
+def test_nobody_looks_for_the_module_that_a_switch_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    def source_of_a_switch() -> str:
+        switch = behavior_flags.BehaviorFlagRendered(
+            {"name": "new", "default": False, "docs_url": "https://docs.example"}, {}
+        )
+        return switch._behavior_change_event["flag_source"]
+
+    monkeypatch.setattr(behavior_flags, "BehaviorChangeEvent", dict)
+    assert source_of_a_switch() == __name__
+    monkeypatch.setattr(inspect, "stack", lambda: pytest.fail("somebody looks"))
+    with unread.without_the_unread():
+        assert source_of_a_switch() == "dbt"
 
 
 def fired(event: BaseEvent, level: EventLevel | None) -> list[tuple[str, str]]:

@@ -43,6 +43,18 @@ def test_failure_of_the_process_is_told_in_one_line(impostor: Any, script: str, 
         process.run({})
 
 
+def test_second_question_gets_its_own_answer(impostor: Any) -> None:
+    """What was asked before is lost, with the process that was asked."""
+    script = """echo '{"ready": true}'; read line; echo "{\\"seconds\\": 0, \\"suites\\": $line}"; read line"""
+    with impostor(script) as process:
+        process.begin({"question": 1})
+        first = process._process
+        process.begin({"question": 2})
+        assert first.poll() is not None
+        assert process.answer() == {"question": 2}
+        assert not process.is_asked
+
+
 def test_process_ends_with_its_client(impostor: Any) -> None:
     process = impostor("exec sleep 30")
     process.start()
