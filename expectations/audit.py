@@ -30,7 +30,7 @@ from expectations.suites import OUTCOMES, Suite, load_marts_suites, load_suites
 from pipelines.corpora.declarations import DeclarationError
 from pipelines.errors import InputError
 from pipelines.intake import writing
-from pipelines.processes import end_with_parent
+from pipelines.processes import end_with_parent, with_a_roomy_stack
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -241,4 +241,4 @@ def _end(status: int) -> None:
 
 if __name__ == "__main__":
     sys.excepthook = _die
-    _end(main())
+    _end(with_a_roomy_stack(main))

@@ -1,11 +1,14 @@
-"""How a child process of ours lives: no longer than its parent, and deaf to the Ctrl-C that its parent answers."""
+"""How a process of ours lives: a child no longer than its parent, and deaf to the Ctrl-C that its parent answers."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+Returned = TypeVar("Returned")
 
 SET_SIGNAL_OF_PARENTS_DEATH = 1
 """`PR_SET_PDEATHSIG` of Linux's prctl(2)."""
@@ -19,6 +22,26 @@ def end_with_parent(parent: int) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
+        import ctypes  # which a command that only reads has no use for
+
         ctypes.CDLL(None).prctl(SET_SIGNAL_OF_PARENTS_DEATH, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before this process could ask to be told
         os._exit(1)
+
+
+WORDS_OF_A_FRAME = 66_000
+"""A little more than half a megabyte: the piece of the stack that holds such a frame has as much again for others."""
+
+
+def with_a_roomy_stack(call: Callable[[], Returned]) -> Returned:
+    """What `call` returns, called where the frames of all that it calls have their place in one piece of memory.
+
+    CPython (3.11 to 3.13 at least) keeps a thread's frames in pieces of 16 KB and gives each back to the system when
+    the last frame in it ends. A loop at the border of two pieces has memory mapped and unmapped at every call, which
+    makes such a call a hundred times slower: in a build of the sample 70,000 times. The frame of this function asks
+    for more than it needs, and gets a larger piece.
+    """
+    return call()
+
+
+with_a_roomy_stack.__code__ = with_a_roomy_stack.__code__.replace(co_stacksize=WORDS_OF_A_FRAME)

@@ -29,6 +29,7 @@ from typing import Any
 from unittest import mock
 
 from expectations import client
+from pipelines.processes import with_a_roomy_stack
 from pipelines.settings import TELEMETRY_OFF, silence_telemetry
 from tests import launch
 
@@ -210,5 +211,5 @@ def _become(program: str, arguments: list[str], environment: dict[str, str], str
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]), sys.argv[2])
+    with_a_roomy_stack(lambda: serve(Path(sys.argv[1]), sys.argv[2]))
     os._exit(0)  # what DuckDB calls leaks is told nobody

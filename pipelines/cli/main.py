@@ -17,6 +17,7 @@ from pipelines.cli import builds, corpora, proofs, queries, releases
 from pipelines.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
 from pipelines.cli.process import OwnProcess
 from pipelines.errors import NO_SPACE, CheckError, InputError, causes, is_full, is_out_of_memory
+from pipelines.processes import with_a_roomy_stack
 from pipelines.settings import silence_telemetry
 from pipelines.visible import visible_lines
 
@@ -40,7 +41,7 @@ def run() -> None:
     process = OwnProcess()
     process.begin()
     silence_telemetry()
-    process.leave(main(process=process))
+    process.leave(with_a_roomy_stack(lambda: main(process=process)))
 
 
 def _status_of(error: BaseException) -> int:
