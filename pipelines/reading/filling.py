@@ -52,14 +52,27 @@ def read_filling(con: Connection, address: str, columns: Sequence[str]) -> dict[
     ).fetchall()
     if not counts:
         return {}
-    first_rows = con.execute(f"from {address} limit {FIRST_ROWS}").fetchall()
-    filling = {}
-    for index, column in enumerate(columns):
-        example = next((row[index] for row in first_rows if row[index] not in EMPTY), None)
-        if example is None and any(row[2 + index] for row in counts):
-            example = _first_value(con, address, column)
-        filling[column] = Filling({row[0]: row[2 + index] / row[1] for row in counts}, _shortened(example))
-    return filling
+    filled = [column for index, column in enumerate(columns) if any(row[2 + index] for row in counts)]
+    examples = _first_values(con, address, filled)
+    return {
+        column: Filling({row[0]: row[2 + index] / row[1] for row in counts}, _shortened(examples.get(column)))
+        for index, column in enumerate(columns)
+    }
+
+
+def _first_values(con: Connection, address: str, columns: Sequence[str]) -> dict[str, object]:
+    """The first value of each column that is not empty, from as few rows as it takes: a raw row is a whole dialogue."""
+    found: dict[str, object] = {}
+    for rows in (1, FIRST_ROWS):
+        wanted = [column for column in columns if column not in found]
+        if wanted:
+            names = ", ".join(map(identifier, wanted))
+            first_rows = con.execute(f"select {names} from {address} limit {rows}").fetchall()
+            for column, values in zip(wanted, zip(*first_rows, strict=True), strict=True):
+                example = next((value for value in values if value not in EMPTY), None)
+                if example is not None:
+                    found[column] = example
+    return found | {column: _first_value(con, address, column) for column in columns if column not in found}
 
 
 def _first_value(con: Connection, address: str, column: str) -> object:

@@ -19,8 +19,11 @@ POLICY = (
 )
 """What the page may load: nothing but itself."""
 
-UNFILLED_ICON = re.compile(r"(?<![\w-])xlink:href=(?=\W{1,2}\{\{)")
-"""An icon whose name the page fills in later; without `ng-attr-` a browser asks for a file of its placeholder."""
+UNFILLED_ICON = re.compile(r"xlink:href=(?<![\w-]xlink:href=)(?=\W{1,2}\{\{)")
+"""An icon whose name the page fills in later; without `ng-attr-` a browser asks for a file of its placeholder.
+
+That nothing stands before it is looked at last: an expression that begins with letters is found much faster.
+"""
 UNFILLED_FAVICON = re.compile(r"<link[^>]*\$\{require[^>]*>")
 """An icon whose address dbt's packaging has forgotten to fill in."""
 
