@@ -20,6 +20,7 @@ import pytest
 from pipelines.corpora import registry
 from pipelines.intake.simulating import SAMPLE_SCALE, simulate
 from tests import fixtures, forked
+from tests.integration import defective_release
 
 CLONE = Path(__file__).resolve().parent.parent
 SOURCES = ("sample", "disturbed", "real")
@@ -162,6 +163,18 @@ def _put_awkward_releases(folder: Path) -> None:
 def awkward_folder(once: Once, awkward_releases: Path) -> Path:
     """The folder of a warehouse built from the hand-written releases."""
     return once("awkward_warehouse", lambda folder: build_warehouse(folder, "--source", awkward_releases))
+
+
+@pytest.fixture(scope="session")
+def defective_releases(once: Once) -> Path:
+    """Releases in which each rule is broken once, and nearly broken once."""
+    return once("defective", defective_release.write)
+
+
+@pytest.fixture(scope="session")
+def defective_folder(once: Once, defective_releases: Path) -> Path:
+    """The folder of a warehouse built from them."""
+    return once("defective_warehouse", lambda folder: build_warehouse(folder, "--source", defective_releases))
 
 
 @pytest.fixture(scope="session")

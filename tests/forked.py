@@ -112,15 +112,17 @@ class Server:
 AUDITS = "FORKED_AUDITS"
 """The variable of a command that says which socket its audit is asked for at."""
 _servers: dict[str, Server] = {}
+_starting = threading.Lock()
 
 
 def server() -> Server | None:
     """The process that commands are forked from, one a session; None while variables are not as when the tests began."""
     if variables() != USUAL:
         return None
-    for program in (AUDIT, COMMAND):
-        if program not in _servers:
-            _servers[program] = Server(program)
+    with _starting:
+        for program in (AUDIT, COMMAND):
+            if program not in _servers:
+                _servers[program] = Server(program)
     return _servers[COMMAND]
 
 

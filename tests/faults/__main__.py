@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.paths import CLONE
+from tests import forked
 from tests.faults import company, damage, killing, limits
 from tests.faults.scene import Fault, Outcome, Scene
 
@@ -144,4 +145,7 @@ def _told(counter: Counter[str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    finally:
+        forked.end()

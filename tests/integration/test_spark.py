@@ -29,8 +29,7 @@ from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
 from pipelines.settings import SPARK, Settings
 from tests.benchmarks.compare_builds import compare
-from tests.conftest import Once, build_warehouse, run_command
-from tests.integration.defective_release import write
+from tests.conftest import run_command
 from tests.integration.test_pages_of_docs import blocks
 
 (FEW_ROWS,) = blocks("beyond_one_machine", "properties")
@@ -289,19 +288,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait(30)
 
 
-@pytest.fixture(scope="module")
-def defective_releases(once: Once) -> Path:
-    """Releases in which each rule is broken once, and nearly broken once."""
-    return once("defective", write)
-
-
 def test_defective_releases_on_a_server_that_stands_come_to_the_same_warehouse(
-    server: str, defective_releases: Path, tmp_path: Path
+    server: str, defective_releases: Path, defective_folder: Path, tmp_path: Path
 ) -> None:
-    one = build_warehouse(tmp_path / "one", "--source", defective_releases)
-    other = built(tmp_path / "other", server, "--source", defective_releases)
-    assert differences(one, other) == {}
-    assert declared(one) == declared(other)
+    folder = built(tmp_path / "w", server, "--source", defective_releases)
+    assert differences(defective_folder, folder) == {}
+    assert declared(defective_folder) == declared(folder)
 
 
 # What cannot be

@@ -20,9 +20,8 @@ from pipelines.corpora import registry
 from pipelines.corpora.defects import ENOUGH_READ
 from pipelines.paths import CLONE
 from tests import fixtures
-from tests.conftest import build_warehouse
 from tests.fixtures.shapes import Case
-from tests.integration.defective_release import BROKEN, place, write
+from tests.integration.defective_release import BROKEN, place
 
 SHARED = CLONE / "pipelines" / "corpora" / "defects.toml"
 KEYS = {"id", "kind", "title", "description", "upstream", "expected", "files", "why", "precision"}
@@ -38,11 +37,9 @@ RECOUNTED = fixtures.load_all("recount")
 
 
 @pytest.fixture(scope="module")
-def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The warehouse of the defective release."""
-    releases = write(tmp_path_factory.mktemp("releases"))
-    folder = build_warehouse(tmp_path_factory.mktemp("warehouse"), "--source", releases)
-    with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as connection:
+def con(defective_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The warehouse of the defective releases."""
+    with duckdb.connect(str(defective_folder / "dialogues.duckdb"), read_only=True) as connection:
         yield connection
 
 
