@@ -9,6 +9,7 @@ import dagster as dg
 
 from pipelines.assets import labels
 from pipelines.building import history, state
+from pipelines.reading import recorded_changes
 
 CHANGES = dg.AssetKey(["audit", "build_changes"])
 
@@ -31,7 +32,7 @@ def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         build = state.of_run(paths, context.run_id)
         with context.resources.reporter.stage("compare", "warehouse") as stage:
             found = history.find_changes(build, paths, settings)
-            told = f"{found.summary()}, against build {found.base_build_id}" if found else ""
+            told = recorded_changes.told_of(found) if found else ""
             stage.detail = told or "nothing to compare with"
         replace(build, changed=told).save(paths)
         return dg.MaterializeResult(metadata={"changes": told})

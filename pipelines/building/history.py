@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -17,8 +15,9 @@ from pipelines.intake import writing
 from pipelines.intake.sql_text import identifier, literal
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
-from pipelines.reading.changes import CASES, VERDICTS, Changes, Moved, Side, compare
+from pipelines.reading.changes import Changes, Side, compare
 from pipelines.reading.query_errors import one_line
+from pipelines.reading.recorded_changes import change_rows
 from pipelines.reading.tables import open_build
 from pipelines.settings import Settings
 
@@ -142,26 +141,6 @@ def _is_readable(database: Path) -> bool:
     except (InputError, duckdb.Error):
         return False
     return True
-
-
-def change_rows(found: Changes) -> Iterator[dict[str, Any]]:
-    """The rows of `quality.build_changes` about one build."""
-    of = {"build_id": found.build_id, "base_build_id": found.base_build_id, "first_before": None, "first_after": None}
-    for one in found.rows:
-        at = {"kind": "row", "table_name": one.table_name, "corpus_id": one.corpus_id, "change": one.change}
-        yield of | at | {"row_count": one.row_count, "first_keys": list(one.first_keys)}
-    moved: dict[tuple[str, str | None, str], list[Moved]] = {}
-    for one in found.moved:
-        change = "added" if one.before is None else "removed" if one.after is None else "changed"
-        moved.setdefault((one.kind, one.corpus_id, change), []).append(one)
-    for (kind, corpus_id, change), those in moved.items():
-        at = {"kind": kind, "table_name": VERDICTS if kind == "claim" else CASES, "corpus_id": corpus_id}
-        names = [one.name for one in those]
-        values = {"first_before": [one.before for one in those], "first_after": [one.after for one in those]}
-        yield of | at | values | {"change": change, "row_count": len(those), "first_keys": names}
-    if found.columns:
-        at = {"kind": "column", "table_name": None, "corpus_id": None, "change": "changed"}
-        yield of | at | {"row_count": len(found.columns), "first_keys": list(found.columns)}
 
 
 def keep_restorations(build: Build, paths: WarehousePaths) -> None:

@@ -103,14 +103,14 @@ def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) 
     Without BUILD it is the published one, without BASE the one published before it.
     """
     from pipelines.building import kept
-    from pipelines.reading import builds, changes
+    from pipelines.reading import builds, recorded_changes
 
     settings = Settings.from_environment(**options)
     paths = warehouse_paths(settings)
     published = builds.published_build(paths)[0]
     build_id = kept.find(paths, build_id) if build_id else published
     base = kept.find(paths, base) if base else kept.one_before(paths, build_id)
-    found = changes.find_changes(paths, base, build_id, settings)
+    found = recorded_changes.find(paths, base, build_id, settings)
     if as_json:
         import msgspec
 

@@ -14,7 +14,7 @@ from pipelines.building import fingerprint, history, kept, state
 from pipelines.corpora import registry
 from pipelines.intake import simulating
 from pipelines.paths import WarehousePaths
-from pipelines.reading import builds, changes
+from pipelines.reading import builds, changes, recorded_changes
 from pipelines.settings import Settings
 from tests.conftest import build_warehouse, run_command
 
@@ -167,8 +167,10 @@ def test_force_lands_and_builds_all_the_same(again) -> None:
         published = con.sql("from quality.build_changes").to_arrow_table().to_pylist()
     found = changes.find_changes(paths, base, now, Settings())
     rows = [tuple(row[name] for name in row) for row in published]
-    wanted = [tuple(row[name] for name in history.CHANGES_COLUMNS) for row in history.change_rows(found)]
+    wanted = [tuple(row[name] for name in history.CHANGES_COLUMNS) for row in recorded_changes.change_rows(found)]
     assert sorted(rows, key=repr) == sorted(wanted, key=repr)  # column by column, as it was found
+    assert recorded_changes.read(paths, base, now) == found  # which is what `diff` tells
+    assert recorded_changes.read(paths, now, base) is None  # this is compared when somebody asks
     gone = [row for row in published if (row["kind"], row["corpus_id"], row["change"]) == ("claim", "sgd", "removed")]
     assert len(gone[0]["first_before"]) == gone[0]["row_count"] > 3
     assert set(gone[0]["first_after"]) == {None}
