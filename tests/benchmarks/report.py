@@ -165,7 +165,9 @@ def speed_table(peers: dict[str, Any]) -> str:
             (f"{ways[0]['library']} `{ways[0]['way']}`", *cells, known["loses"].partition(";")[0] if known else "")
         )
     header = ("SGD in tables", *(f"{part['bytes'] / 1e6:,.0f} MB" for part in sets), "loses, for one")
-    return f"{markdown_table(header, rows)}\n\n{origin(peers)}"
+    machine = peers["machine"]
+    where = f"{machine['cores']} cores of {machine['cpu']}, with load average {machine['load_average'][0]:.1f}"
+    return f"{markdown_table(header, rows)}\n\nMeasured on {peers['date']} at commit {peers['commit']}, on {where}."
 
 
 def peer_report(peers: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
