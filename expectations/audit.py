@@ -30,7 +30,7 @@ from expectations.suites import OUTCOMES, Suite, load_marts_suites, load_suites
 from pipelines.corpora.declarations import DeclarationError
 from pipelines.errors import InputError
 from pipelines.intake import writing
-from pipelines.processes import end_with_parent, with_a_roomy_stack
+from pipelines.processes import collect_seldom, end_with_parent, with_a_roomy_stack
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -84,6 +84,7 @@ def main() -> int:
     """Serve requests until standard input ends; 1 when the last one could not be served."""
     end_with_parent(int(sys.argv[1]))
     answers = _take_standard_output()
+    collect_seldom()
     from expectations import validation  # five seconds: what this process is for
 
     _send(answers, {"ready": True})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -29,6 +30,11 @@ def end_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+SELDOM = (100_000, 50, 100)
+"""How many objects more than before make Python look for cycles among the youngest; how many such looks make it look
+among those that outlived one, and so on. Dagster, dbt and Great Expectations make hundreds of thousands of objects that
+stay: with (700, 10, 10), as Python 3.11 begins, the sample takes a tenth longer (medians of five: 22.6 s for 20.8) in
+1 % less memory."""
 WORDS_OF_A_FRAME = 66_000
 """A little more than half a megabyte: the piece of the stack that holds such a frame has as much again for others."""
 
@@ -45,3 +51,8 @@ def with_a_roomy_stack(call: Callable[[], Returned]) -> Returned:
 
 
 with_a_roomy_stack.__code__ = with_a_roomy_stack.__code__.replace(co_stacksize=WORDS_OF_A_FRAME)
+
+
+def collect_seldom() -> None:
+    """Let Python look for garbage less often in this process."""
+    gc.set_threshold(*SELDOM)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import gc
 import multiprocessing
 import os
 import select
@@ -16,13 +15,10 @@ import sys
 import threading
 from types import FrameType
 
+from pipelines.processes import collect_seldom
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What ends a command from outside; the exit status is 128 and the number of the signal."""
-SELDOM = (100_000, 50, 100)
-"""How many objects more than before make Python look for cycles among the youngest; how many such looks make it look
-among those that outlived one, and so on. Dagster and dbt make hundreds of thousands of objects that stay: with
-(700, 10, 10), as Python 3.11 begins, the sample takes a tenth longer (medians of five: 22.6 s for 20.8) in 1 %
-less memory."""
 TRACKER_QUIET = "ignore::UserWarning:multiprocessing.resource_tracker"
 """What Python's own process that cleans up behind a killed one would print beside the word of the system."""
 GRACE = 5.0
@@ -46,7 +42,7 @@ class OwnProcess:
         """
         atexit.register(self._end)
         sys.warnoptions.append(TRACKER_QUIET)
-        gc.set_threshold(*SELDOM)
+        collect_seldom()
         for number in SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # such as SIGHUP under nohup
                 signal.signal(number, self._interrupt)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import main
-from pipelines.cli.process import SELDOM
 from pipelines.paths import CLONE, WarehousePaths
+from pipelines.processes import SELDOM
 from tests.running import is_alive, processes_below
 
 pytestmark = pytest.mark.usefixtures("answered_signals")
