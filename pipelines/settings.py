@@ -54,7 +54,7 @@ class Settings:
     verify: bool = False
     """Rebuild every file from core and compare it with its source before publishing."""
     force: bool = False
-    """Build although nothing changed, and land every file again."""
+    """Build although nothing changed, land every file again and run every model."""
     replace: bool = False
     """Publish also what has fewer corpora than what is published, or generated files for its real ones."""
     memory_limit: str = "4GB"

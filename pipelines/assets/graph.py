@@ -23,7 +23,7 @@ def assemble(settings: Settings) -> dg.Definitions:
     """The whole graph for these settings. Parses the dbt project, partially where nothing changed."""
     paths = WarehousePaths(settings.warehouse)
     corpora = registry.load_corpora()
-    model_assets, audit_models = models.model_assets(dbt.parse(paths))
+    model_assets, audit_models = models.model_assets(dbt.parse_and_write(paths))
     audit_asset = audit.audit_asset(list(model_assets.keys))
     return dg.Definitions(
         assets=[

@@ -4,7 +4,9 @@ dbt runs in this process (`pipelines.building.dbt`); its results become material
 For the concept see https://docs.dagster.io/integrations/libraries/dbt
 """
 
+import functools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
@@ -12,8 +14,8 @@ from dagster_dbt import DagsterDbtTranslator
 from dagster_dbt.asset_utils import build_dbt_specs
 
 from pipelines.assets import labels
-from pipelines.building import auditing, dbt, holding_back, on_spark, state
-from pipelines.building.progress import Reporter
+from pipelines.building import auditing, dbt, holding_back, on_spark, reusing, state
+from pipelines.building.progress import Reporter, Stage
 from pipelines.errors import CheckError
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
@@ -46,22 +48,21 @@ WAREHOUSE = {"exclude": dbt.AUDIT_TAG}
 """The models that the audit looks at."""
 
 
-def model_assets(manifest: Any) -> list[dg.AssetsDefinition]:
-    """The two dbt selections as assets; `manifest` is the parsed project.
+def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
+    """The two dbt selections as assets.
 
     Neither can be run in part: a build is published whole, so that a part of it would lead nowhere.
     """
-    written = dbt.as_written(manifest)
 
     def assets(name: str, stage: str, **selection: str) -> dg.AssetsDefinition:
         narrowed = {"select": "fqn:*", "exclude": "", "selector": ""} | selection
         specs, checks = build_dbt_specs(
-            translator=Translator(), manifest=written, io_manager_key=None, project=None, **narrowed
+            translator=Translator(), manifest=project.written, io_manager_key=None, project=None, **narrowed
         )
 
         @dg.multi_asset(name=name, specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=labels.POOL)
         def run(context: dg.AssetExecutionContext) -> Iterator[Any]:
-            yield from _run(context, manifest, stage, **selection)
+            yield from _run(context, project, stage, **selection)
 
         return run
 
@@ -71,12 +72,12 @@ def model_assets(manifest: Any) -> list[dg.AssetsDefinition]:
     ]
 
 
-def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **selection: str) -> Iterator[Any]:
+def _run(context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str, **selection: str) -> Iterator[Any]:
     """Run a selection, report every node of it to Dagster, and fail when one has failed.
 
     To report them takes seconds; the audit runs meanwhile.
     """
-    results, error = _run_models(context, manifest, stage_name, **selection)
+    results, error = _run_models(context, project, stage_name, **selection)
     if error is None and selection == WAREHOUSE:
         settings, paths, audit = (getattr(context.resources, name) for name in ("settings", "paths", "audit"))
         for notice in auditing.begin(audit, state.of_run(paths, context.run_id), paths, settings):
@@ -84,7 +85,9 @@ def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **se
     assets = {spec.metadata.get(UNIQUE_ID): spec.key for spec in context.assets_def.specs}
     checks = {spec.metadata.get(UNIQUE_ID): spec for spec in context.assets_def.check_specs}
     for result in results:
-        metadata = {"seconds": result.seconds}
+        metadata: dict[str, Any] = {"seconds": result.seconds}
+        if result.taken_from:
+            metadata["taken_from"] = result.taken_from
         if result.is_test:
             if spec := checks.get(result.unique_id):
                 yield dg.AssetCheckResult(
@@ -101,13 +104,13 @@ def _run(context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **se
 
 def remodel(context: dg.AssetExecutionContext) -> None:
     """Make the warehouse's models again in a step that has found rows wrong. Raises CheckError when they fail then."""
-    _, error = _run_models(context, dbt.parse(context.resources.paths), "model", **WAREHOUSE)
+    _, error = _run_models(context, dbt.parse_and_write(context.resources.paths), "model", **WAREHOUSE)
     if error is not None:
         raise error
 
 
 def _run_models(
-    context: dg.AssetExecutionContext, manifest: Any, stage_name: str, **selection: str
+    context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str, **selection: str
 ) -> tuple[list[dbt.NodeResult], CheckError | None]:
     """Run a selection, and again without the rows of corpora that fail, where those can stay; what fails even so."""
     settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
@@ -116,22 +119,40 @@ def _run_models(
     spark = context.resources.spark if is_warehouse else None
     while True:
         with reporter.stage(stage_name, "warehouse" if is_warehouse else "audit") as stage:
-            if spark is None:
-                results = dbt.build(manifest, paths, report=stage.update, settings=settings, **selection)
+            if is_warehouse and spark is None:
+                results, build = _make_what_changed(project, build, paths, settings, stage)
+            elif spark is None:
+                results = dbt.build(project.manifest, paths, report=stage.update, settings=settings, **selection)
             else:
                 results = on_spark.build(paths, spark, report=stage.update, settings=settings, **selection)
-            tests = sum(result.is_test for result in results)
-            stage.detail = f"{len(results) - tests} models, {tests} tests"
+            ran = [result for result in results if not result.taken_from]
+            tests = sum(result.is_test for result in ran)
+            stage.detail = f"{len(ran) - tests} models, {tests} tests"
+            if len(ran) < len(results):
+                stage.detail += f"; {len(results) - len(ran)} stay as they were"
         error = dbt.failure(results, paths, spark and on_spark.select(spark))
         if error is None and spark is not None:
-            error = _load(results, manifest, paths, settings, reporter)
+            error = _load(results, project.manifest, paths, settings, reporter)
         if error is None:
             return results, None
         try:
             build = holding_back.hold_back(error, build, settings, paths, reporter)
         except CheckError as final:
             return results, final
-        manifest = dbt.parse(paths)  # a run leaves its own marks in a manifest
+        project = dbt.parse_and_write(paths)  # a run leaves its own marks in a manifest
+
+
+def _make_what_changed(
+    project: dbt.Parsed, build: state.Build, paths: WarehousePaths, settings: Settings, stage: Stage
+) -> tuple[list[dbt.NodeResult], state.Build]:
+    """Run the models and tests of the warehouse: those that may come to something new."""
+    reuse = reusing.plan(project.written, build, paths, settings)
+    run = functools.partial(dbt.build, project.manifest, paths, report=stage.update, settings=settings)
+    if reuse.base is None:
+        results = run(exclude=dbt.AUDIT_TAG)
+    else:
+        results = reusing.run(reuse, paths, lambda selector: run(select=selector, tests="empty"))
+    return results, replace(build, definitions=reuse.now, taken=tuple(reuse.taken())).save(paths)
 
 
 def _load(

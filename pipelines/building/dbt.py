@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import msgspec
@@ -43,6 +43,15 @@ FIRST_ROWS = 1_000
 """Failing rows of a test that are looked at."""
 
 
+class Parsed(NamedTuple):
+    """The parsed project."""
+
+    manifest: Manifest
+    """As dbt runs it. A run leaves its own marks in it."""
+    written: dict[str, Any]
+    """As dbt writes it."""
+
+
 class ModelError(CheckError):
     """A model or a test of dbt failed; one line each."""
 
@@ -62,6 +71,8 @@ class NodeResult:
     """The SQL of a test, which selects the rows that fail."""
     folders: tuple[str, ...] = ()
     """The folders of the model, or of the model that a test is about."""
+    taken_from: str = ""
+    """The published build in which it passed, where it was not run."""
 
 
 def _copy_whole(source: Path, target: Path) -> None:
@@ -78,6 +89,11 @@ def manifest_path(paths: WarehousePaths) -> Path:
 
 
 def parse(paths: WarehousePaths, engine: str = DUCKDB) -> Manifest:
+    """Parse the project, partially where nothing changed, and write the manifest. Raises ModelError."""
+    return parse_and_write(paths, engine).manifest
+
+
+def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     """Parse the project, partially where nothing changed, and write the manifest. Raises ModelError.
 
     A new warehouse starts from the last parse of any warehouse of this clone: a parse from nothing takes five seconds.
@@ -96,8 +112,9 @@ def parse(paths: WarehousePaths, engine: str = DUCKDB) -> Manifest:
         raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
     manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
     # in one step: Dagster's page, daemon and runs parse at the same time
-    write_atomically(target / manifest_path(paths).name, msgspec.json.encode(as_written(manifest), enc_hook=_text_of))
-    return manifest
+    written = _as_written(manifest)
+    write_atomically(target / manifest_path(paths).name, msgspec.json.encode(written, enc_hook=_text_of))
+    return Parsed(manifest, written)
 
 
 def _text_of(value: object) -> str:
@@ -107,7 +124,7 @@ def _text_of(value: object) -> str:
     raise NotImplementedError
 
 
-def as_written(manifest: Manifest) -> dict[str, Any]:
+def _as_written(manifest: Manifest) -> dict[str, Any]:
     """The parsed project in the form in which dbt writes it; dbt's own writer takes 0.2 s to write it."""
     return manifest.writable_manifest().to_dict(omit_none=False, context={"artifact": True})
 
@@ -121,10 +138,12 @@ def build(
     settings: Settings | None = None,
     engine: str = DUCKDB,
     command: str = "build",
+    tests: str = "buildable",
 ) -> list[NodeResult]:
     """Run the selected models and their tests, then release the database. Raises ModelError only when dbt cannot run.
 
-    `report` is called with the name of each node that has finished. The command `run` leaves the tests out.
+    `report` is called with the name of each node that has finished. The command `run` leaves the tests out; with
+    "empty" as `tests`, none runs that is not selected by its own name.
     """
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 
@@ -142,7 +161,7 @@ def build(
         profiles = dbt_places.write_profile(scratch, settings or Settings())
         arguments = _arguments(command, profiles, scratch / paths.dbt_target.name, engine)
         arguments += [NO_CACHE, "--no-write-json"]
-        arguments += ["--indirect-selection", "buildable", *ONLY_DATA] if command == "build" else []
+        arguments += ["--indirect-selection", tests, *ONLY_DATA] if command == "build" else []
         arguments += ["--select", select] if select else []
         arguments += ["--exclude", exclude] if exclude else []
         try:

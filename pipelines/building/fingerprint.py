@@ -29,12 +29,17 @@ def fingerprint(build: Build, files: Iterable[tuple[str, str, str]]) -> str:
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(f"{' '.join(file)}\n".encode())
-    for path in code_files():
+    add_code(digest, code_files())
+    digest.update(f"{build.source} {build.form} {build.tables} {build.strict} {','.join(build.corpora)}".encode())
+    return digest.hexdigest()
+
+
+def add_code(digest: hashlib._Hash, files: Iterable[Path]) -> None:
+    """Let a hash depend on these files and on the libraries that compute."""
+    for path in files:
         digest.update(f"{path.relative_to(CLONE)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     for library in LIBRARIES:
         digest.update(f"{library} {importlib.metadata.version(library)}\n".encode())
-    digest.update(f"{build.source} {build.form} {build.tables} {build.strict} {','.join(build.corpora)}".encode())
-    return digest.hexdigest()
 
 
 def fingerprint_landed(build: Build) -> str:

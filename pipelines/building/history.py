@@ -122,7 +122,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
         before = Side(base, paths.build_database(base))
         now = Side(build.build_id, paths.scratch_database, paths.scratch_audit / "claim_checks")
         try:
-            found = compare(before, now, settings)
+            found = compare(before, now, settings, same=build.taken)
         except (InputError, duckdb.Error) as error:
             raise BuildError(f"what differs from build {base} cannot be found out: {one_line(error)}") from error
     rows = list(change_rows(found)) if found else []

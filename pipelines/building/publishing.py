@@ -107,6 +107,7 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths)
         verdicts=_verdicts(paths.scratch_database),
         database=describe_file(database),
         tables={file.relative_to(folder).as_posix(): describe_file(file) for file in tables.files_below(folder)},
+        definitions=build.definitions,
         built_bytes=paths.scratch_database.stat().st_size,
         files=tuple(replace(file, extras=[], quarantine=[]) for file in build.landed),
     )

@@ -17,7 +17,7 @@ from pipelines.intake import own_files, simulating, writing
 from pipelines.intake.landed import Carried, Landed
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
-from pipelines.reading.builds import EMBEDDED_SAMPLE
+from pipelines.reading.builds import EMBEDDED_SAMPLE, Definitions
 from pipelines.settings import DUCKDB, DUCKDB_TABLES, RELEASE_FORM, Settings
 
 ID_FORMAT = "%Y%m%dT%H%M%S%fZ"
@@ -54,6 +54,10 @@ class Build:
     """What differs from the build before, in a few words."""
     carried: dict[str, Carried] = field(default_factory=dict)
     """The corpora that stay as they are published."""
+    definitions: Definitions = field(default_factory=Definitions)
+    """What its models and tests were made from."""
+    taken: tuple[str, ...] = ()
+    """The tables whose rows are those of the published build."""
     notices: tuple[str, ...] = ()
     """What the user is told that does not stop the build; told again when nothing has changed."""
 

@@ -34,7 +34,7 @@ from pipelines.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
 )
 @click.option("--strict", is_flag=True, default=None, help="Refuse what the schemas do not know; block on warnings.")
 @click.option("--verify", is_flag=True, default=None, help="Rebuild every file from core and compare first.")
-@click.option("--force", is_flag=True, default=None, help="Build although nothing changed; land every file again.")
+@click.option("--force", is_flag=True, default=None, help="Build although nothing changed: land and model all again.")
 @click.option("--replace", is_flag=True, default=None, help="Replace even what has more corpora, or real files.")
 @click.option(
     "--keep-going/--stop",

@@ -44,6 +44,19 @@ class Pointer(Struct, frozen=True):
     """The fingerprint of the newest build, where somebody went back from it: no schedule builds the same again."""
 
 
+class Definitions(Struct, frozen=True):
+    """What the models and tests of a build were made from, as `pipelines.building.reusing` computes it."""
+
+    digests: dict[str, str] = {}
+    """The hash of what each says and of what it reads, by dbt's unique id."""
+    contents: dict[str, str] = {}
+    """The hash that a table had when it came to these rows first, where it was made again since."""
+
+    def content(self, name: str) -> str | None:
+        """What stands for the rows of a table; None of one that is not known."""
+        return self.contents.get(name, self.digests.get(name))
+
+
 class BuildManifest(Struct, frozen=True, kw_only=True):
     """What stands beside a build: what it was made from, and how. What another version wrote more is passed over."""
 
@@ -81,6 +94,8 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """The database as it was published; None where another version published it."""
     tables: dict[str, PublishedFile] = {}
     """The Parquet files of its tables, relative to their folder; none where the rows are in the database."""
+    definitions: Definitions = Definitions()
+    """What its models and tests were made from; nothing where the tables are not in the database."""
     built_bytes: int = 0
     """Bytes of the database that dbt wrote for it; 0 where another version published it."""
 

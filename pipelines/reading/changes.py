@@ -6,6 +6,7 @@ known by all columns that both have: then nothing is changed, it is removed and 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,8 +105,11 @@ def find_changes(paths: WarehousePaths, base_build_id: str, build_id: str, setti
     return compare(base, build, settings)
 
 
-def compare(base: Side, build: Side, settings: Settings) -> Changes:
-    """Compare a build with an earlier one. Raises InputError when one of them cannot be read."""
+def compare(base: Side, build: Side, settings: Settings, same: Collection[str] = ()) -> Changes:
+    """Compare a build with an earlier one; the rows of tables that are the `same` are not looked at.
+
+    Raises InputError when one of them cannot be read.
+    """
     with duckdb.connect() as con:
         con.execute(f"set memory_limit = {literal(settings.memory_limit)}")
         con.execute(f"set threads = {settings.threads}")
@@ -117,7 +121,7 @@ def compare(base: Side, build: Side, settings: Settings) -> Changes:
             except duckdb.Error as error:
                 raise InputError(f"{side.database} cannot be opened: {one_line(error)}") from error
         before, after = _tables(con, "before"), _tables(con, "after")
-        shared = sorted(before.keys() & after.keys())
+        shared = sorted((before.keys() & after.keys()) - set(same))
         keys = declared_keys()
         rows = [
             change

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +13,7 @@ import pytest
 import yaml
 
 from pipelines.paths import DBT_PROJECT, WarehousePaths
-from tests.conftest import CLONE
+from tests.integration.clones import build_with, copy_clone
 
 ENTITIES = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))["vars"]["corpora"]
 FIRST, *_, LAST = sorted(ENTITIES)
@@ -52,23 +48,9 @@ def declare(project: Path, corpus: str, entity: str, columns: list[dict[str, str
     path.write_text(yaml.safe_dump(declared), encoding="utf-8")
 
 
-def copy_clone(clone: Path) -> Path:
-    """Copy what a build runs; returns the folder of dbt's project."""
-    for folder in ("pipelines", "expectations", "dbt_project"):
-        shutil.copytree(CLONE / folder, clone / folder, ignore=shutil.ignore_patterns("__pycache__", "target"))
-    return clone / "dbt_project"
-
-
 def fail_to_build(project: Path, warehouse: Path) -> Broken:
     """Build the sample with the project of a copied clone, which must refuse to publish it."""
-    completed = subprocess.run(
-        [sys.executable, "-m", "pipelines.cli", "build", "--quiet", "--warehouse", str(warehouse)],
-        capture_output=True,
-        text=True,
-        cwd=project.parent,
-        env={name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")},
-        check=False,
-    )
+    completed = build_with(project, warehouse, "--quiet")
     assert completed.returncode == 1, completed.stderr
     assert "Traceback" not in completed.stderr
     assert not WarehousePaths(warehouse).published.exists()
