@@ -34,7 +34,7 @@ from pipelines.settings import DUCKDB, DUCKDB_TABLES, Settings
 
 OF_A_PARSE = ("created_at", "build_path", "compiled_path", "compiled", "compiled_code", "extra_ctes")
 """What dbt's manifest says of a node beside its definition: when it was read, and what a run has made of it."""
-AS_IT_IS = {"max_vacuum_tasks": 0}
+AS_IT_IS: dict[str, str | float | list[str]] = {"max_vacuum_tasks": 0}
 """How a copy is opened, so that nothing that stays is written again: that made the file of scale 1 an eighth larger."""
 AUDIT = "audit"
 """The tag of the models that load what the audit wrote, which every build makes."""
