@@ -48,13 +48,14 @@ MISSING = {
 
 def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run Python in the copy, which stands before the installed clone on its path."""
-    settings = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
+    ours = ("DIALOGUE_", "PYTHONDONTWRITEBYTECODE")  # each of many processes would compile the copy by itself
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return subprocess.run(
         [sys.executable, *command],
         capture_output=True,
         text=True,
         cwd=clone,
-        env=settings | {"PYTHONPATH": str(clone), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=settings | {"PYTHONPATH": str(clone)},
         check=False,
     )
 
