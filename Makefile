@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WAREHOUSE ?= warehouse
 
+# Python compiles what it imports, once: pip, which would compile everything one after the other, leaves it to that.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-spark bench-readme spark lock clean
 
@@ -21,7 +24,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -m venv --clear $(VENV) \
 		|| { echo "error: $(PYTHON) has no working venv module (Debian: apt-get install python3-venv)" >&2; exit 2; }
 	@echo "installing the locked environment into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -54,7 +57,7 @@ spark: $(VENV)/.spark ## Install what `build --engine spark` needs besides Java:
 
 $(VENV)/.spark: $(READY) requirements-spark.lock
 	@echo "installing pyspark and dbt-spark into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-spark.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements-spark.lock
 	@touch $@
 
 pictures: $(READY) ## Take the README's pictures of the report and the dashboard anew (needs Chromium).

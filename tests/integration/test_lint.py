@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.lint import sound as of_before
+from tests.lint.pieces import pieces_of_file
+
 CLONE = Path(__file__).resolve().parents[2]
 SOUND = {
     "dbt_project/dbt_project.yml": "name: small\nprofile: small\nflags: {send_anonymous_usage_stats: false}\n",
@@ -208,6 +211,29 @@ def test_finding_in_a_macro_is_told_once_with_a_model_that_shows_it(findings: li
 def test_sound_clone_has_no_findings(tmp_path: Path) -> None:
     found = lint(write(tmp_path, SOUND))
     assert (found.returncode, found.stdout) == (0, ""), found.stderr
+
+
+def test_what_was_sound_is_remembered_until_it_or_a_rule_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_before, "REMEMBERED", tmp_path / "sound_sql.txt")
+    (piece,) = pieces_of_file("warehouse/queries/01_names.sql", "select 1 as a\n")
+    (other,) = pieces_of_file("warehouse/queries/01_names.sql", "SELECT 1 as a\n")
+    digest = of_before.digest(piece, tmp_path)
+    assert of_before.remembered() == set()
+    of_before.remember({digest})
+    of_before.remember({"another"})
+    assert of_before.remembered() == {digest, "another"}
+    assert of_before.digest(other, tmp_path) != digest
+    (tmp_path / "pyproject.toml").write_text("[tool.sqlfluff.core]\n")
+    of_before._rules.cache_clear()
+    assert of_before.digest(piece, tmp_path) != digest
+
+
+def test_finding_is_told_each_time(tmp_path: Path) -> None:
+    write(tmp_path, SOUND | {"warehouse/queries/01_names.sql": "SELECT 1 as a\n"})
+    told = [lint(tmp_path, "warehouse/queries/01_names.sql").stdout for _ in range(2)]
+    assert told[0] == told[1] != ""
 
 
 def test_project_that_dbt_cannot_read_is_a_finding_with_file_and_line(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from sqlfluff.core.linter.common import RenderedFile
 from sqlfluff.core.parser.markers import PositionMarker
 from sqlfluff.core.rules import RulePack
 
+from tests.lint import sound
 from tests.lint.macros import Macros
 from tests.lint.pieces import Finding, Piece, files_of, pieces_of_file
 from tests.lint.toml_sql import sql_in_toml
@@ -51,20 +52,23 @@ class Findings:
         self.pool = pool
         self.root = root
         self.known: list[Finding] = []
-        self.awaited: list[Future[list[Found]]] = []
+        self.awaited: dict[str, Future[list[Found]]] = {}
+        self.sound = sound.remembered()
 
     def take(self, found: Iterable[Piece | Finding]) -> None:
         """Keep each finding; give each piece to be linted."""
         for one in found:
-            if isinstance(one, Piece):
-                self.awaited.append(self.pool.submit(lint_piece, one, self.root))
-            else:
+            if not isinstance(one, Piece):
                 self.known.append(one)
+            elif (digest := sound.digest(one, self.root)) not in self.sound:
+                self.awaited[digest] = self.pool.submit(lint_piece, one, self.root)
 
     def settled(self, macros: Macros | None) -> list[Finding]:
         """All findings. What a macro writes is found at each of its calls, and told once, at the line of the macro."""
         findings, calls = {*self.known}, defaultdict(list)
-        for found in (found for future in self.awaited for found in future.result()):
+        results = {digest: future.result() for digest, future in self.awaited.items()}
+        sound.remember({digest for digest, founds in results.items() if not founds})
+        for found in (found for founds in results.values() for found in founds):
             writer = macros.writer(found.call, found.written) if macros else None
             if writer:
                 calls[*writer, found.finding.code, found.finding.message].append(found)

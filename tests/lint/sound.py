@@ -1,0 +1,51 @@
+"""Pieces in which nothing was found before: what SQLFluff says of a piece depends on nothing but the piece and the rules.
+
+They are remembered beside the libraries, for all clones that are linted with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from pipelines.intake.writing import write_atomically
+from tests.lint.pieces import Piece
+
+REMEMBERED = Path(sys.prefix) / "sound_sql.txt"
+MOST = 20_000
+"""Digests that are kept before all of them are forgotten: ten times those of a clone."""
+
+
+@cache
+def _rules(root: Path) -> bytes:
+    """What the linting of a clone depends on beside its pieces: its configuration, SQLFluff and this linter."""
+    files = [root / "pyproject.toml", *sorted(Path(__file__).parent.glob("*.py"))]
+    return b"".join([version("sqlfluff").encode(), *(file.read_bytes() for file in files if file.is_file())])
+
+
+def digest(piece: Piece, root: Path) -> str:
+    """A hash of everything that decides what is found in a piece."""
+    made = hashlib.sha256(_rules(root))
+    made.update(repr((piece.path, piece.name, piece.line, piece.column, piece.may_be_long)).encode())
+    for text in piece.variants:
+        made.update(repr((text.source_str, text.templated_str, text.sliced_file)).encode())
+    return made.hexdigest()
+
+
+def remembered() -> set[str]:
+    """The digests of pieces in which nothing was found; none where nobody remembers."""
+    try:
+        return set(REMEMBERED.read_text(encoding="utf-8").split())
+    except OSError:
+        return set()
+
+
+def remember(digests: set[str]) -> None:
+    """Remember these as well."""
+    known = remembered()
+    if not digests <= known:
+        known = known if len(known) < MOST else set()
+        write_atomically(REMEMBERED, "\n".join(sorted(known | digests)).encode())
