@@ -2,7 +2,7 @@
 
 A room's `restore.sql` has one query an entity, which gives the file, place and JSON of each record. What the columns
 cannot show is put back last, in this order: forms from `source_exceptions`, keys from `source_extras`, whole records
-from `source_quarantine`. Records are streamed; memory holds one batch of files. No raw Parquet and no source is read.
+from `source_quarantine`. Memory holds two batches of files. No raw Parquet and no source is read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import contextlib
 import itertools
 import json
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,8 @@ from pipelines.proving.restored_files import RestoredFile, SourceFile, restore_t
 from pipelines.reading import builds, tables
 from pipelines.settings import Settings
 
-BATCH_BYTES = 256 * 2**20
-"""Bytes of source files whose records are rebuilt by one query."""
-FETCHED_RECORDS = 500
+BATCH_BYTES = 64 * 2**20
+"""Bytes of source files whose records are rebuilt by one query, while those of as many are compared."""
 RESTORE_SQL = "restore.sql"
 
 
@@ -70,8 +70,8 @@ def restore_published(
     """
     corpus = registry.load_corpus(corpus_id)
     _, database = builds.published_build(paths)
-    with open_core(database, settings) as con:
-        written = restore_to(folder, Restorer(con).files(corpus), force)
+    with open_core(database, settings) as con, contextlib.closing(Restorer(con).files([corpus])) as files:
+        written = restore_to(folder, files, force)
     if not written:
         raise InputError(f"{corpus_id}: the published build has no file of it")
     return written
@@ -84,12 +84,29 @@ class Restorer:
         self.con = con
         con.execute("create or replace temp table batch (source_file_id varchar)")
 
-    def files(self, corpus: Corpus) -> Iterator[RestoredFile]:
-        """Every file of a corpus, rebuilt, an entity after the other; each is read before the next is asked for."""
-        queries = restore_queries(corpus)
-        for entity in corpus.entities:
-            for batch in self._batches(corpus, entity):
-                yield from self._restored(corpus, entity, queries[entity.name], batch)
+    def files(self, corpora: Iterable[Corpus]) -> Generator[RestoredFile]:
+        """Every file of these corpora, rebuilt, an entity after the other; each is read before the next is asked for.
+
+        While one batch is read, a thread rebuilds the records of the next: nobody else uses the connection before these
+        files are closed.
+        """
+        batches = [
+            (corpus, entity, queries[entity.name], batch)
+            for corpus in corpora
+            for queries in [restore_queries(corpus)]
+            for entity in corpus.entities
+            for batch in self._batches(corpus, entity)
+        ]
+        with ThreadPoolExecutor(1) as ahead:
+            try:
+                rebuilt = [ahead.submit(self._rebuild, *one[1:]) for one in batches[:1]]
+                for number, (corpus, entity, _, batch) in enumerate(batches, start=1):
+                    rows = rebuilt.pop().result()
+                    rebuilt = [ahead.submit(self._rebuild, *one[1:]) for one in batches[number : number + 1]]
+                    yield from _restored(corpus, entity, batch, rows)
+            except BaseException:  # nobody reads on: what is rebuilt for it is given up
+                self.con.interrupt()
+                raise
 
     def _batches(self, corpus: Corpus, entity: Entity) -> Iterator[list[SourceFile]]:
         """The files of an entity, in groups that fit into memory."""
@@ -108,8 +125,8 @@ class Restorer:
         if batch:
             yield batch
 
-    def _restored(self, corpus: Corpus, entity: Entity, query: str, batch: list[SourceFile]) -> Iterator[RestoredFile]:
-        """The files of a batch, one query for all."""
+    def _rebuild(self, entity: Entity, query: str, batch: list[SourceFile]) -> list[tuple[str, int, str | None, str]]:
+        """File, place, key and JSON of each record of a batch in the order of its files, by one query."""
         self.con.execute("delete from batch")
         names = ", ".join(f"({literal(file.source_file_id)})" for file in batch)
         self.con.execute(f"insert into batch values {names}")
@@ -117,29 +134,14 @@ class Restorer:
         place = "files.path"
         if entity.container is Container.SPLITS:
             place = "list_position(files.parts, restored.record_key)"
-        self.con.execute(
+        return self.con.execute(
             f"""
             select restored.source_file_id, restored.record_index, restored.record_key, restored.record::varchar
             from ({query}) as restored
             inner join dim_source_files as files on restored.source_file_id = files.source_file_id
             order by restored.source_file_id, {place}, restored.record_index
             """
-        )
-        rows = itertools.chain.from_iterable(iter(lambda: self.con.fetchmany(FETCHED_RECORDS), []))
-        grouped = itertools.groupby(rows, key=lambda row: row[0])
-        found, records = next(grouped, (None, iter(())))
-        for file in sorted(batch, key=lambda file: file.source_file_id):
-            own: Iterator[Any] = iter(())
-            if found == file.source_file_id:
-                own = records
-            plain = (Record(row[1], row[2], pointer_of(entity, row[1], row[2]), row[3].encode()) for row in own)
-            form = registry.load_form(corpus.corpus_id, file.form)
-            table = form.place(file.path)[0] if form else None
-            yield RestoredFile(corpus, entity, file, put_back(entity, file, plain), table)
-            if found == file.source_file_id:
-                for _ in own:  # what the reader left
-                    pass
-                found, records = next(grouped, (None, iter(())))
+        ).fetchall()
 
     def _add_what_is_put_back(self, batch: list[SourceFile]) -> None:
         """Read the exceptions, extras and refused records of the batch's files."""
@@ -161,3 +163,23 @@ class Restorer:
                         file.extras.append((pointer, json.loads(value)))
                     case _, [index, pointer, value]:
                         file.quarantine.append((index, pointer, value.encode()))
+
+
+def _restored(
+    corpus: Corpus, entity: Entity, batch: list[SourceFile], rows: list[tuple[str, int, str | None, str]]
+) -> Iterator[RestoredFile]:
+    """The files of a batch with their records, which are rows in the order of the files."""
+    grouped = itertools.groupby(rows, key=lambda row: row[0])
+    found, records = next(grouped, (None, iter(())))
+    for file in sorted(batch, key=lambda file: file.source_file_id):
+        own: Iterator[Any] = iter(())
+        if found == file.source_file_id:
+            own = records
+        plain = (Record(row[1], row[2], pointer_of(entity, row[1], row[2]), row[3].encode()) for row in own)
+        form = registry.load_form(corpus.corpus_id, file.form)
+        table = form.place(file.path)[0] if form else None
+        yield RestoredFile(corpus, entity, file, put_back(entity, file, plain), table)
+        if found == file.source_file_id:
+            for _ in own:  # what the reader left
+                pass
+            found, records = next(grouped, (None, iter(())))

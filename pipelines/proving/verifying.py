@@ -55,10 +55,9 @@ class Verified:
 
 def verify_database(database: Path, source: Path, corpora: Iterable[str], settings: Settings) -> Iterator[Verified]:
     """Compare every file of these corpora that a database was built from with those below `source`."""
-    with open_core(database, settings) as con:
-        restorer = Restorer(con)
-        for corpus_id in corpora:
-            yield from verify(restorer.files(registry.load_corpus(corpus_id)), source)
+    rooms = [registry.load_corpus(corpus_id) for corpus_id in corpora]
+    with open_core(database, settings) as con, contextlib.closing(Restorer(con).files(rooms)) as files:
+        yield from verify(files, source)
 
 
 def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified]:

@@ -27,7 +27,7 @@ from tests.integration import analyst_answers
 QUERIES = sorted((CLONE / "warehouse" / "queries").glob("*.sql"))
 MOST_ROWS = 300
 WRONG = {
-    "how_large_are_the_corpora": ("utterance, ' '))", "utterance, ' ')) + 1"),
+    "how_large_are_the_corpora": ("sum(length * occurrence_count)", "sum(length)"),
     "which_agent_wins_the_vote": ("times desc, response", "times, response"),
     "where_do_the_two_annotators_agree": ("others.start_char < spans.end_char", "others.end_char < spans.end_char"),
     "do_agents_follow_the_guidelines": ("('exact', 'interrupted')", "('exact', 'shortened')"),

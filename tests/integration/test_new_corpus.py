@@ -130,7 +130,7 @@ def test_builds_and_every_check_of_the_corpus_are_green(clone: Path) -> None:
     tests = ["tests/contract", "tests/unit", *(f"tests/integration/test_{name}.py" for name in integration)]
     asked = f"({NAME} and not real and not awkward and not changed_value)"
     of_all = "test_architecture or test_rules or test_fixtures or table_of_corpora"
-    checked = run(clone, *PYTEST, "-v", *tests, "-k", f"{asked} or {of_all}")
+    checked = run(clone, *PYTEST, "-vv", *tests, "-k", f"{asked} or {of_all}")
     assert checked.returncode == 0, checked.stdout[-4000:]
     ran = [
         line

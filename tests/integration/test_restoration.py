@@ -210,7 +210,7 @@ def test_one_changed_value_anywhere_is_named(
         changes += 1
         try:
             results = list(
-                verifying.verify(restoring.Restorer(core).files(registry.load_corpus(corpus)), awkward_releases)
+                verifying.verify(restoring.Restorer(core).files([registry.load_corpus(corpus)]), awkward_releases)
             )
             name = f"{table}.{column}"
             if all(result.is_equal for result in results) and name not in DIFFERENCES[corpus].REPEATED:
@@ -228,11 +228,18 @@ def test_difference_names_file_pointer_expected_and_found(
 ) -> None:
     core.execute("begin")
     core.execute("update fct_slots set value = 'Bern' where slot_key = 'sgd/train/1_00000/0/frame/0/state/city/1'")
-    results = verifying.verify(restoring.Restorer(core).files(registry.load_corpus("sgd")), awkward_releases)
+    results = verifying.verify(restoring.Restorer(core).files([registry.load_corpus("sgd")]), awkward_releases)
     (named,) = [result for result in results if not result.is_equal]
     core.execute("rollback")
     assert named.source_file_id == "sgd/train/dialogues_001.json"
     assert named.first_difference == '/0/turns/0/frames/0/state/slot_values/city/1: expected "Zürich", found "Bern"'
+
+
+def test_files_that_nobody_reads_on_leave_the_connection_to_others(core: duckdb.DuckDBPyConnection) -> None:
+    files = restoring.Restorer(core).files(registry.load_corpora())
+    assert next(files).file.source_file_id.startswith(f"{CORPORA[0]}/")
+    files.close()
+    assert core.execute("select 42").fetchall() == [(42,)]
 
 
 def test_key_noted_as_absent_is_left_out_of_the_restored_file(
@@ -243,7 +250,7 @@ def test_key_noted_as_absent_is_left_out_of_the_restored_file(
         "insert into source_exceptions by name select source_file_id, corpus_id, '/0/services' as json_pointer, "
         "'absent' as form from dim_source_files where source_file_id = 'sgd/train/dialogues_001.json'"
     )
-    results = verifying.verify(restoring.Restorer(core).files(registry.load_corpus("sgd")), awkward_releases)
+    results = verifying.verify(restoring.Restorer(core).files([registry.load_corpus("sgd")]), awkward_releases)
     named = {result.source_file_id: result.first_difference for result in results if not result.is_equal}
     core.execute("rollback")
     assert list(named) == ["sgd/train/dialogues_001.json"]

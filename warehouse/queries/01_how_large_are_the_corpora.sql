@@ -14,41 +14,25 @@
 --   words_per_utterance: mean, three decimals
 --   user_words_per_utterance, system_words_per_utterance: the same for one role; NULL where nobody has it
 --
--- Reads: core.dim_dialogues, core.fct_turns
+-- Reads: core.dim_dialogues, analytics.length_distribution
 -- Expect: MutualFriends has two peers and no user; a BBAI question is one turn, its nineteen answers are none. A lone
 --   split of the build is a lone row: nothing is invented for what was not there.
 -- Source: on the complete release SGD's rows are the turns, tokens, turns per dialogue and tokens per turn of the table
 --   in the publisher's dstc8.md (all dialogues: 20.441, 19.632 and 20.137 turns; 9.751, 9.664 and 10.403 tokens).
 with
 
-utterances as (
-    select
-        corpus_id,
-        split,
-        role,
-        -- The pattern is exact and slow; only a text with an odd space needs it.
-        case
-            when
-                contains(utterance, '  ') or contains(utterance, chr(9)) or contains(utterance, chr(10))
-                or contains(utterance, chr(13)) or starts_with(utterance, ' ') or ends_with(utterance, ' ')
-                or utterance = ''
-                then length(regexp_extract_all(utterance, '[^ \t\n\r]+'))
-            else length(string_split(utterance, ' '))
-        end as words
-    from core.fct_turns
-    where event_type = 'utterance'
-),
-
 spoken as (
     select
         corpus_id,
         split,
-        count(*) as utterances,
-        sum(words) as words,
-        avg(words) as words_per_utterance,
-        avg(words) filter (where role = 'user') as user_words_per_utterance,
-        avg(words) filter (where role = 'system') as system_words_per_utterance
-    from utterances
+        sum(occurrence_count) as utterances,
+        sum(length * occurrence_count) as words,
+        sum(length * occurrence_count) filter (where role = 'user') as user_words,
+        sum(occurrence_count) filter (where role = 'user') as user_utterances,
+        sum(length * occurrence_count) filter (where role = 'system') as system_words,
+        sum(occurrence_count) filter (where role = 'system') as system_utterances
+    from analytics.length_distribution
+    where measure = 'tokens_of_utterance'
     group by corpus_id, split
 ),
 
@@ -79,11 +63,11 @@ select
     held.turns_p90,
     held.turns_longest,
 
-    coalesce(spoken.utterances, 0) as utterances,
+    cast(coalesce(spoken.utterances, 0) as bigint) as utterances,
     cast(coalesce(spoken.words, 0) as bigint) as words,
-    round(spoken.words_per_utterance, 3) as words_per_utterance,
-    round(spoken.user_words_per_utterance, 3) as user_words_per_utterance,
-    round(spoken.system_words_per_utterance, 3) as system_words_per_utterance
+    round(spoken.words / spoken.utterances, 3) as words_per_utterance,
+    round(spoken.user_words / spoken.user_utterances, 3) as user_words_per_utterance,
+    round(spoken.system_words / spoken.system_utterances, 3) as system_words_per_utterance
 from held
 left join spoken
     on

@@ -21,9 +21,10 @@
 -- Source: "annotated by two workers" is the README's word; the number for a label is published nowhere.
 with
 
-spans as (
+-- Numbered for this query alone, so once.
+spans as materialized (
     select
-        min(slot_key) as span_key,
+        row_number() over () as span,
         turn_key,
         any_value(dialogue_key) as dialogue_key,
         start_char,
@@ -39,7 +40,7 @@ spans as (
 
 neighbours as (
     select
-        spans.span_key,
+        spans.span,
         bool_or(
             spans.service = others.service
             and spans.slot_name is not distinct from others.slot_name
@@ -50,9 +51,9 @@ neighbours as (
             spans.turn_key = others.turn_key
             and spans.start_char < others.end_char
             and others.start_char < spans.end_char
-            and spans.span_key <> others.span_key
+            and spans.span <> others.span
     where spans.labels = 1
-    group by spans.span_key
+    group by spans.span
 ),
 
 judged as (
@@ -67,7 +68,7 @@ judged as (
     inner join core.dim_dialogues as dialogues
         on spans.dialogue_key = dialogues.dialogue_key
     left join neighbours
-        on spans.span_key = neighbours.span_key
+        on spans.span = neighbours.span
 )
 
 select
