@@ -21,7 +21,9 @@
             create or replace table {{ target_relation }} {{ columns_of_contract() }};
             insert into {{ target_relation }} {{ get_select_subquery(query) }};
         {%- else -%}
-            create or replace table {{ target_relation }} as ({{ query }});
+            create or replace table {{ target_relation }} as (
+{{ query }}
+            );
         {%- endif -%}
         {{ comments_on(target_relation) }}
     {%- endcall -%}
@@ -73,7 +75,7 @@
     {%- for column in model.columns.values() -%}
         {%- do wanted.append(column.name ~ ' ' ~ column.data_type | upper) -%}
     {%- endfor -%}
-    {%- for column in adapter.get_column_schema_from_query(sql) -%}
+    {%- for column in adapter.get_column_schema_from_query(sql ~ '\n') -%} {#- it may end in a comment -#}
         {%- do given.append(column.name ~ ' ' ~ column.dtype | upper) -%}
     {%- endfor -%}
     {%- if wanted | sort != given | sort -%}

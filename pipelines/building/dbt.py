@@ -111,8 +111,8 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     if not result.success:
         raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
     manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
-    # in one step: Dagster's page, daemon and runs parse at the same time
     written = _as_written(manifest)
+    # in one step: Dagster's page, daemon and runs parse at the same time
     write_atomically(target / manifest_path(paths).name, msgspec.json.encode(written, enc_hook=_text_of))
     return Parsed(manifest, written)
 

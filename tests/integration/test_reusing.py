@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.building import history
+from pipelines.building import history, reusing
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from tests.benchmarks import compare_builds
@@ -23,7 +23,7 @@ OF_EVERY_BUILD = {f"quality.{name}" for name in history.CARRIED_OVER}
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project of a copy of the clone: one query is written otherwise, one comes to fewer rows, one is described."""
     project = copy_clone(tmp_path_factory.mktemp("clone"))
-    replace(project / "models/marts/core/fct_turns.sql", "}}\n", "}} -- of all corpora\n")
+    replace(project / "models/marts/core/fct_turns.sql", "('turns') }}\n", "('turns') }} -- of all corpora")
     replace(project / f"{ANALYTICS}label_distribution.sql", "\nwindow", "\nwhere labels.label_kind <> 'domain'\nwindow")
     replace(project / f"{ANALYTICS}selections.yml", "One row per selection", "One row a selection")
     return project
@@ -87,10 +87,20 @@ def test_what_a_changed_model_breaks_is_found(
     shutil.copytree(changed[0].root, paths.root, copy_function=shutil.copy2)
     broken = tmp_path / "clone" / "dbt_project"
     shutil.copytree(project.parent, broken.parent, symlinks=True)
-    replace(
-        broken / f"{ANALYTICS}label_distribution.sql", "select\n    labels.corpus_id,", "select\n    null as corpus_id,"
-    )
+    replace(broken / f"{ANALYTICS}label_distribution.sql", "\n    labels.label,\n", "\n    'one' as label,\n")
     completed = build_with(broken, paths.root)
     assert completed.returncode == 1
-    assert "label_distribution" in completed.stderr and "Traceback" not in completed.stderr
+    assert re.search(r"^error: test sound_label_distribution: .* rows fail, the first: ", completed.stderr, re.M)
     assert builds.published_build(paths)[0] == builds.published_build(changed[0])[0]
+
+
+def test_nothing_is_taken_from_what_is_not_as_it_was_published(sample_folder: Path, tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path / "warehouse")
+    shutil.copytree(sample_folder, paths.root, copy_function=shutil.copy2)
+    build_id, database = builds.published_build(paths)
+    base = reusing._base(paths)
+    assert base is not None and base.build_id == build_id
+    database.chmod(0o600)
+    with database.open("ab") as stream:
+        stream.write(b"more")
+    assert reusing._base(paths) is None

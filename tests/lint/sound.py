@@ -5,6 +5,7 @@ They are remembered beside the libraries, for all clones that are linted with th
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
 from functools import cache
@@ -44,8 +45,9 @@ def remembered() -> set[str]:
 
 
 def remember(digests: set[str]) -> None:
-    """Remember these as well."""
+    """Remember these as well, where one may write."""
     known = remembered()
     if not digests <= known:
         known = known if len(known) < MOST else set()
-        write_atomically(REMEMBERED, "\n".join(sorted(known | digests)).encode())
+        with contextlib.suppress(OSError):
+            write_atomically(REMEMBERED, "\n".join(sorted(known | digests)).encode())

@@ -136,11 +136,19 @@ def test_a_model_that_is_new_is_made_and_one_that_is_gone_is_not_missed() -> Non
     assert reuse.taken() == ["core.fct_turns", "core.overview", "core.violations"]
 
 
-@pytest.mark.parametrize("settings", [{"force": True}, {"engine": "spark"}, {"tables": "parquet"}])
-def test_nothing_is_taken_where_all_is_to_be_made(tmp_path: Path, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("settings", "is_taken"),
+    [({}, True), ({"force": True}, False), ({"engine": "spark"}, False), ({"tables": "parquet"}, False)],
+)
+def test_nothing_is_taken_where_all_is_to_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], is_taken: bool
+) -> None:
     paths = WarehousePaths(tmp_path)
     told = Settings(warehouse=tmp_path, **settings)
     build = state.new_build(told, "run")
     raw_layer.write_catalog(registry.load_corpora(), [], paths)
+    base = published(reusing._inputs(build, paths))
+    monkeypatch.setattr(reusing, "_base", lambda _: base)
     reuse = reusing.plan(written(), build, paths, told)
-    assert reuse.base is None and len(reuse.now.digests) == len(READS) - 1
+    assert (reuse.base is base) == is_taken
+    assert len(reuse.now.digests) == len(READS) - 1
