@@ -236,7 +236,8 @@ def _die(kind: type[BaseException], error: BaseException, trace: TracebackType |
 
 def _end(status: int) -> None:
     """End without the interpreter's own way out, on which DuckDB's binding fills standard error with its leaks."""
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):  # both are standard error by now
+        stream.flush()
     os._exit(status)
 
 
