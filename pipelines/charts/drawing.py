@@ -15,6 +15,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from pipelines import html_templates
 from pipelines.reading.dialogues.page import harmless
 
 HERE = Path(__file__).parent
@@ -226,12 +227,4 @@ def _step(size: float) -> int:
 @functools.cache
 def template(name: str) -> jinja2.Template:
     """A template of this room."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"harmless": harmless, "pieces": _pieces, "step": _step}
-    return environment.get_template(name)
+    return html_templates.environment(HERE, harmless=harmless, pieces=_pieces, step=_step).get_template(name)

@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import markupsafe
 
+from pipelines import html_templates
 from pipelines.building import dbt
 from pipelines.charts import drawing
 from pipelines.errors import InputError
@@ -117,27 +117,21 @@ def is_about(build_id: str, folder: Path) -> bool:
 
 def render(found: contents.Contents) -> dict[str, str]:
     """The pages by file name. Every value is escaped; a link is one only to http and https."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    environment = html_templates.environment(
+        TEMPLATES,
+        anchor=anchor,
+        choices=_choices,
+        compare=grids.compare,
+        count=_count,
+        dashboard=url,
+        figure=_figure,
+        harmless=page.harmless,
+        in_words=grids.in_words,
+        is_url=_is_url,
+        moment=_moment,
+        outcome=outcome,
+        prose=prose,
     )
-    environment.filters |= {
-        "anchor": anchor,
-        "choices": _choices,
-        "compare": grids.compare,
-        "count": _count,
-        "dashboard": url,
-        "figure": _figure,
-        "harmless": page.harmless,
-        "in_words": grids.in_words,
-        "is_url": _is_url,
-        "moment": _moment,
-        "outcome": outcome,
-        "prose": prose,
-    }
     shared = {
         "found": found,
         "pages": PAGES,

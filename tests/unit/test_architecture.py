@@ -44,7 +44,7 @@ FLOORS = (
     ("pipelines.reading",),
     ("pipelines.intake",),
     ("pipelines.corpora",),
-    ("pipelines.commands",),
+    ("pipelines.commands", "pipelines.html_templates"),
     ("pipelines.cluster",),
     ("pipelines.settings",),
     ("pipelines.setting_forms",),

@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 import markupsafe
 
+from pipelines import html_templates
 from pipelines.reading.dialogues import parts
 from pipelines.reading.dialogues.marking import cut
 
@@ -46,15 +47,7 @@ def style() -> str:
 
 @functools.cache
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"text": text_of, "harmless": harmless}
-    return environment
+    return html_templates.environment(HERE, text=text_of, harmless=harmless)
 
 
 def _values(dialogue: parts.Dialogue) -> dict[str, Any]:
