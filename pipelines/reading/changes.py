@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import yaml
 
 from pipelines.errors import InputError, counted
 from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
-from pipelines.paths import DBT_PROJECT, WarehousePaths
-from pipelines.reading import tables
+from pipelines.paths import WarehousePaths
+from pipelines.reading import declared, tables
 from pipelines.reading.connection import Connection
 from pipelines.reading.query_errors import one_line
 from pipelines.settings import Settings
@@ -122,7 +121,7 @@ def compare(base: Side, build: Side, settings: Settings, same: Collection[str] =
                 raise InputError(f"{side.database} cannot be opened: {one_line(error)}") from error
         before, after = _tables(con, "before"), _tables(con, "after")
         shared = sorted((before.keys() & after.keys()) - set(same))
-        keys = declared_keys()
+        keys = {table: links.key for table, links in declared.links().items()}
         rows = [
             change
             for table in shared
@@ -130,18 +129,6 @@ def compare(base: Side, build: Side, settings: Settings, same: Collection[str] =
         ]
         columns, moved = _column_changes(before, after), _moved(con, base, build)
         return Changes(base.build_id, build.build_id, tuple(columns), tuple(rows), tuple(moved))
-
-
-def declared_keys() -> dict[str, tuple[str, ...]]:
-    """The columns that are the key of each table of the compared schemas, named with its schema."""
-    keys = {}
-    for schema in COMPARED:
-        for path in sorted((DBT_PROJECT / "models" / "marts" / schema).glob("*.yml")):
-            for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
-                for test in model.get("data_tests", []):
-                    first = test["sound_rows"]["arguments"]["keys"][0]
-                    keys[f"{schema}.{model['name']}"] = (first,) if isinstance(first, str) else tuple(first)
-    return keys
 
 
 def _tables(con: Connection, database: str) -> dict[str, dict[str, str]]:
