@@ -82,8 +82,10 @@ judged as (
         ranked.is_seen,
         ranked.target_rank,
         case
+            when twins.candidate_ids is not null
+                then length(list_intersect(retrievals.candidate_ids, twins.candidate_ids)) > 1
             when targets.utterance is not null
-                then coalesce(length(list_intersect(retrievals.candidate_ids, twins.candidate_ids)) > 1, false)
+                then false
         end as has_twin
     from retrievals
     left join ranked
