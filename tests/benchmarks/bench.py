@@ -20,8 +20,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import duckdb
 
+from pipelines.building.instance import open_instance
 from pipelines.corpora import registry
 from pipelines.intake import releases
 from pipelines.paths import DBT_LAST_PARSE, WarehousePaths
@@ -49,6 +51,16 @@ READING = {
     "diff": (),
 }
 """The commands that read, and what each is given; the key is that of a turn."""
+IMPORTED = {
+    "nothing": "pass",
+    "DuckDB": "import duckdb",
+    "Dagster": "import dagster",
+    "dbt and its adapter": "import dbt.cli.main, dbt.adapters.duckdb",
+    "Great Expectations, as the audit imports it": "import expectations.validation",
+}
+"""What a build imports that takes long, each by itself in a process of its own."""
+SLOWEST = 15
+"""Models and tests that are shown."""
 PACKAGES = ("duckdb", "dbt-core", "dbt-duckdb", "dagster", "great-expectations", "msgspec", "pyarrow")
 
 
@@ -138,6 +150,7 @@ def measure(name: str, source: Path, runs: int, scratch: Path) -> dict[str, Any]
             "database": paths.published.stat().st_size,
         },
         "queries": time_queries(paths.published, QUERIES),
+        "nodes": slowest_nodes(paths),
     }
     say(f"{name}: verify, report, unchanged build, build with one model changed, with one file changed, commands")
     for command in ("verify", "report"):
@@ -151,6 +164,29 @@ def measure(name: str, source: Path, runs: int, scratch: Path) -> dict[str, Any]
     result["changed"] = summarize(changed)
     result["commands"] = measure_commands(paths, runs)  # now that there are two builds to compare
     return result
+
+
+def slowest_nodes(paths: WarehousePaths) -> dict[str, float]:
+    """Seconds of the models and tests of the last build that took longest; what ran beside them shares the cores."""
+    with open_instance(paths, say) as instance:
+        (run,) = instance.get_runs(limit=1)
+        kinds = {dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+        seconds: dict[str, float] = {}
+        for entry in instance.all_logs(run.run_id, of_type=kinds):
+            told: Any = entry.get_dagster_event().event_specific_data
+            about = getattr(told, "materialization", told)
+            if "seconds" in about.metadata:
+                name = getattr(about, "check_name", None) or about.asset_key.path[-1]
+                seconds[name] = about.metadata["seconds"].value
+    return dict(sorted(seconds.items(), key=lambda node: -node[1])[:SLOWEST])
+
+
+def measure_imports(runs: int) -> dict[str, Any]:
+    """What importing costs."""
+    return {
+        name: summarize([harness.run_command(sys.executable, "-c", statement) for _ in range(runs)])
+        for name, statement in IMPORTED.items()
+    }
 
 
 def within(paths: WarehousePaths) -> tuple[str, Path]:
@@ -227,7 +263,9 @@ def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
         beside + sum(stage.seconds for stage in run.stages if (stage.kind, stage.name) == harness.FRAMEWORK)
         for run, beside in zip(builds, outside, strict=True)
     ]
+    shares = {purpose: spread(run.shares.get(purpose, 0.0) for run in builds) for purpose in builds[0].shares}
     return summarize(builds) | {
+        "shares": shares,
         "landing": spread(landed),
         "landing_and_models": spread(
             seconds + run.of(harness.MODELS) for seconds, run in zip(landed, builds, strict=True)
@@ -332,6 +370,7 @@ def run(scales: list[float], repeats: int, real: Path, scratch: Path, results: P
         say(f"no real data: {real} is not there")
     with tempfile.TemporaryDirectory(dir=scratch, prefix="bench-") as folder:
         result["sample"] = measure_sample(repeats, Path(folder))
+    result["imports"] = measure_imports(repeats)
     file = results / f"{result['date']}-{result['commit']}.json"
     before = json.loads(file.read_text(encoding="utf-8"))["sets"] if file.is_file() else []
     for measured, of, runs in tasks:

@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,10 @@ FRAMEWORK = ("load", "framework")
 SAMPLE_SECONDS = 0.04
 STAGE = re.compile(r"(?P<kind>\S+) +(?P<name>\S+(?: \S+)*?)(?: {2,}(?P<detail>\S.*?))? +(?P<seconds>\d+\.\d) s")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+ITSELF = "the command itself"
+PROCESSES = {"expectations.audit": "audit", "multiprocessing": "landing"}
+"""What a command's further processes are for, by a part of their command line."""
 
 
 class BenchmarkError(Exception):
@@ -55,6 +59,8 @@ class Run:
     peak_bytes: int
     stdout: str = field(repr=False, default="")
     stages: tuple[Stage, ...] = ()
+    shares: dict[str, float] = field(default_factory=dict)
+    """CPU seconds by what its processes are for, as last seen of each."""
 
     def of(self, *kinds: str) -> float:
         """Seconds of the stages of these kinds together."""
@@ -85,7 +91,7 @@ def run_command(*arguments: object, cwd: Path = CLONE) -> Run:
             start_new_session=True,
         )
         try:
-            with _PeakMemory(process.pid) as memory:
+            with _Watch(process.pid) as watch:
                 _, status, usage = os.wait4(process.pid, 0)
         except BaseException:
             os.killpg(process.pid, signal.SIGTERM)  # the keyboard's interrupt does not reach another session
@@ -97,18 +103,20 @@ def run_command(*arguments: object, cwd: Path = CLONE) -> Run:
         stdout, stderr = output.read(), errors.read()
     if process.returncode:
         raise BenchmarkError(f"{' '.join(command)} ended with {process.returncode}: {stderr.strip() or stdout.strip()}")
-    return Run(seconds, usage.ru_utime + usage.ru_stime, memory.peak, stdout, parse_stages(stderr))
+    return Run(seconds, usage.ru_utime + usage.ru_stime, watch.peak, stdout, parse_stages(stderr), watch.shares())
 
 
-class _PeakMemory:
-    """Samples the memory of a session's processes in a thread while it is entered; `peak` in bytes."""
+class _Watch:
+    """Samples a session's processes in a thread while it is entered; `peak` is their memory together, in bytes."""
 
     def __init__(self, session: int) -> None:
         self.session, self.peak = session, 0
+        self._cpu_seconds: dict[int, float] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._purposes: dict[int, str] = {}
 
-    def __enter__(self) -> _PeakMemory:
+    def __enter__(self) -> _Watch:
         self._thread.start()
         return self
 
@@ -118,20 +126,55 @@ class _PeakMemory:
 
     def _sample(self) -> None:
         while not self._over.wait(SAMPLE_SECONDS):
-            self.peak = max(self.peak, session_bytes(self.session))
+            seen = list(processes(self.session))
+            self.peak = max(self.peak, sum(process.bytes for process in seen))
+            for process in seen:
+                self._cpu_seconds[process.pid] = process.cpu_seconds
+                if process.pid not in self._purposes:
+                    self._purposes[process.pid] = process.purpose()
+
+    def shares(self) -> dict[str, float]:
+        """CPU seconds by what the processes are for."""
+        shares: dict[str, float] = {}
+        for pid, seconds in self._cpu_seconds.items():
+            purpose = self._purposes[pid]
+            shares[purpose] = shares.get(purpose, 0.0) + seconds
+        return shares
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process at a moment: resident bytes, and the CPU seconds that it has had so far."""
+
+    pid: int
+    bytes: int
+    cpu_seconds: float
+
+    def purpose(self) -> str:
+        """What it is for."""
+        try:
+            command = Path("/proc", str(self.pid), "cmdline").read_text(encoding="utf-8", errors="replace")
+        except OSError:  # it has just ended
+            return ITSELF
+        return next((purpose for part, purpose in PROCESSES.items() if part in command), ITSELF)
+
+
+def processes(session: int) -> Iterator[Process]:
+    """The processes of a session."""
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):  # a process that has just ended
+                # After the name, which may have blanks and brackets: state, parent, group, session; 14th and 15th field of
+                # the line: ticks in its own code and in the kernel's; 24th: pages.
+                fields = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
+                if int(fields[3]) == session:
+                    ticks = int(fields[11]) + int(fields[12])
+                    yield Process(int(entry.name), int(fields[21]) * PAGE, ticks / TICKS)
 
 
 def session_bytes(session: int) -> int:
     """Resident bytes of all processes of a session, added up."""
-    total = 0
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):  # a process that has just ended
-                # After the name, which may have blanks and brackets: state, parent, group, session, … 24th field: pages.
-                fields = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
-                if int(fields[3]) == session:
-                    total += int(fields[21]) * PAGE
-    return total
+    return sum(process.bytes for process in processes(session))
 
 
 def parse_stages(text: str) -> tuple[Stage, ...]:

@@ -49,6 +49,8 @@ def page(result: dict[str, Any] | None, peers: dict[str, Any] | None) -> str:
         parts += [origin(result), NOTES]
     held = [*(targets.of_builds(result) if result else ()), *(targets.of_peers(peers) if peers else ())]
     parts += ["## Targets", targets.table(held)]
+    if result:
+        parts += ["## Imports", _imports(result["imports"])]
     for part in result["sets"] if result else ():
         parts += _set_report(part)
     if peers:
@@ -63,6 +65,12 @@ NOTES = (
     "tell how long it waited. Each build is a fresh process with a fresh warehouse, its files in the page cache. Memory is the "
     "sum of the resident set sizes of all its processes, sampled every 40 ms (shared pages count in each: an upper bound)."
 )
+
+
+def _imports(imports: dict[str, Any]) -> str:
+    """What importing costs, in a process of its own with Python's start."""
+    rows = [(name, _seconds(cost["seconds"], 2), _seconds(cost["cpu_seconds"], 2)) for name, cost in imports.items()]
+    return markdown_table(("a process that imports", "seconds", "CPU seconds"), rows)
 
 
 def _set_report(part: dict[str, Any]) -> Iterator[str]:
@@ -97,6 +105,14 @@ def _set_report(part: dict[str, Any]) -> Iterator[str]:
         ("**imports and framework**", _seconds(build["framework"]), "`load framework` and outside every stage"),
     ]
     yield markdown_table(("stage of the build", "seconds", ""), stages)
+    yield markdown_table(
+        ("processes of the build", "CPU seconds"),
+        [(purpose, _seconds(seconds)) for purpose, seconds in build["shares"].items()],
+    )
+    yield markdown_table(
+        ("models and tests that took longest, two side by side", "seconds"),
+        [(name, f"{seconds:.1f}") for name, seconds in part["nodes"].items()],
+    )
     yield markdown_table(
         ("floor of", "seconds", "rows"),
         [

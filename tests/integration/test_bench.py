@@ -55,6 +55,15 @@ def test_tiny_benchmark_measures_every_part(tiny) -> None:
     assert part["build"]["peak_bytes"]["median"] > part["floor"]["peak_bytes"]["median"]
     assert part["build"]["landing_and_models"]["median"] < part["build"]["seconds"]["median"]
     assert min(part["sizes"].values()) > 0
+    assert part["build"]["shares"].keys() == {harness.ITSELF, *harness.PROCESSES.values()}
+    shares = sum(seconds["median"] for seconds in part["build"]["shares"].values())
+    assert 0 < shares <= part["build"]["cpu_seconds"]["median"] * 1.1  # processes are counted once, and in whole ticks
+    assert len(part["nodes"]) == bench.SLOWEST
+    models = {path.stem for path in (CLONE / "dbt_project").rglob("*.sql")}
+    assert models & part["nodes"].keys()
+    assert list(part["nodes"].values()) == sorted(part["nodes"].values(), reverse=True)
+    assert tiny["imports"].keys() == bench.IMPORTED.keys()
+    assert tiny["imports"]["Dagster"]["cpu_seconds"]["median"] > tiny["imports"]["nothing"]["cpu_seconds"]["median"]
     assert part["changed_file"].startswith(f"{bench.CHANGED_CORPUS}/")
     assert part["scale"] == TINY
 
@@ -66,6 +75,9 @@ def test_tiny_report_shows_each_stage_and_its_origin(tiny) -> None:
     assert tiny["commit"] in text
     assert tiny["machine"]["cpu"] in text
     assert "| build, one model changed |" in text
+    assert "| landing |" in text
+    assert f"| {next(iter(tiny['sets'][0]['nodes']))} |" in text
+    assert "| Great Expectations, as the audit imports it |" in text
 
 
 @pytest.mark.parametrize("corpus_id", registry.corpus_ids())
