@@ -34,7 +34,7 @@ COMMAND = (sys.executable, "-m", "pipelines.cli")
 QUERIES = CLONE / "warehouse" / "queries"
 QUERY_RUNS = 5
 REPEATED_SCALE = 1
-"""Up to this scale everything is run as often as was asked for, above it once."""
+"""Up to this scale everything is run as often as was asked for; above it the build is, once."""
 DISK_PER_SCALE = 3 * 2**30
 """Bytes that releases, raw layer, three kept builds and a running one take at scale 1, rounded up."""
 CHANGED_CORPUS = "sgd"
@@ -98,7 +98,7 @@ def measure_generated(scale: float, runs: int, scratch: Path) -> dict[str, Any]:
     """Measure everything on releases that are generated at a scale."""
     say(f"scale {scale:g}: simulate")
     simulated = summarize([generate(scratch / "releases", scale) for _ in range(runs)])
-    measured = measure(f"generated, scale {scale:g}", scratch / "releases", runs, scratch)
+    measured = measure(f"generated, scale {scale:g}", scratch / "releases", runs, scratch, scale <= REPEATED_SCALE)
     return measured | {"scale": scale, "simulate": simulated}
 
 
@@ -119,8 +119,8 @@ def measure_sample(runs: int, scratch: Path) -> dict[str, Any]:
     return summarize(builds)
 
 
-def measure(name: str, source: Path, runs: int, scratch: Path) -> dict[str, Any]:
-    """Measure floor, builds, queries and commands on the releases below `source`; the last of these is changed."""
+def measure(name: str, source: Path, runs: int, scratch: Path, with_commands: bool = True) -> dict[str, Any]:
+    """Measure floor, builds and queries on the releases below `source`, and further builds and commands if so asked."""
     files = [
         release.folder / path
         for release in (releases.find_release(corpus, source) for corpus in registry.load_corpora())
@@ -152,9 +152,18 @@ def measure(name: str, source: Path, runs: int, scratch: Path) -> dict[str, Any]
         "queries": time_queries(paths.published, QUERIES),
         "nodes": slowest_nodes(paths),
     }
+    return result | (measure_what_follows(name, source, build, paths, runs, scratch) if with_commands else {})
+
+
+def measure_what_follows(
+    name: str, source: Path, build: Sequence[object], paths: WarehousePaths, runs: int, scratch: Path
+) -> dict[str, Any]:
+    """Measure further builds and every command on a warehouse that was built; a file of its source is changed."""
     say(f"{name}: verify, report, unchanged build, build with one model changed, with one file changed, commands")
-    for command in ("verify", "report"):
-        result[command] = summarize([harness.run_command(*COMMAND, command, *within(paths)) for _ in range(runs)])
+    result: dict[str, Any] = {
+        command: summarize([harness.run_command(*COMMAND, command, *within(paths)) for _ in range(runs)])
+        for command in ("verify", "report")
+    }
     result["unchanged"] = summarize([harness.run_command(*build) for _ in range(runs)])
     result["model_changed"] = summarize(change_a_model(build[len(COMMAND) :], runs, scratch / "clone"))
     changed = []

@@ -80,11 +80,11 @@ def _set_report(part: dict[str, Any]) -> Iterator[str]:
     rows += [
         (name, _seconds(part[key]["seconds"]), _seconds(part[key]["cpu_seconds"]), _gigabytes(part[key]["peak_bytes"]))
         for name, key in _COMMANDS
-        if part[key]
+        if part.get(key)
     ]
     rows += [
         (name, _seconds(command["seconds"]), _seconds(command["cpu_seconds"]), _gigabytes(command["peak_bytes"]))
-        for name, command in part["commands"].items()
+        for name, command in part.get("commands", {}).items()
     ]
     yield markdown_table(("", "seconds", "CPU seconds", "peak memory"), rows)
     stages = [
@@ -130,7 +130,8 @@ def _set_report(part: dict[str, Any]) -> Iterator[str]:
         ],
     )
     yield "Rows: " + ", ".join(f"{table} {count:,}" for table, count in part["rows"].items()) + "."
-    yield f"The changed file was {part['changed_file']}."
+    if "changed_file" in part:
+        yield f"The changed file was {part['changed_file']}."
     if part["queries"]:
         yield markdown_table(
             ("query, warm", "seconds"),

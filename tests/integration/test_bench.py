@@ -78,6 +78,24 @@ def test_tiny_report_shows_each_stage_and_its_origin(tiny) -> None:
     assert "| landing |" in text
     assert f"| {next(iter(tiny['sets'][0]['nodes']))} |" in text
     assert "| Great Expectations, as the audit imports it |" in text
+    assert "| verify |" in text
+
+
+def test_large_releases_are_built_and_nothing_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    monkeypatch.setattr(bench, "generate", lambda *_: a_run())
+    monkeypatch.setattr(bench, "measure", lambda *given: told.append(given[-1]) or {})
+    for scale in (bench.REPEATED_SCALE, 2 * bench.REPEATED_SCALE):
+        bench.measure_generated(scale, 1, tmp_path)
+    assert told == [True, False]
+
+
+def test_builds_alone_are_shown_where_nothing_followed(tiny) -> None:
+    (part,) = tiny["sets"]
+    follows = ("verify", "report", "unchanged", "model_changed", "changed", "changed_file", "commands")
+    text = report.page(tiny | {"sets": [{key: value for key, value in part.items() if key not in follows}]}, None)
+    assert "| build |" in text
+    assert "| verify |" not in text
 
 
 @pytest.mark.parametrize("corpus_id", registry.corpus_ids())
