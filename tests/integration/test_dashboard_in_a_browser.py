@@ -52,11 +52,20 @@ class Site:
     def press(self, text: str) -> None:
         """Press the button of this text, once it is there."""
         found = f"[...document.querySelectorAll('button')].find((one) => one.innerText.trim() === {json.dumps(text)})"
+        self._once_there(found, text)
+        self.browser.evaluate(f"{found}.click()")
+
+    def type_into(self, label: str) -> None:
+        """Let the field of this label have what is typed, once it is there."""
+        found = f"document.querySelector('input[aria-label={json.dumps(label)}]')"
+        self._once_there(found, label)
+        self.browser.evaluate(f"{found}.focus()")
+
+    def _once_there(self, found: str, what: str) -> None:
         end = time.monotonic() + PATIENCE
         while not self.browser.evaluate(f"Boolean({found})"):
-            assert time.monotonic() < end, (text, self.text()[:2000])
+            assert time.monotonic() < end, (what, self.text()[:2000])
             time.sleep(0.1)
-        self.browser.evaluate(f"{found}.click()")
 
     def page(self, title: str) -> None:
         """Go to a page of the menu."""
@@ -167,13 +176,13 @@ def test_words_that_are_typed_find_their_dialogue(sample: Site) -> None:
     visit = sample.open()
     sample.page("Dialogues")
     sample.wait_for("a key opens one")
-    sample.browser.evaluate("document.querySelector('input[aria-label=\"Said\"]').focus()")
+    sample.type_into("Said")
     sample.browser.send("Input.insertText", text=utterance.upper())
     for kind in ("keyDown", "keyUp"):
         sample.browser.send("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13)
     sample.wait_for("1 dialogue;")
     assert (sample.foreign(visit), visit.problems) == ([], [])
-    sample.browser.evaluate("document.querySelector('input[aria-label=\"Key\"]').focus()")
+    sample.type_into("Key")
     sample.browser.send("Input.insertText", text=key)
     for kind in ("keyDown", "keyUp"):
         sample.browser.send("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13)
