@@ -268,10 +268,6 @@ def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
         raise BenchmarkError(f"the build has no stage '{harness.MODELS}' among {[s.kind for s in builds[0].stages]}")
     landed = [run.result["seconds"] for run in landings]
     outside = [run.seconds - sum(stage.seconds for stage in run.stages if stage.kind != "land") for run in builds]
-    framework = [
-        beside + sum(stage.seconds for stage in run.stages if (stage.kind, stage.name) == harness.FRAMEWORK)
-        for run, beside in zip(builds, outside, strict=True)
-    ]
     shares = {purpose: spread(run.shares.get(purpose, 0.0) for run in builds) for purpose in builds[0].shares}
     return summarize(builds) | {
         "shares": shares,
@@ -280,7 +276,6 @@ def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
             seconds + run.of(harness.MODELS) for seconds, run in zip(landed, builds, strict=True)
         ),
         "outside_stages": spread(outside),
-        "framework": spread(framework),
     }
 
 

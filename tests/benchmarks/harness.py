@@ -26,7 +26,6 @@ RESULTS = CLONE / "warehouse" / "bench"
 REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
 MODELS = "model"
 """Kind of the stage that, with landing, is compared with the floor."""
-FRAMEWORK = ("load", "framework")
 SAMPLE_SECONDS = 0.04
 STAGE = re.compile(r"(?P<kind>\S+) +(?P<name>\S+(?: \S+)*?)(?: {2,}(?P<detail>\S.*?))? +(?P<seconds>\d+\.\d) s")
 PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -74,7 +74,7 @@ def _imports(imports: dict[str, Any]) -> str:
 
 
 def _set_report(part: dict[str, Any]) -> Iterator[str]:
-    build, floor = part["build"], part["floor"]
+    floor = part["floor"]
     yield f"## {part['name'].capitalize()} ({part['files']:,} files, {part['sizes']['release'] / 1e6:,.1f} MB; {_runs(part['runs'])})"
     rows = [("floor", _seconds(floor["seconds"]), "", _gigabytes(floor["peak_bytes"]))]
     rows += [
@@ -87,32 +87,7 @@ def _set_report(part: dict[str, Any]) -> Iterator[str]:
         for name, command in part.get("commands", {}).items()
     ]
     yield markdown_table(("", "seconds", "CPU seconds", "peak memory"), rows)
-    stages = [
-        (f"{stage['kind']} {stage['name']}", _seconds(stage["seconds"]), stage["detail"]) for stage in build["stages"]
-    ]
-    stages += [
-        (
-            "outside every stage",
-            _seconds(build["outside_stages"]),
-            "start of Python, imports, Dagster's own work, exit",
-        ),
-        ("landing by itself", _seconds(build["landing"]), "all releases, in a process of its own"),
-        (
-            "**landing by itself and models**",
-            _seconds(build["landing_and_models"]),
-            f"{ratio(build['landing_and_models'], floor['seconds']):.2f} × the floor",
-        ),
-        ("**imports and framework**", _seconds(build["framework"]), "`load framework` and outside every stage"),
-    ]
-    yield markdown_table(("stage of the build", "seconds", ""), stages)
-    yield markdown_table(
-        ("processes of the build", "CPU seconds"),
-        [(purpose, _seconds(seconds)) for purpose, seconds in build["shares"].items()],
-    )
-    yield markdown_table(
-        ("models and tests that took longest, two side by side", "seconds"),
-        [(name, f"{seconds:.1f}") for name, seconds in part["nodes"].items()],
-    )
+    yield from _profile(part)
     yield markdown_table(
         ("floor of", "seconds", "rows"),
         [
@@ -140,6 +115,36 @@ def _set_report(part: dict[str, Any]) -> Iterator[str]:
                 for name, query in part["queries"].items()
             ],
         )
+
+
+def _profile(part: dict[str, Any]) -> Iterator[str]:
+    """Where the time of a build goes: stages, processes, models and tests."""
+    build, floor = part["build"], part["floor"]
+    stages = [
+        (f"{stage['kind']} {stage['name']}", _seconds(stage["seconds"]), stage["detail"]) for stage in build["stages"]
+    ]
+    stages += [
+        (
+            "outside every stage",
+            _seconds(build["outside_stages"]),
+            "start of Python, waiting for what is still being landed, Dagster's own work, exit",
+        ),
+        ("landing by itself", _seconds(build["landing"]), "all releases, in a process of its own"),
+        (
+            "**landing by itself and models**",
+            _seconds(build["landing_and_models"]),
+            f"{ratio(build['landing_and_models'], floor['seconds']):.2f} × the floor",
+        ),
+    ]
+    yield markdown_table(("stage of the build", "seconds", ""), stages)
+    yield markdown_table(
+        ("processes of the build", "CPU seconds"),
+        [(purpose, _seconds(seconds)) for purpose, seconds in build["shares"].items()],
+    )
+    yield markdown_table(
+        ("models and tests that took longest, two side by side", "seconds"),
+        [(name, f"{seconds:.1f}") for name, seconds in part["nodes"].items()],
+    )
 
 
 _COMMANDS = (
