@@ -129,7 +129,7 @@ class _Watch:
             self.peak = max(self.peak, sum(process.bytes for process in seen))
             for process in seen:
                 self._cpu_seconds[process.pid] = process.cpu_seconds
-                if process.pid not in self._purposes:
+                if self._purposes.get(process.pid, ITSELF) == ITSELF:  # as it is until it has its own command line
                     self._purposes[process.pid] = process.purpose()
 
     def shares(self) -> dict[str, float]:
