@@ -14,7 +14,7 @@ import pytest
 from pipelines.building.progress import Reporter
 from pipelines.corpora import registry
 from tests import fixtures
-from tests.benchmarks import bench, comparison, floor, harness, report, targets
+from tests.benchmarks import bench, comparison, engines, floor, harness, report, targets
 from tests.benchmarks.harness import BenchmarkError, Run, Stage, spread
 from tests.conftest import CLONE
 
@@ -79,6 +79,16 @@ def test_tiny_report_shows_each_stage_and_its_origin(tiny) -> None:
     assert f"| {next(iter(tiny['sets'][0]['nodes']))} |" in text
     assert "| Great Expectations, as the audit imports it |" in text
     assert "| verify |" in text
+
+
+def test_engines_are_compared_by_the_corpus_that_landed_longest_and_by_stage() -> None:
+    run = a_run(
+        ("load", "framework", 2.0), ("land", "a", 1.0), ("land", "b", 1.5), ("model", "warehouse", 3.0),
+        ("load", "tables", 4.0), ("audit", "warehouse", 0.5), ("load", "audit", 0.1),
+    )  # fmt: skip
+    assert engines.row("x", run, 2**30, "yes") == (
+        "x", "10.0 s", "1.5", "3.0", "4.0", "0.5", "1 s", "1.0 GiB", "yes",
+    )  # fmt: skip
 
 
 def test_large_releases_are_built_and_nothing_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
