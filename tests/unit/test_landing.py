@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from msgspec import UNSET, Struct, UnsetType, inspect
+from pyarrow import parquet
 
 from pipelines.corpora.room import Container, Corpus, Entity, Integer, SourceFile
 from pipelines.intake import landing, rawtypes
@@ -71,6 +72,20 @@ class Line(Struct):
 
 
 LINES = Entity("lines", Line, Container.LINES, r"(?P<part>train)\.csv")
+
+
+@pytest.mark.parametrize("entity", [ITEMS, SPLITS], ids=["read as it stands", "split into records"])
+def test_many_records_are_written_in_groups_and_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entity: Entity
+) -> None:
+    monkeypatch.setattr(landing, "ROW_GROUP", 2048)
+    items = [ITEM | {"id": number} for number in range(5000)]
+    if entity is ITEMS:
+        landed = land(tmp_path, items, entity)
+    else:
+        landed = land(tmp_path, gzip.compress(json.dumps({"train": items}).encode()), entity, "splits.json.gz")
+    assert [row["record_index"] for row in read(tmp_path, landed)] == list(range(5000))
+    assert parquet.ParquetFile(tmp_path / "raw" / landed.parquet).num_row_groups == 3
 
 
 def test_no_thread_of_duckdb_is_left_to_remove_a_file_that_was_written_again() -> None:
