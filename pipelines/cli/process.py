@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import multiprocessing
 import os
 import select
 import signal
 import sys
 import threading
+import time
 from types import FrameType
 
 from pipelines.processes import collect_seldom
@@ -23,6 +25,10 @@ TRACKER_QUIET = "ignore::UserWarning:multiprocessing.resource_tracker"
 """What Python's own process that cleans up behind a killed one would print beside the word of the system."""
 GRACE = 5.0
 """Seconds that an interrupted command has to end its children and to let go of what it holds."""
+SWALLOWED = 0
+"""What the pipe of signals' numbers says when Python swallowed what a signal raised; no signal has this number."""
+SOON = 0.05
+"""Seconds after which a signal is sent again that was swallowed: Python has left what swallowed it by then."""
 
 
 class OwnProcess:
@@ -39,6 +45,7 @@ class OwnProcess:
         A signal raises KeyboardInterrupt in the main thread, so that everything is let go of in order. dbt and Dagster
         handle, replace and swallow that each in their way: the number of the signal comes through a pipe besides, and
         a process that has not ended some seconds after it, or at the second signal, is ended without being asked.
+        Where Python swallows it, because it was raised while an object was destroyed, the signal is sent again.
         """
         atexit.register(self._end)
         sys.warnoptions.append(TRACKER_QUIET)
@@ -49,7 +56,8 @@ class OwnProcess:
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        threading.Thread(target=self._watch, args=(reading,), daemon=True).start()
+        sys.unraisablehook = functools.partial(self._unraisable, writing)
+        threading.Thread(target=self._watch, args=(reading, threading.get_ident()), daemon=True).start()
 
     def leave(self, status: int) -> None:
         """End the process with this status, or with that of the signal that came."""
@@ -60,10 +68,24 @@ class OwnProcess:
         self.signal = self.signal or number
         raise KeyboardInterrupt
 
-    def _watch(self, reading: int) -> None:
+    def _unraisable(self, writing: int, told: sys.UnraisableHookArgs) -> None:
+        """Have a signal sent again that Python would only tell of; what else it cannot raise it tells as always."""
+        if self.signal and isinstance(told.exc_value, KeyboardInterrupt):
+            os.write(writing, bytes([SWALLOWED]))
+        else:
+            sys.__unraisablehook__(told)
+
+    def _watch(self, reading: int, asked: int) -> None:
+        """End the process in the end, whatever becomes of the signal. `asked` is the thread that it is raised in."""
         number = os.read(reading, 1)[0]
         self.signal = self.signal or number
-        select.select([reading], [], [], GRACE)
+        deadline = time.monotonic() + GRACE
+        while select.select([reading], [], [], max(0, deadline - time.monotonic()))[0]:
+            if os.read(reading, 1)[0] != SWALLOWED:
+                break
+            time.sleep(SOON)
+            signal.pthread_kill(asked, self.signal)
+            os.read(reading, 1)  # the one just sent
         for child in multiprocessing.active_children():
             child.kill()
         os._exit(128 + self.signal)

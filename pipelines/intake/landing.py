@@ -56,8 +56,8 @@ LANDING_CODE = (
 """The modules beside this one that decide what stands in a landed Parquet file."""
 
 ROW_GROUP = 20_480
-"""Records that DuckDB gathers before it writes them. A conversation of ABCD takes 30 kB meanwhile: the 100,000 of a
-release of scale 10, which are one file, took 2.9 GB in DuckDB's own groups of 122,880."""
+"""Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB meanwhile:
+100,000 of them in one file took 2.9 GB in DuckDB's own groups of 122,880."""
 UNREADABLE = (duckdb.Error, UnicodeDecodeError)
 """What DuckDB raises for a text that it does not read; its message may show a piece that is cut within a character."""
 

@@ -182,6 +182,26 @@ def test_signal_that_a_library_swallows_ends_the_command_all_the_same() -> None:
         assert process.wait(30) == 143
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signal_that_comes_while_an_object_is_destroyed_is_not_lost(name: str) -> None:
+    """Python cannot raise it there, and would say so; with the time to end that is left, the command lets go."""
+    body = (
+        "import os, signal, time\n"
+        f"class Destroyed:\n    __del__ = lambda self: (os.kill(os.getpid(), signal.{name}), time.sleep(60))\n"
+        "Destroyed()\nprint('swallowed')\n"
+        "try:\n    time.sleep(60)\nfinally:\n    print('let go of')"
+    )
+    ended = run_probe(body)
+    assert (ended.returncode, ended.stdout) == (128 + signal.Signals[name], "swallowed\nlet go of\n")
+    assert ended.stderr == "interrupted\n"
+
+
+def test_what_else_python_cannot_raise_it_tells() -> None:
+    ended = run_probe("class Destroyed:\n    __del__ = lambda self: 1 / 0\nDestroyed()\nprint('done')")
+    assert (ended.returncode, ended.stdout) == (0, "done\n")
+    assert "ZeroDivisionError" in ended.stderr
+
+
 def test_signal_that_was_ignored_stays_ignored() -> None:
     body = "import os, signal\nos.kill(os.getpid(), signal.SIGHUP)\nprint('lives on')"
     command = [sys.executable, "-c", RUN + PROBE.format(body.replace("\n", "\n    "))]
