@@ -57,7 +57,7 @@ class Settings:
     """Build although nothing changed, land every file again and run every model."""
     replace: bool = False
     """Publish also what has fewer corpora than what is published, or generated files for its real ones."""
-    memory_limit: str = "4GB"
+    memory_limit: str = "3GB"
     """Memory that DuckDB may use in the building process, as DuckDB writes it."""
     threads: int = 2
     """Threads of DuckDB in the building process."""
