@@ -1,4 +1,5 @@
-{#- What SGD's systems say and return against what was asked, one CTE a rule; sgd__rules has the other rules. -#}
+{#- What SGD's systems say and return against what was asked, one CTE a rule; sgd__rules has the other rules. DuckDB
+    holds the hash tables of all branches of a union at once: a rule that reads no results stands elsewhere. -#}
 with
 
 returned as (
@@ -126,51 +127,8 @@ unreturned_value as (
     )
 ),
 
--- The user gives a value, and the state after it lacks the slot.
-forgotten_value as (
-    select
-        informed.dialogue_key,
-        informed.turn_index,
-        informed.action_key as row_key,
-        informed.slot_name || ' is given and not in the state' as detail
-    from {{ ref('fct_actions') }} as informed
-    left join {{ ref('fct_slots') }} as states
-        on
-            states.corpus_id = 'sgd'
-            and states.annotation_type = 'state'
-            and coalesce(states.value_index, 0) = 0
-            and informed.turn_key = states.turn_key
-            and informed.frame_index = states.frame_index
-            and informed.slot_name = states.slot_name
-    where
-        informed.corpus_id = 'sgd'
-        and informed.role = 'user'
-        and informed.act = 'INFORM'
-        and states.slot_key is null
-),
-
--- A speaker says word for word what he said last, and more than a phrase.
-repeated_own_turn as (
-    select
-        turns.dialogue_key,
-        turns.turn_index,
-        turns.turn_key as row_key,
-        'said in turn ' || cast(last_turns.turn_index as string) || ' too: ' || turns.utterance as detail
-    from {{ ref('fct_turns') }} as turns
-    inner join {{ ref('fct_turns') }} as last_turns
-        on
-            turns.dialogue_key = last_turns.dialogue_key
-            and turns.turn_index = last_turns.turn_index + 2
-            and turns.source_speaker = last_turns.source_speaker
-            and turns.utterance = last_turns.utterance
-    where turns.corpus_id = 'sgd' and last_turns.corpus_id = 'sgd' and length(turns.utterance) > 25
-),
-
 returned_slots as (
-    select
-        results.dialogue_key,
-        results.turn_index,
-        results.result_key,
+    select distinct
         results.split,
         results.service,
         calls.method,
@@ -185,13 +143,12 @@ returned_slots as (
 
 -- What the results of a method have is nearly always the same: it is compared with the schema once.
 lacking as (
-    select
+    select distinct
         returned_slots.split,
         returned_slots.service,
         returned_slots.method,
-        returned_slots.slots,
         declared.slot
-    from (select distinct split, service, method, slots from returned_slots) as returned_slots
+    from returned_slots
     inner join {{ ref('dim_intents') }} as intents
         on
             intents.corpus_id = 'sgd'
@@ -209,17 +166,21 @@ lacking as (
 -- An entity that was returned lacks a slot which the schema says the intent's results have.
 missing_result_slot as (
     select
-        returned_slots.dialogue_key,
-        returned_slots.turn_index,
-        returned_slots.result_key as row_key,
-        returned_slots.method || ' returns no ' || lacking.slot as detail
-    from returned_slots
+        results.dialogue_key,
+        results.turn_index,
+        results.result_key as row_key,
+        calls.method || ' returns no ' || lacking.slot as detail
+    from {{ ref('fct_service_results') }} as results
+    inner join {{ ref('fct_service_calls') }} as calls
+        on
+            results.turn_key = calls.turn_key
+            and results.frame_index = calls.frame_index
     inner join lacking
         on
-            returned_slots.split = lacking.split
-            and returned_slots.service = lacking.service
-            and returned_slots.method = lacking.method
-            and returned_slots.slots = lacking.slots
+            results.split = lacking.split
+            and results.service = lacking.service
+            and calls.method = lacking.method
+    where not array_contains(map_keys(results.entity), lacking.slot)
 )
 
 {{ stack_rules(
@@ -228,8 +189,6 @@ missing_result_slot as (
         'contradicted_success',
         'contradicted_search',
         'unreturned_value',
-        'forgotten_value',
-        'repeated_own_turn',
         'missing_result_slot'
     ]
 ) }}

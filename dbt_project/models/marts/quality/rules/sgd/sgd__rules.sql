@@ -1,5 +1,5 @@
 {#- What is wrong in SGD, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. The rules
-    about states stand in sgd__state_rules.
+    about states stand in sgd__state_rules, those about what is returned in sgd__result_rules.
     Longer than 240 lines: the rules about texts and schemas, which read the same tables. -#}
 with
 
@@ -220,6 +220,27 @@ missing_required_slot as (
     where calls.corpus_id = 'sgd' and slots.slot_key is null
 ),
 
+-- A speaker says word for word what he said last, and more than a phrase.
+repeated_own_turn as (
+    select
+        turns.dialogue_key,
+        turns.turn_index,
+        turns.turn_key as row_key,
+        'said in turn ' || cast(last_turns.turn_index as string) || ' too: ' || turns.utterance as detail
+    from {{ ref('fct_turns') }} as turns
+    inner join {{ ref('fct_turns') }} as last_turns
+        on
+            turns.dialogue_key = last_turns.dialogue_key
+            and turns.turn_index = last_turns.turn_index + 2
+            and turns.source_speaker = last_turns.source_speaker
+            and turns.utterance = last_turns.utterance
+    where
+        turns.corpus_id = 'sgd'
+        and last_turns.corpus_id = 'sgd'
+        and length(turns.utterance) > 25
+        and length(last_turns.utterance) > 25
+),
+
 -- A slot that is not categorical has possible values.
 listed_open_values as (
     select
@@ -264,7 +285,8 @@ unseen_service as (
         'impossible_value',
         'missing_call',
         'wrong_count',
-        'missing_required_slot'
+        'missing_required_slot',
+        'repeated_own_turn'
     ],
     definitions=[
         'listed_open_values',

@@ -1,4 +1,5 @@
-{#- What is wrong in the states of SGD's users, one CTE a rule; sgd__rules has the other rules. -#}
+{#- What is wrong in the states of SGD's users, one CTE a rule; sgd__rules has the other rules.
+    Longer than 240 lines: nearly all of them read the same rows of states. -#}
 with
 
 informable as (
@@ -32,10 +33,10 @@ uninformable_slot as (
         and informable.slot is null
 ),
 
-state_values as (
+-- Nearly all values are marked as a span somewhere in their dialogue, and need not be looked for in its text.
+unmarked_values as (
     select
         slots.dialogue_key,
-        slots.service,
         slots.slot_name,
         slots.value,
         min(slots.turn_index) as turn_index,
@@ -47,25 +48,19 @@ state_values as (
             and slots.split = definitions.split
             and slots.service = definitions.service
             and slots.slot_name = definitions.slot
+    left join {{ ref('fct_slots') }} as spans
+        on
+            spans.corpus_id = 'sgd'
+            and spans.annotation_type = 'span'
+            and slots.dialogue_key = spans.dialogue_key
+            and slots.value = spans.value
     where
         slots.corpus_id = 'sgd'
         and slots.annotation_type = 'state'
         and slots.value <> 'dontcare'
         and not definitions.is_categorical
+        and spans.slot_key is null
     group by slots.dialogue_key, slots.service, slots.slot_name, slots.value
-),
-
--- Nearly all values are marked as a span somewhere in their dialogue, and need not be looked for in its text.
-unmarked_values as (
-    select state_values.*
-    from state_values
-    left join {{ ref('fct_slots') }} as spans
-        on
-            spans.corpus_id = 'sgd'
-            and spans.annotation_type = 'span'
-            and state_values.dialogue_key = spans.dialogue_key
-            and state_values.value = spans.value
-    where spans.slot_key is null
 ),
 
 -- A value of the state that neither side has said in the dialogue. Categorical slots are left out: what is said is
@@ -85,6 +80,29 @@ unsaid_value as (
             and unmarked_values.dialogue_key = turns.dialogue_key
             and contains(turns.utterance, unmarked_values.value)
     )
+),
+
+-- The user gives a value, and the state after it lacks the slot.
+forgotten_value as (
+    select
+        informed.dialogue_key,
+        informed.turn_index,
+        informed.action_key as row_key,
+        informed.slot_name || ' is given and not in the state' as detail
+    from {{ ref('fct_actions') }} as informed
+    left join {{ ref('fct_slots') }} as states
+        on
+            states.corpus_id = 'sgd'
+            and states.annotation_type = 'state'
+            and coalesce(states.value_index, 0) = 0
+            and informed.turn_key = states.turn_key
+            and informed.frame_index = states.frame_index
+            and informed.slot_name = states.slot_name
+    where
+        informed.corpus_id = 'sgd'
+        and informed.role = 'user'
+        and informed.act = 'INFORM'
+        and states.slot_key is null
 ),
 
 frames as (
@@ -223,6 +241,7 @@ unequal_requests as (
     turns=[
         'uninformable_slot',
         'unsaid_value',
+        'forgotten_value',
         'vanished_slot',
         'unequal_requests'
     ]
