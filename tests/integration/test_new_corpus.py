@@ -158,6 +158,18 @@ def test_copy_of_each_corpus_stands_beside_it(tmp_path: Path) -> None:
     assert all(files[f"like{corpus_id}"] == files[corpus_id] > 0 for corpus_id in corpora)
     unexpected = run(copy, "-m", "pipelines.cli", "claims", "--unexpected", "--json", "--warehouse", "warehouse")
     assert json.loads(unexpected.stdout) == []
+    write = "from pathlib import Path; from tests.integration import defective_release as it; it.write(Path('broken'))"
+    assert run(copy, "-c", write).returncode == 0
+    built = run(copy, "-m", "pipelines.cli", "build", "--source", "broken", "--warehouse", "broken_warehouse")
+    assert built.returncode == 0, built.stderr
+    broken = "select corpus_id, rule_id, count(*) as rows from quality.violations group by all"
+    told = run(copy, "-m", "pipelines.cli", "sql", "--json", "--warehouse", "broken_warehouse", broken).stdout
+    rows = {(row["corpus_id"], row["rule_id"]): row["rows"] for row in json.loads(told)}
+    own = {(corpus_id, rule): count for (corpus_id, rule), count in rows.items() if corpus_id in corpora}
+    assert ("sgd", "missing_result_slot") in own
+    assert {(f"like{corpus_id}", rule): count for (corpus_id, rule), count in own.items()} == {
+        key: count for key, count in rows.items() if key not in own
+    }
 
 
 def test_lint_is_green(clone: Path) -> None:

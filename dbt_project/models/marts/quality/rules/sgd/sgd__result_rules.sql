@@ -180,7 +180,7 @@ missing_result_slot as (
             results.split = lacking.split
             and results.service = lacking.service
             and calls.method = lacking.method
-    where not array_contains(map_keys(results.entity), lacking.slot)
+    where results.corpus_id = 'sgd' and not array_contains(map_keys(results.entity), lacking.slot)
 )
 
 {{ stack_rules(
