@@ -203,7 +203,8 @@ def differences(expected: Rows | None, observed: Rows | None) -> str:
 
 
 def describe_rows(rows: Rows) -> str:
-    """A measured table as text: a single cell as it stands, else JSON."""
+    """Write a measured table as text: a single cell as a table of results shows it, else JSON."""
     if len(rows) == 1 and len(rows[0]) == 1:
-        return str(rows[0][0])
+        cell = rows[0][0]
+        return cell if isinstance(cell, str) else "NULL" if cell is None else json.dumps(cell)
     return json.dumps(rows, ensure_ascii=False)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import itertools
+import math
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow
-import pyarrow.parquet
 import streamlit as st
 
 from pipelines.dashboard import published, showing
 from pipelines.errors import InputError
 from pipelines.paths import CLONE
-from pipelines.reading.files import write_csv, write_json
-from pipelines.reading.query import run_query
+from pipelines.reading.cells import NULL, text_of
+from pipelines.reading.files import stream_parquet, write_csv, write_json
+from pipelines.reading.query import QueryResult, run_query
 
 QUERIES = CLONE / "warehouse" / "queries"
 FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all\norder by all"
 SHOWN = 1_000
 """Rows that the page shows; a download has all of them."""
+LARGEST_INTEGER = 2**53
+"""Integers of JavaScript are exact below it."""
 
 
 def show() -> None:
@@ -42,7 +49,7 @@ def show() -> None:
         st.info("The query has no rows.")
         return
     st.write(f"The first {table.num_rows:,} rows." if is_more else f"{table.num_rows:,} rows.")
-    st.dataframe(table, hide_index=True, width="stretch")
+    st.dataframe(table, hide_index=True, width="stretch", placeholder=NULL)
     _chart(table)
     for column, (name, (write, kind)) in zip(st.columns(len(FORMS)), FORMS.items(), strict=True):
         column.download_button(
@@ -55,18 +62,33 @@ def _answer(build: str, text: str) -> tuple[pyarrow.Table, bool]:
     """The first rows, and whether there are more."""
     own = published.settings()
 
-    def read(con: Any) -> tuple[pyarrow.Table, bool]:
-        batches, count = [], 0
-        answer = run_query(con, text, timeout=own.query_timeout).batches()
-        for batch in answer:
-            batches.append(batch)
-            count += batch.num_rows
-            if count > SHOWN:
-                break
-        answer.close()
-        return pyarrow.Table.from_batches(batches).slice(0, SHOWN), count > SHOWN
+    return published.reading_published(lambda con: shown(run_query(con, text, timeout=own.query_timeout)))
 
-    return published.reading_published(read)
+
+def shown(result: QueryResult) -> tuple[pyarrow.Table, bool]:
+    """Read the first rows of a result for the browser, and whether there are more."""
+    with contextlib.closing(result.rows()) as rows:
+        first = list(itertools.islice(rows, SHOWN + 1))
+    columns = zip(*first[:SHOWN], strict=True) if first else [[] for _ in result.columns]
+    return pyarrow.table([_column(values) for values in columns], names=result.columns), len(first) > SHOWN
+
+
+def _column(values: Iterable[Any]) -> pyarrow.Array:
+    """Make a column for the browser: numbers that JavaScript holds exactly, booleans, and else texts."""
+    values = list(values)
+    given = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in given):
+        return pyarrow.array(values, pyarrow.bool_())
+    if all(type(value) is int and abs(value) < LARGEST_INTEGER for value in given):
+        return pyarrow.array(values, pyarrow.int64())
+    if all(isinstance(value, float | Decimal) and _is_exact(value) for value in given):
+        return pyarrow.array([None if value is None else float(value) for value in values], pyarrow.float64())
+    return pyarrow.array([None if value is None else text_of(value) for value in values], pyarrow.string())
+
+
+def _is_exact(value: float | Decimal) -> bool:
+    """Whether a floating-point number shows a number as it is."""
+    return math.isfinite(value) and Decimal(repr(float(value))) == Decimal(str(value))
 
 
 def _chart(table: pyarrow.Table) -> None:
@@ -74,9 +96,7 @@ def _chart(table: pyarrow.Table) -> None:
     numbers = [
         field.name
         for field in table.schema
-        if pyarrow.types.is_integer(field.type)
-        or pyarrow.types.is_floating(field.type)
-        or pyarrow.types.is_decimal(field.type)
+        if pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type)
     ]
     if not numbers:
         return
@@ -106,8 +126,7 @@ def _parquet(text: str) -> bytes:
 
     def read(con: Any) -> bytes:
         out = io.BytesIO()
-        table = pyarrow.Table.from_batches(list(run_query(con, text, timeout=own.query_timeout).batches()))
-        pyarrow.parquet.write_table(table, out)
+        stream_parquet(run_query(con, text, timeout=own.query_timeout), out)
         return out.getvalue()
 
     return published.reading_published(read)

@@ -80,6 +80,7 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
         raw_names = _raw_names(paths, build_id) if raw else {}
         try:
             con.execute(NO_PROGRESS_BAR)
+            con.execute("set TimeZone = 'UTC'")
             if tables.serve(con, database, also={name: file for named in raw_names.values() for name, file in named}):
                 con.execute(f"set allowed_directories = [{literal(tables.NAMES)}]")
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from pipelines.intake.writing import replacing
-from pipelines.reading.cells import distinct, plain_of, text_of
+from pipelines.reading.cells import json_of, text_of
 from pipelines.reading.query import QueryResult
 from pipelines.reading.query_errors import QueryError, one_line
 from pipelines.visible import visible
@@ -20,13 +19,11 @@ PARQUET_MAGIC = b"PAR1"
 
 def write_json(result: QueryResult, stream: TextIO) -> int:
     """Write the rows as a JSON array of objects, one a line, and return their number."""
-    names = distinct(result.columns)
     count = 0
     stream.write("[")
     for row in result.rows():
-        record = {name: plain_of(value) for name, value in zip(names, row, strict=True)}
         stream.write(",\n" if count else "\n")
-        stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False))
+        stream.write(json_of(dict(zip(result.columns, row, strict=True))))
         count += 1
     stream.write("\n]\n" if count else "]\n")
     return count
@@ -34,22 +31,20 @@ def write_json(result: QueryResult, stream: TextIO) -> int:
 
 def write_json_lines(result: QueryResult, stream: TextIO) -> int:
     """Write each row as a JSON object on a line of its own, and return their number."""
-    names = distinct(result.columns)
     count = 0
     for row in result.rows():
-        record = {name: plain_of(value) for name, value in zip(names, row, strict=True)}
-        stream.write(f"{json.dumps(record, ensure_ascii=False, allow_nan=False)}\n")
+        stream.write(f"{json_of(dict(zip(result.columns, row, strict=True)))}\n")
         count += 1
     return count
 
 
 def write_markdown(result: QueryResult, stream: TextIO) -> int:
-    """Write the rows as a table of Markdown, and return their number; NULL is an empty cell."""
+    """Write the rows as a table of Markdown, and return their number."""
     stream.write(_markdown_line(result.columns))
     stream.write(f"|{'---|' * len(result.columns)}\n")
     count = 0
     for row in result.rows():
-        stream.write(_markdown_line("" if value is None else text_of(value) for value in row))
+        stream.write(_markdown_line(map(text_of, row)))
         count += 1
     return count
 
@@ -62,10 +57,11 @@ def _markdown_line(texts: Iterable[str]) -> str:
 
 
 def write_csv(result: QueryResult, stream: TextIO) -> int:
-    """Write a header and the rows as RFC 4180 has them, and return their number.
+    """Write a header and the rows as RFC 4180 has them, but with LF at the end of a line, and return their number.
 
     NULL is an empty field and '' is `""`; lists and maps are JSON. A NULL that is alone in its row is written `""`
-    too, because readers skip an empty line.
+    too, because readers skip an empty line. Texts are written as they are, also those that a spreadsheet would take
+    for a formula.
     """
     stream.write(_csv_line(result.columns))
     count = 0
@@ -99,8 +95,7 @@ def stream_parquet(result: QueryResult, stream: BinaryIO) -> int:
     count = 0
     with contextlib.closing(result.batches()) as batches:
         schema = next(batches).schema
-        names = distinct(schema.names)
-        schema = pyarrow.schema([field.with_name(name) for field, name in zip(schema, names, strict=True)])
+        schema = pyarrow.schema([field.with_name(name) for field, name in zip(schema, result.columns, strict=True)])
         try:
             with pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
                 for batch in batches:
@@ -117,7 +112,7 @@ def _is_parquet(file: Path) -> bool:
 
 
 def _csv_line(values: Iterable[Any]) -> str:
-    return (",".join(_csv_field(value) for value in values) or '""') + "\r\n"
+    return (",".join(_csv_field(value) for value in values) or '""') + "\n"
 
 
 def _csv_field(value: Any) -> str:

@@ -7,12 +7,14 @@ many are left out, in a pager where they are more than the terminal is high.
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import os
 import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import TextIO
 
 from rich import box
 from rich.console import Console
@@ -30,7 +32,7 @@ from pipelines.reading.files import (
 )
 from pipelines.reading.query import QueryResult
 from pipelines.reading.query_errors import QueryError
-from pipelines.visible import visible
+from pipelines.visible import visible, visible_json, visible_lines
 
 FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
 """The forms of a result; without one, a table where the rows fit and else vertical."""
@@ -61,9 +63,22 @@ def print_result(
             raise QueryError("Parquet is nothing for a terminal: --parquet FILE writes it, and so does > FILE")
         stream_parquet(result, sys.stdout.buffer)
     elif form in WRITERS:
-        WRITERS[form](result, sys.stdout)
+        WRITERS[form](result, _Escaped(sys.stdout, form) if sys.stdout.isatty() else sys.stdout)
     else:
         _show(result, form, make_console(), pager)
+
+
+class _Escaped(io.StringIO):
+    """A terminal that gets no character which would steer it; in JSON it is escaped as JSON has it."""
+
+    def __init__(self, terminal: TextIO, form: str) -> None:
+        self._terminal = terminal
+        self._escape = visible_json if form in ("json", "jsonl") else visible_lines
+
+    def write(self, text: str, /) -> int:
+        """Write a text with its control characters written out."""
+        self._terminal.write(self._escape(text))
+        return len(text)
 
 
 def make_console() -> Console:

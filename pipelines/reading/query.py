@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+from duckdb import sqltypes
 
+from pipelines.reading import exact
+from pipelines.reading.cells import distinct
 from pipelines.reading.connection import Connection
 from pipelines.reading.patience import Patience
 from pipelines.reading.query_errors import QueryError, one_line
@@ -30,47 +33,62 @@ class QueryResult:
     skipped_lines: int
     """Lines of the query's text before the statement begins."""
     columns: tuple[str, ...]
+    """The names of its columns, each once: `a` and `a_2` where the query has two of one name."""
     is_explain: bool
     parameters: Mapping[str, str] = field(default_factory=dict)
     """The values of the query's `$name`s, each a text."""
     timeout: float | None = None
     """Seconds after which a run of it is given up."""
+    types: tuple[sqltypes.DuckDBPyType, ...] = ()
+    """The types of its columns; none of an EXPLAIN."""
 
     def rows(self) -> Generator[tuple[Any, ...], None, None]:
-        """Run the query. Raises QueryError when it fails, also on the way."""
+        """Run the query; its values are exact, dates and times are texts. Raises QueryError when it fails."""
         patience = Patience(self.con, self.timeout)
+        carriers = [exact.carrier(kind) for kind in self.types]
+        statement = exact.statement(self.statement, carriers, self.columns)
+        read = exact.reader(carriers)
         try:
-            patience.wait_for(lambda: self.con.execute(self.statement, self.parameters or None))
+            patience.wait_for(lambda: self.con.execute(statement, self.parameters or None))
             while batch := patience.wait_for(lambda: self.con.fetchmany(BATCH_ROWS)):
-                yield from batch
+                yield from map(read, batch)
         except duckdb.Error as error:
-            raise self._refused(error) from error
+            raise self._refused(error, statement) from error
         finally:
             with contextlib.suppress(duckdb.Error):  # a query that heeds nothing is busy still
                 self.con.abort()  # what was not read would keep the connection busy
 
     def batches(self) -> Generator[pyarrow.RecordBatch, None, None]:
-        """Run the query and give its rows as Arrow, a batch at least, to have the schema. Raises QueryError."""
+        """Run the query and give its rows as Arrow, at least one batch, to have the schema. Raises QueryError.
+
+        Types that Parquet does not hold are cast to those that it does.
+        """
         import pyarrow
 
         patience = Patience(self.con, self.timeout)
+        carriers = [exact.carrier(kind, exact.IN_PARQUET) for kind in self.types]
+        statement = exact.statement(self.statement, carriers, self.columns)
         try:
-            reader = patience.wait_for(lambda: self.relation().to_arrow_reader(BATCH_ROWS * 10))
+            reader = patience.wait_for(lambda: self._relation(statement).to_arrow_reader(BATCH_ROWS * 10))
             with reader:
                 yield pyarrow.RecordBatch.from_pylist([], schema=reader.schema)
                 while (batch := patience.wait_for(lambda: next(reader, None))) is not None:
                     yield batch
         except (duckdb.Error, pyarrow.ArrowException) as error:
-            raise self._refused(error) from error
+            raise self._refused(error, statement) from error
 
-    def _refused(self, error: Exception) -> QueryError:
-        """What a run of it failed of, in one line; where memory did not suffice, what gives it more."""
-        line = one_line(error, self.skipped_lines)
+    def _refused(self, error: Exception, statement: str) -> QueryError:
+        """Say in one line why a run of it failed; where memory did not suffice, what gives it more."""
+        before = exact.LINES_BEFORE if statement != self.statement else 0
+        line = one_line(error, self.skipped_lines - before)
         return QueryError(f"{line}; DIALOGUE_QUERY_MEMORY_LIMIT gives it more" if OUT_OF_MEMORY in line else line)
 
     def relation(self) -> duckdb.DuckDBPyRelation:
         """The query as DuckDB's own object."""
-        return self.con.sql(self.statement, params=self.parameters) if self.parameters else self.con.sql(self.statement)
+        return self._relation(self.statement)
+
+    def _relation(self, statement: str) -> duckdb.DuckDBPyRelation:
+        return self.con.sql(statement, params=self.parameters) if self.parameters else self.con.sql(statement)
 
     def count(self) -> int | None:
         """How many rows the query has, counted in a run of its own; None where that cannot be told."""
@@ -94,7 +112,8 @@ def run_query(
     if is_explain:
         return replace(result, columns=("explain_key", "explain_value"))
     try:
-        return replace(result, columns=tuple(result.relation().columns))
+        relation = result.relation()
+        return replace(result, columns=distinct(relation.columns), types=tuple(relation.types))
     except duckdb.Error as error:
         placed = error if parameters else _with_place(con, statement, error)
         raise QueryError(one_line(placed, skipped_lines)) from error

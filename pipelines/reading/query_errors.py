@@ -31,7 +31,7 @@ def one_line(error: BaseException, skipped_lines: int = 0) -> str:
     if hint:
         line = f"{line} {hint[1]}"
     place = ERROR_PLACE.search(message)
-    if place:
+    if place and int(place[2]) + skipped_lines > 0:  # else it is in what was put before the query
         start = len(place[4]) - len(place[1])
         line = (
             f"{line} (line {int(place[2]) + skipped_lines}, at {place[3][start : start + len(place[5])] or 'its end'})"

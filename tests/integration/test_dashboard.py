@@ -241,6 +241,29 @@ def test_query_that_is_refused_says_why(served: Path, text: str, told: str) -> N
     assert "<script>" not in texts_of(test)
 
 
+def test_two_columns_of_one_name_keep_their_values(served: Path) -> None:
+    """A query gives two columns one name, and a chart is drawn of the second one.
+
+    Streamlit shows one of them twice: https://github.com/streamlit/streamlit/issues/10932
+    """
+    test = open_page("sql")
+    test.text_area[0].input(
+        "select 1 as a, 2.50 as a, null as b, date 'infinity' as c union all select 3, 4, 'x', null"
+    )
+    test.button(key="run").click()
+    ran(test)
+    assert test.dataframe[0].value.astype(object).where(lambda frame: frame.notna(), None).to_dict("list") == {
+        "a": [1, 3],
+        "a_2": [2.5, 4.0],
+        "b": [None, "x"],
+        "c": ["infinity", None],
+    }
+    assert test.selectbox(key="up").options == ["a", "a_2"]
+    test.selectbox(key="up").select("a_2")
+    test.selectbox(key="kind").select("bars")
+    ran(test)
+
+
 def test_query_without_rows_says_so(served: Path) -> None:
     test = open_page("sql")
     test.text_area[0].input("select 1 where false")

@@ -32,7 +32,7 @@ def sql(paths, *arguments: str, **options) -> tuple[int, str, str]:
 @pytest.mark.parametrize("text", ["-- why\nselect 1 as a", "--\tx\nselect 1 as a", "/* why */ select 1 as a"])
 def test_a_query_may_begin_with_a_comment(paths, text):
     """U15."""
-    assert sql(paths, "--csv", text) == (0, "a\r\n1\r\n", "")
+    assert sql(paths, "--csv", text) == (0, "a\n1\n", "")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ EVERY_FORM = {
     "vertical": lambda text: "── row 1" in text and "b  x|y" in text,
     "json": lambda text: json.loads(text) == [{"a": 1, "b": "x|y"}],
     "jsonl": lambda text: [json.loads(line) for line in text.splitlines()] == [{"a": 1, "b": "x|y"}],
-    "csv": lambda text: text == "a,b\r\n1,x|y\r\n",
+    "csv": lambda text: text == "a,b\n1,x|y\n",
     "markdown": lambda text: text == "| a | b |\n|---|---|\n| 1 | x\\|y |\n",
 }
 
