@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pipelines.errors import counted
 from pipelines.intake.file_names import FormNames, ReleaseNames, suffix_of
 from pipelines.intake.generated import ASIDE, MARKER, UNFINISHED
 from pipelines.intake.source_tree import Entry
 
 FIRST = 3
 """Files of a kind that are named."""
+FILES, ENTRIES = ("file", "files"), ("entry", "entries")
 SECOND, UNREADABLE, PARTIAL, COPY = "second", "unreadable", "partial", "copy"
 ARCHIVE, PARQUET, FORMAT, VERSION, OTHER = "archive", "parquet", "format", "version", "other"
 NO_CORPUS, OTHER_FORM = "no_corpus", "other_form"
@@ -110,7 +110,8 @@ class Ignoring:
         groups: dict[str, dict[str, IgnoredFile]] = {}
         for kind, file in found:
             group = groups.setdefault(kind, {})
-            top = next((folder for folder in _folders(file.path) if folder not in kept), None) if kind == OTHER else None
+            folders = _folders(file.path) if kind == OTHER else ()
+            top = next((folder for folder in folders if folder not in kept), None)
             if top is None:
                 group[file.path] = file
             else:
@@ -153,7 +154,7 @@ class Ignoring:
         """The file that a path would stand for if it had a suffix of this release behind its name."""
         stem = path.removesuffix(suffix_of(path))
         stems = dict.fromkeys((stem, path.rpartition(".")[0], stem.removesuffix(".tar")))
-        found = (self.names.find(name) for one in stems for name in (one, *(f"{one}{end}" for end in self.names.suffixes)))
+        found = (self.names.find(f"{one}{suffix}") for one in stems for suffix in ("", *self.names.suffixes))
         return next((name.path for name in found if name), "")
 
 
@@ -163,16 +164,17 @@ def group_of(kind: str, files: Iterable[IgnoredFile]) -> Ignored:
     return Ignored(kind, sum(file.files for file in ordered), tuple(ordered[:FIRST]))
 
 
-def describe(place: str, ignored: Iterable[Ignored], expected: Iterable[str]) -> Iterator[str]:
-    """One line about what is ignored at a place, such as a corpus; none where that is nothing."""
+def describe(ignored: Iterable[Ignored], expected: Iterable[str] = (), nouns: tuple[str, str] = FILES) -> Iterator[str]:
+    """One line about what is ignored, with examples of what is read; none where nothing is ignored."""
     groups = list(ignored)
     if not groups:
         return
     number = sum(group.files for group in groups)
     kinds = "; ".join(f"{KINDS[group.kind]}: {_listed(group)}" for group in groups)
+    examples = ", ".join(expected)
     yield (
-        f"{place}: {counted(number, 'file')} {'is' if number == 1 else 'are'} not read. "
-        f"{kinds[:1].upper()}{kinds[1:]}. Read are files such as {', '.join(expected)}"
+        f"{number:,} {nouns[number > 1]} {'are' if number > 1 else 'is'} not read: {kinds}"
+        f"{f'. Expected are names such as {examples}' if examples else ''}"
     )
 
 
