@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.corpora import registry
-from pipelines.corpora.forms import SUFFIXES, Form
+from pipelines.corpora.forms import SUFFIXES, Form, FormError
 from pipelines.corpora.room import Corpus, Entity, SourceFile
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
@@ -55,17 +54,25 @@ def find_release(corpus: Corpus, source: Path) -> Release:
 
 
 def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
-    """Look for a corpus in another form, below `source/<dataset>/<config>`; without that form it is an empty release.
+    """Look for a corpus in another form, below `source/<dataset>`; without that form it is an empty release.
 
-    Raises InputError when a table is there twice, as Parquet and as JSON lines.
+    Raises InputError when a split is there twice, in two layouts or file formats, or lacks one of its shards.
     """
-    files, missing = [], []
-    for table, stem in form.stems() if form else ():
-        entity = next(entity for entity in corpus.entities if entity.name == table.entity)
-        present = [f"{stem}{suffix}" for suffix in SUFFIXES if os.path.lexists(source / f"{stem}{suffix}")]
-        if len(present) > 1:
-            raise InputError(f"{corpus.corpus_id}/{present[0]}: {present[1]} is there too, give one of them")
-        files += [(entity, path) for path in present]
-        if form and not present:
-            missing.append(SourceFile(f"{stem}{SUFFIXES[0]}", form.homepage))
-    return Release(corpus, source, tuple(files), tuple(missing), (), form)
+    if form is None:
+        return Release(corpus, source, (), (), ())
+    places = {path.relative_to(source).as_posix(): path for path in (source / form.dataset).rglob("*")}
+    try:
+        chosen = form.choose(places)
+    except FormError as error:
+        raise InputError(f"{corpus.corpus_id}/{error}") from error
+    entities = {entity.name: entity for entity in corpus.entities}
+    files = [(entities[file.table.entity], file.path) for split in chosen.values() for file in split]
+    missing = [
+        SourceFile(f"{form.stem(table, split)}{SUFFIXES[0]}", form.homepage)
+        for table in form.tables
+        for split in form.parts
+        if (table.config, split) not in chosen
+    ]
+    read = {path for _, path in files}
+    ignored = sorted(name for name, path in places.items() if path.is_file() and name not in read)
+    return Release(corpus, source, tuple(files), tuple(missing), tuple(ignored), form)
