@@ -55,6 +55,8 @@ LANDING_CODE = (
     "unpacking",
 )
 """The modules beside this one that decide what stands in a landed Parquet file."""
+FORM_CODE = ("form_columns", "form_files", "form_parquet")
+"""Those that decide it for files of another form, besides."""
 
 ROW_GROUP = 20_480
 """Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB meanwhile:
@@ -133,7 +135,7 @@ def _land_file(task: LandingTask) -> Landed:
             record_count=0,
             parquet=parquet.relative_to(task.target).as_posix(),
             form=form.name if form else RELEASE_FORM,
-            losses=list(table.losses) if table else [],
+            losses=list(form.losses(task.path)) if form else [],
             state=file_state,
             found_as=task.found_as,
         )
@@ -187,7 +189,7 @@ def schema_hash(corpus: Corpus, form: str | None = None) -> str:
         sources += [
             corpus.folder / f"{form}.py",
             Path(room.__file__).with_name("forms.py"),
-            here.with_name("form_files.py"),
+            *(here.with_name(f"{name}.py") for name in FORM_CODE),
         ]
     for source in sources:
         digest.update(source.read_bytes())

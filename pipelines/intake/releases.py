@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pipelines.corpora import registry
-from pipelines.corpora.forms import SUFFIXES, Form
+from pipelines.corpora.forms import SUFFIXES, Form, FormError
 from pipelines.corpora.room import Corpus, Entity, SourceFile
 from pipelines.errors import InputError
 from pipelines.intake.file_names import FormNames, Name, names_of
@@ -127,25 +127,25 @@ def find_release(corpus: Corpus, source: Path) -> Release:
 
 
 def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
-    """Look for a corpus in another form, below `source/<dataset>/<config>`; without that form it is an empty release.
+    """Look for a corpus in another form, below `source/<dataset>`; without that form it is an empty release.
 
-    Raises InputError when a table is there twice, as Parquet and as JSON lines.
+    Raises InputError when a split is there twice, in two layouts or file formats, or lacks one of its shards.
     """
-    files, missing = [], []
-    for table, stem in form.stems() if form else ():
-        entity = next(entity for entity in corpus.entities if entity.name == table.entity)
-        present = [f"{stem}{suffix}" for suffix in SUFFIXES if os.path.lexists(source / f"{stem}{suffix}")]
-        if len(present) > 1:
-            raise InputError(f"{corpus.corpus_id}/{present[0]}: {present[1]} is there too, give one of them")
-        files += [(entity, path) for path in present]
-        if form and not present:
-            missing.append(SourceFile(f"{stem}{SUFFIXES[0]}", form.homepage))
-    unread = entries_besides([path for _, path in files], source, form.dataset) if form else ()
-    return Release(corpus, source, tuple(files), tuple(missing), unread, form)
-
-
-def entries_besides(read: list[str], source: Path, folder: str) -> tuple[Entry, ...]:
-    """The entries of a folder of the source but for these paths; all paths are relative to the source."""
-    known = set(read)
-    entries = (entry._replace(path=f"{folder}/{entry.path}") for entry in walk(source / folder))
-    return tuple(entry for entry in entries if entry.path not in known and (entry.problem or not entry.is_folder))
+    if form is None:
+        return Release(corpus, source, (), ())
+    entries = [entry._replace(path=f"{form.dataset}/{entry.path}") for entry in walk(source / form.dataset)]
+    try:
+        chosen = form.choose(entry.path for entry in entries)
+    except FormError as error:
+        raise InputError(f"{corpus.corpus_id}/{error}") from error
+    entities = {entity.name: entity for entity in corpus.entities}
+    files = [(entities[file.table.entity], file.path) for split in chosen.values() for file in split]
+    missing = [
+        SourceFile(f"{form.stem(table, split)}{SUFFIXES[0]}", form.homepage)
+        for table in form.tables
+        for split in form.parts
+        if (table.config, split) not in chosen
+    ]
+    read = {path for _, path in files}
+    unread = [entry for entry in entries if entry.path not in read and (entry.problem or not entry.is_folder)]
+    return Release(corpus, source, tuple(files), tuple(missing), tuple(unread), form)
