@@ -37,6 +37,7 @@ class ReleaseNames:
         self._corpus = corpus
         self._spellings = {file.path.lower(): file.path for file in corpus.files}
         self._documentation = {file.path.lower() for file in corpus.files if file.is_documentation}
+        self._documentation_names = {path.rsplit("/", 1)[-1] for path in self._documentation}
         data = [file.path for file in corpus.files if not file.is_documentation]
         self._versions = {NUMBERS.sub("#", _plain(path)): path for path in reversed(data)}
         self.beginnings = _beginnings(data)
@@ -55,6 +56,8 @@ class ReleaseNames:
 
     def is_documentation(self, path: str) -> bool:
         """If a path is that of a file listed as documentation."""
+        if path.rsplit("/", 1)[-1].lower() not in self._documentation_names:
+            return False
         return any(rest.lower() in self._documentation for _, rest in self._rests(path))
 
     def version_of(self, path: str) -> str:

@@ -37,7 +37,7 @@ KINDS = {
 
 DOCUMENTATION = re.compile(
     r"(?:readme|licen[cs]e|copying|notice|authors|contributors|contributing|changelog|citation|code_of_conduct|security)"
-    r"(?:[._-].*)?(?<!\.json)(?<!\.gz)|.*\.(?:md|rst|pdf|bib|cff)",
+    r"(?:[._-].*)?(?<!\.json)(?<!\.gz)|[^.]+(?:\.[^.]+)*\.(?:md|rst|pdf|bib|cff)",
     re.IGNORECASE,
 )
 OWN_FILES = re.compile(rf"{re.escape(MARKER)}(?:{re.escape(UNFINISHED)})?|.*{re.escape(UNFINISHED)}\.etag")
@@ -55,21 +55,18 @@ DECORATIONS = {
     ),
 }
 """What other programs put around a file's name, by the kind of file that it makes; `name` and `suffix` are the rest."""
-CERTAIN = {
-    PARTIAL: re.compile(
-        rf".*(?:{re.escape(UNFINISHED)}|{re.escape(ASIDE)}|\.partial|\.crdownload|\.filepart|\.aria2|\.incomplete)",
-        re.IGNORECASE,
-    ),
-    COPY: re.compile(r".*(?:~|\.bak|\.backup|\.orig|\.sw[op])", re.IGNORECASE),
-    ARCHIVE: re.compile(r".*\.(?:zip|tar|tgz|tar\.\w+|7z|rar|bz2|xz|zst|lz4|lzma|z)", re.IGNORECASE),
-    PARQUET: re.compile(r".*\.parquet", re.IGNORECASE),
-    FORMAT: re.compile(
-        r".*\.(?:jsonl|ndjson|jl|csv|tsv|arrow|feather|avro|orc|xml|ya?ml|pkl|pickle|npy|npz|h5|hdf5|xlsx?|sqlite|db"
-        r"|duckdb|txt)(?:\.gz)?",
-        re.IGNORECASE,
+SUFFIXES_OF_KINDS = {
+    PARTIAL: (UNFINISHED, ASIDE, ".partial", ".crdownload", ".filepart", ".aria2", ".incomplete"),
+    COPY: ("~", ".bak", ".backup", ".orig", ".swp", ".swo"),
+    ARCHIVE: (".zip", ".tar", ".tgz", ".tar.gz", ".7z", ".rar", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".z"),
+    PARQUET: (".parquet",),
+    FORMAT: (
+        *(f"{suffix}{packed}" for suffix in (".jsonl", ".ndjson", ".jl", ".csv", ".tsv") for packed in ("", ".gz")),
+        *(".arrow", ".feather", ".avro", ".orc", ".xml", ".yaml", ".yml", ".pkl", ".pickle", ".npy", ".npz", ".h5"),
+        *(".hdf5", ".xls", ".xlsx", ".sqlite", ".db", ".duckdb"),
     ),
 }
-"""Names that say of which kind a file is, whatever it is a file of."""
+"""Ends of names that say of which kind a file is, whatever it is a file of."""
 
 
 @dataclass(frozen=True)
@@ -136,14 +133,15 @@ class Ignoring:
     def _kind(self, path: str, name: str) -> tuple[str, str]:
         """The kind of a file by its name, and the path that was expected."""
         folder = path[: len(path) - len(name)]
+        lowered = name.lower()
         is_similar = self.names.beginnings.match(name) is not None
         for kind, decoration in DECORATIONS.items() if is_similar else ():
             plain = decoration.fullmatch(name)
             if plain and (found := self.names.find(f"{folder}{plain['name']}{plain.groupdict().get('suffix') or ''}")):
                 return kind, found.path
         expected = self._with_another_suffix(path) if is_similar else ""
-        for kind, certain in CERTAIN.items():
-            if certain.fullmatch(name):
+        for kind, suffixes in SUFFIXES_OF_KINDS.items():
+            if lowered.endswith(suffixes):
                 return kind, expected
         if expected:
             return FORMAT, expected
