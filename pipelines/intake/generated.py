@@ -12,6 +12,8 @@ MARKER = "SIMULATED.json"
 """Stands beside a generated release and says its scale and seed; written when the release is complete."""
 UNFINISHED = ".part"
 """Suffix of what is being written or downloaded."""
+ASIDE = ".mismatch"
+"""Suffix of a download that is not the listed file."""
 
 
 @dataclass(frozen=True)
