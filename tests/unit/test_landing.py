@@ -6,6 +6,9 @@ import ast
 import gzip
 import hashlib
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -13,11 +16,14 @@ import pytest
 from msgspec import UNSET, Struct, UnsetType, inspect
 from pyarrow import parquet
 
+from pipelines.building import mending
 from pipelines.corpora.room import Container, Corpus, Entity, Integer, SourceFile
 from pipelines.intake import landing, rawtypes
 from pipelines.intake.landed import Landed
 from pipelines.intake.landing import LandingTask, land_file
 from pipelines.intake.records import LandingError
+from pipelines.paths import WarehousePaths
+from tests.conftest import CLONE
 
 
 class Pair(Struct, array_like=True, forbid_unknown_fields=True):
@@ -298,3 +304,23 @@ def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
     decide_nothing = {"checksums", "generated", "own_files", "regular_files", "writing"}
     of_forms_only = {"form_files"}
     assert found == set(landing.LANDING_CODE) | decide_nothing | of_forms_only
+
+
+def test_what_a_killed_landing_leaves_is_removed_by_the_next_build(tmp_path: Path) -> None:
+    """The records of a killed landing stayed for ever, and their name met that of a process on another machine."""
+    paths = WarehousePaths(tmp_path)
+    program = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from pipelines.intake import landing\n"
+        "from tests.unit.test_landing import ENTRIES, land\n"
+        "landing._copy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "land(Path(sys.argv[1]), {'a': ['x']}, ENTRIES, 'entries.json')\n"
+    )
+    killed = [subprocess.run([sys.executable, "-c", program, tmp_path], cwd=CLONE, check=False) for _ in range(2)]
+    assert [process.returncode for process in killed] == [-signal.SIGKILL] * 2
+    assert len(list(paths.raw.rglob("records.ndjson"))) == 2
+    mending.mend(paths)
+    assert [path for path in paths.raw.rglob("*") if not path.is_dir()] == []
+    landed = land(tmp_path, {"a": ["x"]}, ENTRIES, "entries.json")
+    assert [path.suffix for path in sorted((paths.raw / landed.parquet).parent.iterdir())] == [".json", ".parquet"]
