@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.intake import transport
+from pipelines.intake.generated import ASIDE
 from pipelines.intake.parts import CHUNK, Part
 from pipelines.intake.transport import NotResumableError, TransientError, UnavailableError
 from pipelines.intake.wanted import Wanted
 from pipelines.settings import Settings
 
-ASIDE = ".mismatch"
-"""Suffix of a download that is not the listed file."""
 CONNECT_ATTEMPTS = 3
 """Times that a host which cannot be reached is tried."""
 LONGEST_WAIT = 120.0

@@ -14,6 +14,8 @@ LARGEST_MARKER = 2**16
 """Most bytes of the marker; it has two numbers."""
 UNFINISHED = ".part"
 """Suffix of what is being written or downloaded."""
+ASIDE = ".mismatch"
+"""Suffix of a download that is not the listed file."""
 
 
 @dataclass(frozen=True)

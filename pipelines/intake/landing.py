@@ -30,6 +30,7 @@ from pipelines.errors import first_line
 from pipelines.intake import rawtypes
 from pipelines.intake.checking import RecordCheck
 from pipelines.intake.checksums import git_blob_hash, sha256_of
+from pipelines.intake.file_names import GZIP
 from pipelines.intake.generated import is_generated
 from pipelines.intake.landed import Landed, refuse_what_is_unknown
 from pipelines.intake.records import LandingError
@@ -58,10 +59,14 @@ LANDING_CODE = (
     "unpacking",
 )
 """The modules beside this one that decide what stands in a landed Parquet file."""
+FORM_CODE = ("form_columns", "form_files", "form_parquet")
+"""Those that decide it for files of another form, besides."""
 
 ROW_GROUP = 20_480
 """Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB meanwhile:
 100,000 of them in one file took 2.9 GB in DuckDB's own groups of 122,880."""
+GZIP_MAGIC = b"\x1f\x8b"
+"""The first bytes of a gzip archive."""
 UNREADABLE = (duckdb.Error, UnicodeDecodeError)
 """What DuckDB raises for a text that it does not read; its message may show a piece that is cut within a character."""
 
@@ -75,7 +80,7 @@ class LandingTask:
     source: Path
     """Folder of the corpus's release."""
     path: str
-    """The file's path inside the release, with `/`."""
+    """The file's path in the release, with `/`."""
     target: Path
     """Folder of the raw layer; the Parquet is `target/<corpus_id>/<entity>/<path>-<content>-<schema>.parquet`."""
     strict: bool = False
@@ -84,11 +89,18 @@ class LandingTask:
     """Another form that the file has; it is undone record by record."""
     force: bool = False
     """Land it although it was landed before."""
+    found_as: str | None = None
+    """The file's path below `source`, where it is another than in the release."""
 
     @property
     def source_file_id(self) -> str:
         """`<corpus_id>/<path>`."""
         return f"{self.corpus.corpus_id}/{self.path}"
+
+    @property
+    def file(self) -> Path:
+        """The file to read."""
+        return self.source / (self.found_as or self.path)
 
 
 def land_file(task: LandingTask) -> Landed:
@@ -96,8 +108,17 @@ def land_file(task: LandingTask) -> Landed:
 
     Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
     """
+    try:
+        return _land_file(task)
+    except LandingError as error:
+        if task.found_as is None:
+            raise
+        raise LandingError(f"{error} (the file is {task.file})") from error
+
+
+def _land_file(task: LandingTask) -> Landed:
     corpus, entity, form = task.corpus, task.entity, task.form
-    data, file_state = read_settled(task.source_file_id, task.source / task.path)
+    data, file_state = read_settled(task.source_file_id, task.file)
     sha256 = sha256_of(data)
     verification = _verification(corpus, task.source, task.path, data, sha256)
     stem = f"{task.path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
@@ -118,20 +139,21 @@ def land_file(task: LandingTask) -> Landed:
             record_count=0,
             parquet=parquet.relative_to(task.target).as_posix(),
             form=form.name if form else RELEASE_FORM,
-            losses=list(table.losses) if table else [],
+            losses=list(form.losses(task.path)) if form else [],
             state=file_state,
+            found_as=task.found_as,
         )
         parquet.parent.mkdir(parents=True, exist_ok=True)
-        landed = _land(entity, landed, task.source / task.path, data, parquet, table)
+        landed = _land(entity, landed, task.file, data, parquet, table)
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
     if task.strict:
         refuse_what_is_unknown(landed)
-    return replace(landed, verification=verification, state=file_state)
+    return replace(landed, verification=verification, state=file_state, found_as=task.found_as)
 
 
-def identify(corpus: Corpus, source: Path, path: str) -> tuple[str, str]:
+def identify(corpus: Corpus, source: Path, path: str, found_as: str | None = None) -> tuple[str, str]:
     """The SHA-256 of a file's bytes and its verification: what landing it would note. Raises LandingError."""
-    data, _ = read_settled(f"{corpus.corpus_id}/{path}", source / path)
+    data, _ = read_settled(f"{corpus.corpus_id}/{path}", source / (found_as or path))
     sha256 = sha256_of(data)
     return sha256, _verification(corpus, source, path, data, sha256)
 
@@ -178,7 +200,7 @@ def schema_hash(corpus: Corpus, form: str | None = None) -> str:
         sources += [
             corpus.folder / f"{form}.py",
             Path(room.__file__).with_name("forms.py"),
-            here.with_name("form_files.py"),
+            *(here.with_name(f"{name}.py") for name in FORM_CODE),
         ]
     for source in sources:
         digest.update(source.read_bytes())
@@ -186,12 +208,22 @@ def schema_hash(corpus: Corpus, form: str | None = None) -> str:
 
 
 def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: str) -> str:
-    """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml."""
+    """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml.
+
+    The listed checksum of a plain file is that of its text, however it is compressed at the source. That of a gzip
+    archive says nothing of its text, which may be compressed in many ways.
+    """
     if is_generated(source):
         return "simulated"
     listed = corpus.listed(path)
     if listed is None or not (listed.sha256 or listed.git_blob_sha1):
         return "unlisted"
+    is_packed = data.startswith(GZIP_MAGIC)
+    if path.endswith(GZIP) and not is_packed:
+        return "unlisted"
+    if is_packed and not path.endswith(GZIP):
+        data = unpack(f"{corpus.corpus_id}/{path}{GZIP}", data).content
+        sha256 = sha256_of(data)
     if listed.sha256:
         return "verified" if listed.sha256 == sha256 else "mismatch"
     blob = git_blob_hash(len(data))
@@ -201,7 +233,7 @@ def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: 
 
 def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
     """Check every record, let DuckDB write the Parquet, and complete the manifest row."""
-    text = unpack(landed.source_file_id, data)
+    text = unpack(f"{landed.corpus_id}/{landed.found_as or landed.path}", data)
     is_array = entity.container is Container.ARRAY and table is None
     is_direct = is_array and text.content is data and not GLOB_CHARACTERS & set(str(file))
     check = RecordCheck(entity, landed, table)

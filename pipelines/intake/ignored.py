@@ -1,0 +1,207 @@
+"""Files that lie in a source and are not read: of which kind, how many, the first few, and what was expected there.
+
+The facts are fields, kept with a build; the lines for people are made from them. Documentation, files of the system
+and our own marks are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pipelines.intake.file_names import FormNames, ReleaseNames, suffix_of
+from pipelines.intake.generated import ASIDE, MARKER, UNFINISHED
+from pipelines.intake.source_tree import Entry
+
+FIRST = 3
+"""Files of a kind that are named."""
+FILES, ENTRIES = ("file", "files"), ("entry", "entries")
+SECOND, UNREADABLE, PARTIAL, COPY = "second", "unreadable", "partial", "copy"
+ARCHIVE, PARQUET, FORMAT, VERSION, OTHER = "archive", "parquet", "format", "version", "other"
+NO_CORPUS, OTHER_FORM = "no_corpus", "other_form"
+KINDS = {
+    SECOND: "not read because another file of the same content is expected under that name",
+    UNREADABLE: "cannot be read",
+    PARTIAL: "incomplete, downloads that were not finished or not accepted",
+    COPY: "copies and backups",
+    ARCHIVE: "archives, unpack them first",
+    PARQUET: "Parquet, which is read as SOURCE/<dataset>/<config>/… with --form",
+    FORMAT: "in another format",
+    VERSION: "of another version",
+    OTHER: "not files of the release",
+    NO_CORPUS: "in no corpus' folder",
+    OTHER_FORM: "the releases in another form, see --form",
+}
+"""Each kind of ignored file and what is said of it, in the order in which they are listed."""
+
+DOCUMENTATION = re.compile(
+    r"(?:readme|licen[cs]e|copying|notice|authors|contributors|contributing|changelog|citation|code_of_conduct|security)"
+    r"(?:[._-].*)?(?<!\.json)(?<!\.gz)|.*\.(?:md|rst|pdf|bib|cff)",
+    re.IGNORECASE,
+)
+OWN_FILES = re.compile(rf"{re.escape(MARKER)}(?:{re.escape(UNFINISHED)})?|.*{re.escape(UNFINISHED)}\.etag")
+"""Marks of generated releases, and what a download keeps beside its unfinished file."""
+DECORATIONS = {
+    COPY: re.compile(
+        r"(?:copy of |#|\.)?(?P<name>.+?)(?:~|#|\.bak|\.backup|\.orig|\.old|\.save|\.sw[a-p]|\.\d{1,3}"
+        r"| ?\(\d+\)|(?: - |[ _.-])copy(?: ?\(?\d+\)?)?)?(?P<suffix>\.[A-Za-z]\w*(?:\.gz)?)?",
+        re.IGNORECASE,
+    ),
+    PARTIAL: re.compile(
+        rf"\.?(?P<name>.+?)(?:{re.escape(UNFINISHED)}|{re.escape(ASIDE)}|\.partial|\.crdownload|\.download|\.filepart"
+        r"|\.aria2|\.incomplete|\.opdownload|\.!ut|\.tmp|\.[A-Za-z0-9]{6})",
+        re.IGNORECASE,
+    ),
+}
+"""What other programs put around a file's name, by the kind of file that it makes; `name` and `suffix` are the rest."""
+CERTAIN = {
+    PARTIAL: re.compile(
+        rf".*(?:{re.escape(UNFINISHED)}|{re.escape(ASIDE)}|\.partial|\.crdownload|\.filepart|\.aria2|\.incomplete)",
+        re.IGNORECASE,
+    ),
+    COPY: re.compile(r".*(?:~|\.bak|\.backup|\.orig|\.sw[op])", re.IGNORECASE),
+    ARCHIVE: re.compile(r".*\.(?:zip|tar|tgz|tar\.\w+|7z|rar|bz2|xz|zst|lz4|lzma|z)", re.IGNORECASE),
+    PARQUET: re.compile(r".*\.parquet", re.IGNORECASE),
+    FORMAT: re.compile(
+        r".*\.(?:jsonl|ndjson|jl|csv|tsv|arrow|feather|avro|orc|xml|ya?ml|pkl|pickle|npy|npz|h5|hdf5|xlsx?|sqlite|db"
+        r"|duckdb|txt)(?:\.gz)?",
+        re.IGNORECASE,
+    ),
+}
+"""Names that say of which kind a file is, whatever it is a file of."""
+
+
+@dataclass(frozen=True)
+class IgnoredFile:
+    """One file, or a folder (its path ends with `/`) with the number of files below it."""
+
+    path: str
+    expected: str = ""
+    """The path under which it would be read, or that is read instead; empty where that is not clear."""
+    files: int = 1
+    problem: str = ""
+    """Why it cannot be read, where something is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """The ignored files of one kind: how many there are, and the first."""
+
+    kind: str
+    files: int
+    first: tuple[IgnoredFile, ...]
+
+
+@dataclass(frozen=True)
+class Ignoring:
+    """Sorts what is not read of a corpus: `read` are the paths that are, `seconds` those that gave way to another."""
+
+    names: ReleaseNames | FormNames
+    read: Iterable[str]
+    seconds: Mapping[str, str]
+    """The path of the release for each file that stands for one which is read from elsewhere."""
+
+    def sort(self, entries: Iterable[Entry]) -> tuple[Ignored, ...]:
+        """The ignored files by kind. A folder in which nothing is read, and nothing nearly right, is one entry."""
+        found = [one for entry in entries if (one := self._classify(entry)) is not None]
+        kept = {folder for path in self.read for folder in _folders(path)}
+        kept |= {folder for kind, file in found if kind != OTHER for folder in _folders(file.path)}
+        groups: dict[str, dict[str, IgnoredFile]] = {}
+        for kind, file in found:
+            group = groups.setdefault(kind, {})
+            folders = _folders(file.path) if kind == OTHER else ()
+            top = next((folder for folder in folders if folder not in kept), None)
+            if top is None:
+                group[file.path] = file
+            else:
+                group[top] = IgnoredFile(top, files=group[top].files + 1 if top in group else 1)
+        return tuple(group_of(kind, groups[kind].values()) for kind in KINDS if kind in groups)
+
+    def _classify(self, entry: Entry) -> tuple[str, IgnoredFile] | None:
+        """The kind of an entry; None for what is not to be mentioned."""
+        path, name = printable(entry.path), entry.path.rsplit("/", 1)[-1]
+        if OWN_FILES.fullmatch(name) or (not entry.problem and self._is_documentation(entry.path, name)):
+            return None
+        if entry.problem:
+            return UNREADABLE, IgnoredFile(path, problem=entry.problem)
+        if entry.path in self.seconds:
+            return SECOND, IgnoredFile(path, self.seconds[entry.path])
+        kind, expected = self._kind(entry.path, name)
+        return kind, IgnoredFile(path, expected)
+
+    def _is_documentation(self, path: str, name: str) -> bool:
+        return DOCUMENTATION.fullmatch(name) is not None or self.names.is_documentation(path)
+
+    def _kind(self, path: str, name: str) -> tuple[str, str]:
+        """The kind of a file by its name, and the path that was expected."""
+        folder = path[: len(path) - len(name)]
+        is_similar = self.names.beginnings.match(name) is not None
+        for kind, decoration in DECORATIONS.items() if is_similar else ():
+            plain = decoration.fullmatch(name)
+            if plain and (found := self.names.find(f"{folder}{plain['name']}{plain.groupdict().get('suffix') or ''}")):
+                return kind, found.path
+        expected = self._with_another_suffix(path) if is_similar else ""
+        for kind, certain in CERTAIN.items():
+            if certain.fullmatch(name):
+                return kind, expected
+        if expected:
+            return FORMAT, expected
+        expected = self.names.version_of(path) if is_similar else ""
+        return (VERSION, expected) if expected else (OTHER, "")
+
+    def _with_another_suffix(self, path: str) -> str:
+        """The file that a path would stand for if it had a suffix of this release behind its name."""
+        stem = path.removesuffix(suffix_of(path))
+        stems = dict.fromkeys((stem, path.rpartition(".")[0], stem.removesuffix(".tar")))
+        found = (self.names.find(f"{one}{suffix}") for one in stems for suffix in ("", *self.names.suffixes))
+        return next((name.path for name in found if name), "")
+
+
+def group_of(kind: str, files: Iterable[IgnoredFile]) -> Ignored:
+    """The group of these files; those of which it is clear what was expected come first."""
+    ordered = sorted(files, key=lambda file: (not file.expected, file.path))
+    return Ignored(kind, sum(file.files for file in ordered), tuple(ordered[:FIRST]))
+
+
+def describe(ignored: Iterable[Ignored], expected: Iterable[str] = (), nouns: tuple[str, str] = FILES) -> Iterator[str]:
+    """One line about what is ignored, with examples of what is read; none where nothing is ignored."""
+    groups = list(ignored)
+    if not groups:
+        return
+    number = sum(group.files for group in groups)
+    kinds = "; ".join(f"{KINDS[group.kind]}: {_listed(group)}" for group in groups)
+    examples = ", ".join(expected)
+    yield (
+        f"{number:,} {nouns[number > 1]} {'are' if number > 1 else 'is'} not read: {kinds}"
+        f"{f'. Expected are names such as {examples}' if examples else ''}"
+    )
+
+
+def printable(path: str) -> str:
+    """A path as text that can be written as UTF-8, whatever bytes a name has."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def _listed(group: Ignored) -> str:
+    more = group.files - sum(file.files for file in group.first)
+    return ", ".join(map(_named, group.first)) + (f" and {more:,} more" if more else "")
+
+
+def _named(file: IgnoredFile) -> str:
+    notes = []
+    if file.path.endswith("/") and file.files > 1:
+        notes.append(f"{file.files:,} files")
+    if file.problem:
+        notes.append(file.problem)
+    if file.expected:
+        notes.append(f"expected {file.expected}")
+    return f"{file.path or './'} ({', '.join(notes)})" if notes else file.path or "./"
+
+
+def _folders(path: str) -> Iterator[str]:
+    """The folders that a path is in, from the top, each with `/` behind it."""
+    position = path.find("/")
+    while position >= 0:
+        yield path[: position + 1]
+        position = path.find("/", position + 1)
