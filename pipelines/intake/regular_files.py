@@ -7,16 +7,16 @@ a warehouse may hold any of them in place of a file.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
 
 LARGEST_FILE = 2 * 2**30
 """Most bytes of a file; ten times the largest release fits, and a machine of 4 GB is not stopped."""
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> io.BufferedReader:
     """Open a file to read its bytes. Raises OSError, also for anything but a regular file."""
     _refuse_others(path, path.stat())
     stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
@@ -28,7 +28,7 @@ def open_regular(path: Path) -> BinaryIO:
     return stream
 
 
-def read_open(stream: BinaryIO, largest: int = LARGEST_FILE) -> bytes:
+def read_open(stream: io.BufferedReader, largest: int = LARGEST_FILE) -> bytes:
     """Read as many bytes of an open file as its size says. Raises OSError for more than `largest`."""
     size = os.fstat(stream.fileno()).st_size
     if size > largest:

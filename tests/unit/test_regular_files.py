@@ -5,20 +5,26 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from pipelines.building import remembered
 from pipelines.errors import InputError
 from pipelines.intake import generated, landed, own_files, regular_files, source_bytes
 from pipelines.intake.landing import LandingTask, land_file
 from pipelines.intake.records import LandingError
 from pipelines.intake.regular_files import LARGEST_FILE, read_regular
 from pipelines.intake.source_bytes import read_settled
+from pipelines.reading import builds
+from pipelines.report import site
+from tests.conftest import CLONE
 from tests.unit.test_landing import ITEM, ITEMS, land, make_corpus
 
+PIPELINES = CLONE / "pipelines"
 SECONDS = 20
 """Time after which a test that waits for ever is ended."""
 
@@ -146,3 +152,57 @@ def test_limit_of_an_archive_is_that_of_its_bytes_too(tmp_path: Path, monkeypatc
         stream.write(gzip.compress(json.dumps([ITEM]).encode()))
     with pytest.raises(LandingError, match=r"^toy/a\.json\.gz: larger than 2,147,483,648 bytes"):
         read_settled("toy/a.json.gz", file)
+
+
+OWN_CODE = {
+    "building/dbt_places.py",
+    "building/fingerprint.py",
+    "building/reusing.py",
+    "charts/drawing.py",
+    "charts/pictures.py",
+    "cluster/options.py",
+    "corpora/declarations.py",
+    "corpora/registry.py",
+    "corpora/starting.py",
+    "dashboard/sql.py",
+    "proving/restoring.py",
+    "reading/declared.py",
+    "reading/dialogues/page.py",
+    "report/dbt_docs.py",
+}
+"""Modules that read files of this project's own code, of libraries, or that the user names to be read."""
+OWN_WRITING = {
+    "building/publishing.py",
+    "cluster/session.py",
+    "intake/landing.py",
+    "intake/parts.py",
+    "intake/rawtypes.py",
+    "intake/transport.py",
+    "intake/wanted.py",
+}
+"""Modules that read what they have just written, or that look first if it is a file."""
+READING = re.compile(r"\.read_bytes\(\)|\.read_text\(|\.open\((?:\"rb?\")?\)")
+
+
+def test_files_of_sources_and_warehouses_are_read_by_one_function() -> None:
+    """A new place that reads a file uses `regular_files`, or is added to one of these lists."""
+    found = {
+        path.relative_to(PIPELINES).as_posix()
+        for path in PIPELINES.rglob("*.py")
+        if READING.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == OWN_CODE | OWN_WRITING
+
+
+@pytest.mark.parametrize("text", ["file.read_bytes()", 'x = a.read_text(encoding="ascii")', 'a.open("rb")', "a.open()"])
+def test_place_that_reads_a_file_is_found(text: str) -> None:
+    assert READING.search(text)
+
+
+def test_pipes_in_place_of_what_is_remembered_or_reported_make_nothing_wait(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "index.html")
+    os.mkfifo(tmp_path / "state")
+    assert not site.is_about("20260101T000000000000Z", tmp_path)
+    assert remembered._read(tmp_path / "state", "version") == {}
+    with pytest.raises(OSError, match="not a regular file"):
+        builds.describe_file(tmp_path / "state")

@@ -13,10 +13,15 @@ from msgspec import Meta, Struct
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Entity
+from pipelines.errors import InputError
 from pipelines.intake.records import split_records, write_line
 from pipelines.intake.text_lines import place_of, split_lines
 from pipelines.proving.restored_files import RestoredFile, SourceFile, write_records
 from pipelines.proving.source_json import read_json_at
+from tests.unit.form_rows import EXAMPLES
+from tests.unit.test_file_kinds import POINTER
+from tests.unit.test_form_files import land as land_form
+from tests.unit.test_form_files import lines
 from tests.unit.test_landing import ITEM, ITEMS, LINES, land, make_corpus, read
 
 VALUES = ["dlg-1", "dlg-2", "dlg-3"]
@@ -180,3 +185,40 @@ def test_place_is_where_an_editor_shows_it(text: str, at: int, place: str) -> No
 def test_traced_lines_are_the_values_that_were_read(corpus_id: str, path: str, entity: Entity) -> None:
     found = list(read_json_at(corpus_id, path, b'"dlg-1",\r\n\r\ndlg-2\r\n', ["/0", "/1", "/2", "/3"]))
     assert found == ['"dlg-1"', '""', '"dlg-2"', None]
+
+
+FORM_CORPUS, ROW, _ = EXAMPLES[0]
+ROW_LINES = lines(ROW, ROW)
+JSON_LINES = {
+    "as published": ROW_LINES,
+    "CRLF": ROW_LINES.replace(b"\n", b"\r\n"),
+    "CR": ROW_LINES.replace(b"\n", b"\r"),
+    "no end of the last line": ROW_LINES[:-1],
+    "blank last lines": ROW_LINES + b"\n\r\n",
+    "mark": b"\xef\xbb\xbf" + ROW_LINES,
+    "mark and CRLF": b"\xef\xbb\xbf" + ROW_LINES.replace(b"\n", b"\r\n"),
+    "compressed under a plain name": gzip.compress(ROW_LINES),
+}
+
+
+@pytest.mark.parametrize("data", JSON_LINES.values(), ids=list(JSON_LINES))
+def test_rows_in_json_lines_are_read_however_they_are_written(tmp_path: Path, data: bytes) -> None:
+    """Tools differ in the end of the last line; see https://github.com/Modalities/modalities/issues/395."""
+    landed = land_form(tmp_path, FORM_CORPUS, data, ".jsonl")
+    assert len(read(tmp_path, landed)) == landed.record_count == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (ROW_LINES[:-9], r"line 2, column \d+: not JSON, "),
+        (ROW_LINES + b'{"uuid": 1,,}\n', "line 3, column 12: not JSON, "),
+        (ROW_LINES.replace(b"\n", b"\r\n\r\n"), "line 2, column 1: the line is blank"),
+        (ROW_LINES + b"[1]", r"line 3, column 1: \[1\] is not a row"),
+        (ROW_LINES + b'{"uuid": NaN}', "line 3, column 1: not JSON, NaN"),
+        (POINTER, "is a Git LFS pointer, not the file: "),
+    ],
+)
+def test_odd_line_of_json_lines_is_refused_with_line_and_column(tmp_path: Path, data: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=rf"\.jsonl: {message}"):
+        land_form(tmp_path, FORM_CORPUS, data, ".jsonl")
