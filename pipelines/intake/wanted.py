@@ -1,4 +1,4 @@
-"""What there is to download: each file that the rooms' source.toml list, with its URL, its place and how to know it."""
+"""Files to download: each that the source.toml of a corpus lists, with its URLs, its place and how to know it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Wanted:
 
     corpus: Corpus
     file: SourceFile
-    url: str
+    urls: tuple[str, ...]
+    """The addresses that have it, in the order in which they are asked."""
     target: Path
 
     @property
@@ -72,9 +73,14 @@ def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> li
         for file in corpus.files:
             if not _stays_inside(file.path):
                 raise InputError(f"{corpus.corpus_id}/source.toml: the path {file.path!r} leaves the corpus's folder")
-            url = _at_mirror(mirror, f"{corpus.corpus_id}/{file.path}") if mirror else file.url
-            wanted.append(Wanted(corpus, file, url, folder / file.path))
+            urls = (_below(mirror, f"{corpus.corpus_id}/{file.path}"),) if mirror else _listed_urls(corpus, file)
+            wanted.append(Wanted(corpus, file, urls, folder / file.path))
     return wanted
+
+
+def _listed_urls(corpus: Corpus, file: SourceFile) -> tuple[str, ...]:
+    """The publisher's address of a file, then those of its mirrors, each once."""
+    return tuple(dict.fromkeys((file.url, *file.mirrors, *(_below(base, file.path) for base in corpus.mirrors))))
 
 
 def _stays_inside(path: str) -> bool:
@@ -82,6 +88,6 @@ def _stays_inside(path: str) -> bool:
     return bool(parts) and path.isprintable() and not {"..", "/"} & set(parts) and not re.search(r"[\\:]", path)
 
 
-def _at_mirror(mirror: str, name: str) -> str:
-    base = urllib.parse.urlsplit(mirror)
+def _below(base_url: str, name: str) -> str:
+    base = urllib.parse.urlsplit(base_url)
     return base._replace(path=f"{base.path.rstrip('/')}/{urllib.parse.quote(name)}", fragment="").geturl()

@@ -17,7 +17,7 @@ from tests.unit.listed_files import corpus, listed_file
 
 def test_plan_has_the_layout_that_build_reads(tmp_path):
     one = listed_file(tmp_path)
-    assert (one.name, one.url) == ("demo/part/a b.json", "https://example.org/data/part/a%20b.json")
+    assert (one.name, one.urls) == ("demo/part/a b.json", ("https://example.org/data/part/a%20b.json",))
     assert one.target == tmp_path / "demo" / "part" / "a b.json"
 
 
@@ -32,7 +32,7 @@ def test_plan_has_the_layout_that_build_reads(tmp_path):
 )
 def test_mirror_has_each_file_below_its_corpus(tmp_path, mirror, url):
     file = SourceFile("part/a b.json", "https://example.org/x")
-    assert plan((corpus(file),), tmp_path, mirror)[0].url == url
+    assert plan((corpus(file),), tmp_path, mirror)[0].urls == (url,)
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "..", "", "a\\..\\x", "C:x", "a\nb", "a\x1b[2J"])
