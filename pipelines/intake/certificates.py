@@ -1,7 +1,6 @@
-"""Certificates that connections trust: those of the environment's variables, else those of the libraries.
+"""Certificates that connections trust: those that variables of the environment name, else the usual ones.
 
-The variables are those of requests, curl and OpenSSL. The first that is set wins, and replaces the libraries' own list;
-SSL_CERT_FILE and SSL_CERT_DIR count together, as in OpenSSL.
+The variables are those of requests, curl and OpenSSL. All that are set count together, and replace the usual ones.
 See https://docs.openssl.org/master/man3/SSL_CTX_load_verify_locations/
 """
 
@@ -10,38 +9,32 @@ from __future__ import annotations
 import os
 import ssl
 from pathlib import Path
-from typing import NamedTuple
+
+import requests.certs
 
 from pipelines.errors import InputError
 
-BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-"""Variables that name a file, or a folder."""
 FILE, FOLDER = "SSL_CERT_FILE", "SSL_CERT_DIR"
-HINT = f"{FILE} (or {BUNDLES[0]}) may name a PEM file of the certificates to trust, such as your company's"
+BUNDLE = "REQUESTS_CA_BUNDLE"
+VARIABLES = (FILE, FOLDER, BUNDLE, "CURL_CA_BUNDLE")
+HINT = f"{FILE} (or {BUNDLE}) may name a PEM file of the certificates to trust, such as your company's"
 UNKNOWN_ISSUER = {2, 18, 19, 20, 21}
 """Codes of OpenSSL for a certificate that nothing trusted has signed: another list of trusted ones helps."""
 
 
-class Trusted(NamedTuple):
-    """The file and the folder of the trusted certificates; both None for those that a library comes with."""
-
-    file: str | None = None
-    folder: str | None = None
-
-
-def trusted() -> Trusted:
-    """The certificates that the environment names. Raises InputError for a variable whose value cannot be used."""
-    for name in BUNDLES:
-        if place := os.environ.get(name):
-            return Trusted(folder=_folder(name, place)) if Path(place).is_dir() else Trusted(_file(name, place))
-    file, folder = os.environ.get(FILE), os.environ.get(FOLDER)
-    return Trusted(file and _file(FILE, file), folder and _folder(FOLDER, folder))
-
-
 def context() -> ssl.SSLContext:
-    """The settings of a TLS connection that trusts these certificates. Raises InputError as `trusted`."""
-    found = trusted()
-    return ssl.create_default_context(cafile=found.file, capath=found.folder)
+    """Make the settings of TLS connections that trust these certificates.
+
+    Raises InputError for a variable that names nothing usable.
+    """
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    named = [(name, place) for name in VARIABLES if (place := os.environ.get(name))]
+    for name, place in named:
+        _trust(made, name, place)
+    if not named:
+        made.load_default_certs()
+        made.load_verify_locations(requests.certs.where())
+    return made
 
 
 def refusal(error: ssl.SSLCertVerificationError, owner: str) -> str:
@@ -50,28 +43,17 @@ def refusal(error: ssl.SSLCertVerificationError, owner: str) -> str:
     return f"the certificate of {owner} is not accepted: {error.verify_message.rstrip('.')}{hint}"
 
 
-def _file(name: str, place: str) -> str:
+def _trust(made: ssl.SSLContext, name: str, place: str) -> None:
+    """Trust the certificates of a file, or of folders that are separated as in PATH."""
+    folders = [folder for folder in place.split(os.pathsep) if Path(folder).is_dir()]
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(place)
+        if folders:
+            for folder in folders:
+                next(Path(folder).iterdir(), None)
+                made.load_verify_locations(capath=folder)
+        else:
+            made.load_verify_locations(cafile=place)
     except ssl.SSLError as error:
-        raise InputError(f"{name}: {place} is no PEM file of certificates") from error
+        raise InputError(f"{name}: {place} is not a PEM file of certificates") from error
     except (OSError, ValueError) as error:
-        raise _unusable(name, place, error) from error
-    return place
-
-
-def _folder(name: str, place: str) -> str:
-    """Check that one of the folders, separated as in PATH, can be read."""
-    problem: Exception | None = None
-    for folder in place.split(os.pathsep):
-        try:
-            next(Path(folder).iterdir(), None)
-            return place
-        except (OSError, ValueError) as error:
-            problem = error
-    assert problem is not None
-    raise _unusable(name, place, problem) from problem
-
-
-def _unusable(name: str, place: str, error: Exception) -> InputError:
-    return InputError(f"{name}: {place} cannot be read: {getattr(error, 'strerror', None) or error}")
+        raise InputError(f"{name}: {place} cannot be read: {getattr(error, 'strerror', None) or error}") from error

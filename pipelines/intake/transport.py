@@ -11,6 +11,7 @@ import functools
 import importlib.metadata
 import os
 import re
+import ssl
 import time
 import urllib.parse
 import urllib.request
@@ -78,24 +79,36 @@ class _Adapter(BoundedAdapter):
     """Bounded connections, with the proxies and the trusted certificates that the environment names."""
 
     @functools.cached_property
-    def _trusted(self) -> certificates.Trusted:
-        return certificates.trusted()
+    def _context(self) -> ssl.SSLContext:
+        return certificates.context()
 
     def get_connection_with_tls_context(self, request: Any, verify: Any, proxies: Any = None, cert: Any = None) -> Any:
-        """Give the connections for a request. Raises InputError for a proxy that cannot be."""
+        """Give the connections for a request. Raises InputError for a variable that names nothing usable."""
+        proxy = requests.utils.select_proxy(request.url, proxies)
+        if request.url.startswith("https:") or (proxy or "").lower().startswith("https:"):
+            _ = self._context  # requests would take its error for one of the URL
         try:
             return super().get_connection_with_tls_context(request, verify, proxies, cert)
         except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
-            if requests.utils.select_proxy(request.url, proxies) is None:
+            if proxy is None:
                 raise
             variable = _proxy_variable(urllib.parse.urlsplit(request.url).scheme)
             raise InputError(f"{variable}: not the URL of a proxy, http://HOST:PORT or https://HOST:PORT") from error
 
+    def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
+        """Let the connections to a host trust those certificates."""
+        host, pool = super().build_connection_pool_key_attributes(request, True, cert)
+        return host, pool | ({"ssl_context": self._context} if host["scheme"] == "https" else {})
+
+    def proxy_manager_for(self, proxy: str, **named: Any) -> Any:
+        """Let the connections to a proxy trust them too."""
+        more = {"proxy_ssl_context": self._context} if proxy.lower().startswith("https:") else {}
+        return super().proxy_manager_for(proxy, **named, **more)
+
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        """Let a connection trust those certificates. Raises InputError."""
+        """Verify certificates, against none but those."""
         super().cert_verify(conn, url, True, cert)
-        if url.lower().startswith("https:") and any(self._trusted):
-            conn.ca_certs, conn.ca_cert_dir = self._trusted
+        conn.ca_certs = None
 
 
 class Session(requests.Session):

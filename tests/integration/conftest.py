@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.intake.certificates import BUNDLES, FILE, FOLDER
+from pipelines.intake.certificates import VARIABLES
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from tests.conftest import Once
@@ -49,7 +49,7 @@ def hostile_folder(once: Once, sample_folder: Path) -> Path:
 
 @pytest.fixture
 def no_proxy_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", *BUNDLES, FILE, FOLDER):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", *VARIABLES):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
 

@@ -19,7 +19,8 @@ from tests.integration.downloads import CONTENT, Web, fetched, listed, refused, 
 
 pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
 
-VARIABLES = (*certificates.BUNDLES, certificates.FILE)
+FILES = [name for name in certificates.VARIABLES if name != certificates.FOLDER]
+FOLDERS = [name for name in certificates.VARIABLES if name != certificates.FILE]
 
 
 def subject_hash(certificate: Path) -> str:
@@ -44,7 +45,7 @@ def test_certificate_that_is_not_trusted_is_refused_with_the_variable_to_set(com
     assert company_web.asked == []
 
 
-@pytest.mark.parametrize("name", VARIABLES)
+@pytest.mark.parametrize("name", FILES)
 def test_file_of_certificates_is_trusted(
     company_web: Web, company_certificate: Path, tmp_path, monkeypatch, name: str
 ) -> None:
@@ -53,7 +54,7 @@ def test_file_of_certificates_is_trusted(
     assert transport.post_json(f"{company_web.url}/hook", {"text": "x"}, 1.0) == 501
 
 
-@pytest.mark.parametrize("name", [*certificates.BUNDLES, certificates.FOLDER])
+@pytest.mark.parametrize("name", FOLDERS)
 def test_folder_of_certificates_is_trusted(
     company_web: Web, company_folder: Path, tmp_path, monkeypatch, name: str
 ) -> None:
@@ -61,12 +62,21 @@ def test_folder_of_certificates_is_trusted(
     assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
 
 
-def test_file_and_folder_of_openssl_are_trusted_together(
-    company_web: Web, company_folder: Path, tmp_path, monkeypatch
+@pytest.mark.parametrize("name", FILES)
+def test_certificates_of_all_variables_are_trusted_together(
+    company_web: Web, company_folder: Path, tmp_path, monkeypatch, name: str
 ) -> None:
     """Conda sets SSL_CERT_FILE to the usual certificates; the company's is in a folder, one of several."""
-    monkeypatch.setenv(certificates.FILE, str(usual_certificates()))
+    monkeypatch.setenv(name, str(usual_certificates()))
     monkeypatch.setenv(certificates.FOLDER, f"{tmp_path / 'nowhere'}:{company_folder}")
+    assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
+
+
+def test_variable_that_is_set_for_one_command_counts_beside_that_of_the_machine(
+    company_web: Web, company_certificate: Path, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv(certificates.BUNDLE, str(usual_certificates()))
+    monkeypatch.setenv(certificates.FILE, str(company_certificate))
     assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
 
 
@@ -98,13 +108,27 @@ def test_host_that_a_redirect_leads_to_is_the_one_named(web: Web, company_web: W
     assert cause.startswith(f"the certificate of {company_web.url.removeprefix('https://')} is not accepted")
 
 
+def test_certificate_of_a_proxy_is_looked_at_in_the_same_way(
+    company_web: Web, company_certificate: Path, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("http_proxy", company_web.url)
+    company_web.files["http://nowhere.invalid/a"] = CONTENT
+    file = SourceFile("a", "http://nowhere.invalid/a")
+    cause = refused(tmp_path, file)
+    assert cause.startswith(
+        "the certificate of the proxy for nowhere.invalid is not accepted: self-signed certificate;"
+    )
+    monkeypatch.setenv(certificates.FILE, str(company_certificate))
+    assert fetched(tmp_path, file) == CONTENT
+
+
 def test_host_without_tls_is_no_cut_connection(web: Web, tmp_path) -> None:
     url = web.url.replace("http:", "https:")
     cause = refused(tmp_path, SourceFile("a", f"{url}/a"))
     assert cause.startswith(f"{web.url.removeprefix('http://')} cannot be reached over TLS (")
 
 
-@pytest.mark.parametrize("name", [*VARIABLES, certificates.FOLDER])
+@pytest.mark.parametrize("name", certificates.VARIABLES)
 @pytest.mark.parametrize("place", ["missing", "text", "empty", "loop"])
 def test_variable_that_names_nothing_usable_is_named(
     company_web: Web, tmp_path, monkeypatch, name: str, place: str
@@ -140,6 +164,7 @@ def test_context_of_a_mail_server_trusts_the_same(company_certificate: Path, com
     monkeypatch.setenv(certificates.FILE, str(company_certificate))
     assert len(certificates.context().get_ca_certs()) == 1
     monkeypatch.delenv(certificates.FILE)
+    assert len(certificates.context().get_ca_certs()) > 50
     assert certificates.context().verify_mode is ssl.CERT_REQUIRED
     with pytest.raises(UnavailableError, match="is not accepted"):
         transport.post_json(f"{company_web.url}/hook", {}, 1.0)
