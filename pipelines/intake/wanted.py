@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from pipelines.corpora.room import Corpus, SourceFile
 from pipelines.errors import InputError
+from pipelines.intake import file_kinds
 from pipelines.intake.checksums import git_blob_hash
 from pipelines.intake.generated import MARKER, holds_generated
 
@@ -44,6 +45,13 @@ class Wanted:
 
     def problem(self, path: Path) -> str | None:
         """Why a file on disk is not the listed one, with what was expected and observed; None when it is."""
+        difference = self._difference(path)
+        if difference is None and self.is_verifiable:
+            return None
+        kind = None if self.file.is_documentation else _other_kind(self.file.path, path, bool(difference))
+        return "; ".join(filter(None, (difference, kind and f"it is {kind}"))) or None
+
+    def _difference(self, path: Path) -> str | None:
         size = path.stat().st_size
         if size > self.largest:
             return f"expected {'at most ' * (self.file.bytes is None)}{self.largest:,} bytes, observed more"
@@ -58,6 +66,14 @@ class Wanted:
                 return None
             observed = hashlib.file_digest(stream, lambda: digest).hexdigest()
         return None if observed == expected else f"expected {kind} {expected}, observed {observed}"
+
+
+def _other_kind(name: str, path: Path, is_other: bool) -> str | None:
+    """Name the kind of file that stands in the place of a data file, such as a web page; JSON may be the data."""
+    with path.open("rb") as stream:
+        head = stream.read(file_kinds.HEAD)
+    kind = file_kinds.other_kind(name, head) or (file_kinds.answer_kind(head) if is_other else None)
+    return kind.name if kind else None
 
 
 def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> list[Wanted]:
