@@ -63,6 +63,8 @@ def download(context: dg.OpExecutionContext) -> None:
                     metadata={"files": len(fetched), "bytes": sum(result.bytes for result in fetched)},
                 )
             )
+    for notice in fetching.notices(results):
+        context.log.warning(notice)
     fetching.refuse_failures(results, settings.mirror)
 
 

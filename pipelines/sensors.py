@@ -84,6 +84,12 @@ def failure_text(context: dg.RunFailureSensorContext) -> str:
     return "\n".join(dict.fromkeys(texts)) or context.failure_event.message or "the run failed"
 
 
+def _warn(context: dg.RunStatusSensorContext, unrecorded: str | None) -> None:
+    """Log that an alert could not be recorded."""
+    if unrecorded:
+        context.log.warning(unrecorded)
+
+
 def build_sensors() -> list[dg.SensorDefinition]:
     """The sensor of the folder that releases are dropped into, and those that tell what becomes of runs."""
 
@@ -98,7 +104,7 @@ def build_sensors() -> list[dg.SensorDefinition]:
             return
         if not context.dagster_run.tags.keys() & TOLD.keys():
             settings = Settings.from_environment()
-            alerts.tell_failure(WarehousePaths(settings.warehouse), settings, told)
+            _warn(context, alerts.tell_failure(WarehousePaths(settings.warehouse), settings, told))
 
     @dg.run_status_sensor(
         run_status=dg.DagsterRunStatus.SUCCESS,
@@ -109,7 +115,7 @@ def build_sensors() -> list[dg.SensorDefinition]:
     def tell_success(context: dg.RunStatusSensorContext) -> None:
         if context.dagster_run.job_name != FETCH and not context.dagster_run.tags.keys() & TOLD.keys():
             settings = Settings.from_environment()
-            alerts.tell_success(WarehousePaths(settings.warehouse), settings)
+            _warn(context, alerts.tell_success(WarehousePaths(settings.warehouse), settings))
 
     @dg.sensor(
         name="folder",

@@ -110,7 +110,7 @@ class Settings:
     mirror: str | None = field(default=None, repr=False)
     """URL (http, https or file) to download from instead of upstream: each file is at `<mirror>/<corpus_id>/<path>`."""
     timeout: float = 30.0
-    """Seconds without a byte after which a download counts as cut."""
+    """Seconds without a byte, or with fewer than 250 a second, after which a download counts as cut."""
     attempts: int = 5
     """Times that a file is asked for without progress before the download gives up."""
     backoff: float = 1.0

@@ -8,28 +8,31 @@ nothing: that too is told, in the file. No message has a secret in it.
 from __future__ import annotations
 
 import contextlib
-import smtplib
-import ssl
+import errno
+import os
+import posixpath
+import re
+import stat
 import urllib.parse
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from email.message import EmailMessage
+from pathlib import Path
 
 import msgspec
 
-from pipelines.errors import InputError, first_line
+from pipelines.building import channels
+from pipelines.errors import InputError
 from pipelines.intake import own_files, writing
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
 from pipelines.visible import visible
 
-SECONDS = 10.0
-"""How long a server may take to be told."""
 LINES = 12
 """Lines of an error that a message has; the rest is counted."""
 LONGEST = 600
 """Characters of a line that a message has."""
+NOT_A_FILE = "a link, or not a regular file; remove it"
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -50,39 +53,40 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """Where it did not arrive, and why."""
 
 
-def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_part: bool = False) -> None:
-    """Tell that building has failed with these lines, unless that is what was told last."""
-    with contextlib.suppress(OSError):
-        lines = [visible(line)[:LONGEST] for line in error.splitlines() if line.strip()]
-        text = "\n".join(lines[:LINES])
-        text += f"\nand {len(lines) - LINES:,} more lines" if len(lines) > LINES else ""
-        text = _without_secrets(text, settings)
-        trouble = _trouble(paths)
-        if trouble is None or trouble.text != text:
-            _keep(paths, Trouble(text, trouble.since if trouble else _now()))
-            _tell(
-                paths,
-                settings,
-                "failure",
-                f"The build of {paths.root} has failed{' in part' if is_in_part else ''}.\n{text}{_standing(paths)}",
-            )
+def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_part: bool = False) -> str | None:
+    """Tell that building has failed with these lines, unless that is what was told last.
+
+    Returns why the message could not be recorded, if it could not.
+    """
+    text = _without_secrets("\n".join(visible(line) for line in error.splitlines() if line.strip()), settings)
+    lines = [line[:LONGEST] for line in text.splitlines()]
+    text = "\n".join(lines[:LINES])
+    text += f"\nand {len(lines) - LINES:,} more lines" if len(lines) > LINES else ""
+    trouble = _trouble(paths)
+    if trouble is not None and trouble.text == text:
+        return None
+    with contextlib.suppress(OSError):  # then it is told again next time
+        _keep(paths, Trouble(text, trouble.since if trouble else _now()))
+    part = " in part" if is_in_part else ""
+    return _tell(paths, settings, "failure", f"The build of {paths.root} has failed{part}.\n{text}{_standing(paths)}")
 
 
-def tell_success(paths: WarehousePaths, settings: Settings) -> None:
+def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
     """Tell that building is well again, where it was told that it was not.
 
-    A build that had to leave a corpus as it was is none that is well.
+    A build that had to leave a corpus as it was is none that is well. Returns why the message could not be recorded, if
+    it could not.
     """
     left = "\n".join(_left_as_they_were(paths))
     if left:
-        tell_failure(paths, settings, left, is_in_part=True)
-        return
+        return tell_failure(paths, settings, left, is_in_part=True)
+    trouble = _trouble(paths)
+    if trouble is None:
+        return None
     with contextlib.suppress(OSError):
-        trouble = _trouble(paths)
-        if trouble is not None:
-            own_files.remove(paths.trouble)
-            since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
-            _tell(paths, settings, "recovery", f"The build of {paths.root} is well again.\n{since}{_standing(paths)}")
+        own_files.remove(paths.trouble)
+    since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
+    return _tell(paths, settings, "recovery", f"The build of {paths.root} is well again.\n{since}{_standing(paths)}")
 
 
 def _left_as_they_were(paths: WarehousePaths) -> Iterator[str]:
@@ -107,66 +111,53 @@ def _standing(paths: WarehousePaths) -> str:
     return "".join(f"\n{line}" for line in lines)
 
 
-def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> None:
-    """Send a message everywhere, and write it down with what became of it."""
-    told = Told(at=_now(), kind=kind, text=text, undelivered=tuple(_undelivered(settings, text)))
-    with paths.alerts.open("ab") as file:
-        file.write(msgspec.json.encode(told) + b"\n")
+def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> str | None:
+    """Send a message everywhere, and record it with what became of it; why that failed, if it did."""
+    undelivered = tuple(_without_secrets(place, settings)[:LONGEST] for place in channels.undelivered(settings, text))
+    told = Told(at=_now(), kind=kind, text=text, undelivered=undelivered)
+    try:
+        _append(paths.alerts, msgspec.json.encode(told) + b"\n")
+    except OSError as error:
+        return f"{paths.alerts}: an alert could not be recorded: {error.strerror}"
+    return None
 
 
-def _undelivered(settings: Settings, text: str) -> Iterator[str]:
-    """Send a message to every place; where it did not arrive, and why."""
-    for place, send in (("webhook", _post), ("mail", _mail)):
-        try:
-            send(settings, text)
-        except Exception as error:  # nothing that a server does may fail a build
-            yield f"{place}: {_without_secrets(first_line(error), settings)[:LONGEST]}"
-
-
-def _post(settings: Settings, text: str) -> None:
-    if settings.alert_webhook is None:
-        return
-    import requests
-
-    answer = requests.post(settings.alert_webhook, json={"text": text}, timeout=SECONDS, allow_redirects=False)
-    if not answer.ok or answer.is_redirect:
-        raise OSError(f"the server answers {answer.status_code}")
-
-
-def _mail(settings: Settings, text: str) -> None:
-    if settings.alert_smtp is None:
-        return
-    server = urllib.parse.urlsplit(settings.alert_smtp)
-    message = EmailMessage()
-    message["Subject"] = f"dialogue-warehouse: {text.splitlines()[0]}"
-    message["From"] = settings.alert_from
-    message["To"] = ", ".join(settings.alert_to)
-    message.set_content(text)
-    encryption = ssl.create_default_context()
-    host, port = server.hostname or "localhost", server.port or (465 if server.scheme == "smtps" else 25)
-    with (
-        smtplib.SMTP_SSL(host, port, timeout=SECONDS, context=encryption)
-        if server.scheme == "smtps"
-        else smtplib.SMTP(host, port, timeout=SECONDS)
-    ) as connection:
-        if server.scheme == "smtp+starttls":
-            connection.starttls(context=encryption)
-        if server.username:
-            connection.login(urllib.parse.unquote(server.username), urllib.parse.unquote(server.password or ""))
-        connection.send_message(message)
+def _append(path: Path, line: bytes) -> None:
+    """Write behind what a file has. Raises OSError, also for a link, a pipe or a device."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except OSError as error:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise OSError(error.errno, NOT_A_FILE) from error
+        raise
+    with os.fdopen(descriptor, "ab") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, NOT_A_FILE)
+        file.write(line)
 
 
 def _without_secrets(text: str, settings: Settings) -> str:
-    """The text without what the settings must not tell, whole or in part."""
+    """The text without what the settings must not tell, whole or in part, however it is written in URLs."""
     for url in filter(None, (settings.alert_webhook, settings.alert_smtp, settings.mirror)):
         parts = urllib.parse.urlsplit(url)
-        secrets = [url, parts.username, parts.password, urllib.parse.unquote(parts.password or ""), parts.query]
-        if url == settings.alert_webhook:
-            secrets.append(parts.path)  # such as what Slack gives out: who knows it may write
+        secrets = [url, parts.username, parts.password, parts.query]
+        secrets += [value for _, value in urllib.parse.parse_qsl(parts.query)]
+        if url == settings.alert_webhook:  # such as what Slack gives out: who knows it may write
+            path = urllib.parse.unquote(parts.path)
+            secrets += [path, posixpath.normpath(path)]
         for secret in secrets:
             if secret and len(secret) > 3:
-                text = text.replace(secret, "…")
+                text = re.sub(_in_every_spelling(secret), "…", text, flags=re.IGNORECASE)
     return text
+
+
+def _in_every_spelling(secret: str) -> str:
+    """A pattern of the ways to write a part of a URL: each character as it is, or as the codes of its bytes."""
+    return "".join(
+        f"(?:{re.escape(character)}|{''.join(f'%{byte:02x}' for byte in character.encode('utf-8', 'replace'))})"
+        for character in urllib.parse.unquote(secret)
+    )
 
 
 def _trouble(paths: WarehousePaths) -> Trouble | None:

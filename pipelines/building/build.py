@@ -48,11 +48,13 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
     except lock.BusyError:  # that one tells what becomes of it
         raise
     except Exception as error:
-        if paths.root.is_dir():  # one that cannot be is no warehouse that fails
-            alerts.tell_failure(paths, settings, str(error) or type(error).__name__)
+        is_there = paths.root.is_dir()  # one that cannot be is no warehouse that fails
+        text = str(error) or type(error).__name__
+        if is_there and (unrecorded := alerts.tell_failure(paths, settings, text)):
+            reporter.line(f"notice: {unrecorded}")
         raise
-    alerts.tell_success(paths, settings)
-    return summary
+    unrecorded = alerts.tell_success(paths, settings)
+    return replace(summary, notices=[*summary.notices, unrecorded]) if unrecorded else summary
 
 
 def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_graph: LoadGraph) -> Summary:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pipelines.intake.wanted import Wanted
 from pipelines.building.progress import Reporter
 from pipelines.commands import command
+from pipelines.intake import fetching
 from pipelines.reading.printing import make_console
 
 OUTCOMES = ("fetched", "already there", "failed")
@@ -74,6 +75,13 @@ class FetchDisplay:
             self._told[cause] = now
             self._reporter.line(f"{'retry':<8} {wanted.name}: {cause}; again in {seconds:.1f} s")
 
+    def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
+        """The next address of a file is asked; said once for all files of a corpus that fail for the same cause."""
+        key = f"{wanted.corpus.corpus_id} {cause} {host}"
+        if key not in self._told:
+            self._told[key] = time.perf_counter()
+            self._reporter.line(f"{'mirror':<8} {wanted.name}: {cause}; asking {host} instead")
+
     def finish(self, result: Result) -> None:
         """A file is done with; a line when it is the last of its corpus."""
         corpus_id = result.wanted.corpus.corpus_id
@@ -116,6 +124,8 @@ def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:
         size = _megabytes(sum(result.bytes for result in own))
         table.add_row(corpus.corpus_id, corpus.license, *(f"{count:,}" for count in counts), size)
     console.print(table)
+    for notice in fetching.notices(results):
+        console.print(f"notice: {notice}", markup=False, soft_wrap=True)
     for result in results:
         if result.cause is None and not result.wanted.is_verifiable:
             name = result.wanted.name

@@ -10,11 +10,13 @@ import importlib
 import pkgutil
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from pipelines import corpora
 from pipelines.corpora.forms import Form
 from pipelines.corpora.room import Corpus, SourceFile
 from pipelines.errors import InputError
+from pipelines.setting_forms import is_mirror
 
 FURNITURE = ("source.toml", "schema.py", "claims.toml", "simulate.py", "restore.sql")
 
@@ -50,13 +52,23 @@ def load_corpus(corpus_id: str) -> Corpus:
     facts = tomllib.loads((folder / "source.toml").read_text(encoding="utf-8"))
     schema = importlib.import_module(f"{corpora.__name__}.{corpus_id}.schema")
     try:
-        files = tuple(SourceFile(**file) for file in facts.pop("files"))
+        files = tuple(SourceFile(**_with_mirrors(corpus_id, file)) for file in facts.pop("files"))
+        facts = _with_mirrors(corpus_id, facts)
         corpus = Corpus(**facts, files=files, entities=schema.ENTITIES, folder=folder)
     except (KeyError, TypeError) as error:
         raise RoomError(f"{corpus_id}/source.toml: {error}") from error
     if corpus.corpus_id != corpus_id:
         raise RoomError(f"{corpus_id}/source.toml: corpus_id is '{corpus.corpus_id}'")
     return corpus
+
+
+def _with_mirrors(corpus_id: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts of a corpus or a file, with their mirrors as a tuple. Raises RoomError for a mirror that is not a URL."""
+    mirrors = facts.get("mirrors", [])
+    if not isinstance(mirrors, list) or not all(isinstance(url, str) and is_mirror(url) for url in mirrors):
+        named = "".join(f" of {facts[name]}" for name in ("path",) if name in facts)
+        raise RoomError(f"{corpus_id}/source.toml: mirrors{named}: not a list of URLs of http, https or file")
+    return facts | {"mirrors": tuple(mirrors)}
 
 
 @functools.cache

@@ -75,6 +75,8 @@ class SourceFile:
     sha256: str | None = None
     git_blob_sha1: str | None = None
     is_documentation: bool = False
+    mirrors: tuple[str, ...] = ()
+    """Further URLs of the same bytes, asked in this order when `url` fails."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ class Corpus:
     """People who vote on each question, where people vote."""
     summary: str = ""
     """What is special about it, for the README's table."""
+    mirrors: tuple[str, ...] = ()
+    """URLs of folders that have the same files, each at `<mirror>/<path>`; asked when a file's own URLs fail."""
 
     def entity_of(self, path: str) -> Entity | None:
         """The entity that a path of the release belongs to, or None when it is no data file."""

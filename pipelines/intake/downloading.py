@@ -1,8 +1,9 @@
 """Downloads one listed file after the other: asked for patiently, checked, and only then put in its place.
 
-A file takes its place, by a rename, when it is what is listed, and nothing that stands there is ever overwritten. What
-a run leaves unfinished is a `Part`; what is not the listed file is kept as `<name>.mismatch`. Nothing is printed here:
-a `Watcher` sees what happens, and each file has its `Result`.
+A file takes its place, by a rename, when it is what is listed, and nothing that stands there is ever overwritten. When
+one of its addresses cannot give it, the next one is asked. What a run leaves unfinished is a `Part`; what is not the
+listed file is kept as `<name>.mismatch`. Nothing is printed here: a `Watcher` sees what happens, and each file has its
+`Result`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pipelines.intake import transport
 from pipelines.intake.generated import ASIDE
 from pipelines.intake.parts import CHUNK, Part
-from pipelines.intake.transport import NotResumableError, TransientError, UnavailableError
+from pipelines.intake.transport_errors import NotResumableError, TransientError, UnavailableError
 from pipelines.intake.wanted import Wanted
 from pipelines.settings import Settings
 
@@ -51,6 +52,10 @@ class Result:
     """Why it failed; the same text for each file that failed for the same cause."""
     helps_by_hand: bool = False
     """Whether it can be downloaded in another way."""
+    host: str | None = None
+    """The host that gave it."""
+    failed_before: tuple[str, ...] = ()
+    """Why each address that was asked before did not."""
 
 
 class Watcher(Protocol):
@@ -68,6 +73,10 @@ class Watcher(Protocol):
         """A file is asked for again in some seconds, because of this."""
         ...
 
+    def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
+        """The next address of a file is asked, at this host, because of this."""
+        ...
+
     def finish(self, result: Result) -> None:
         """A file is done with."""
         ...
@@ -83,6 +92,9 @@ class SilentWatcher:
         """Nothing."""
 
     def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
+        """Nothing."""
+
+    def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
         """Nothing."""
 
     def finish(self, result: Result) -> None:
@@ -125,57 +137,77 @@ class Downloader:
     def fetch(self, wanted: Wanted) -> Result:
         """Bring one file to its place, unless it is there."""
         try:
-            outcome = Outcome.PRESENT if os.path.lexists(wanted.target) else self._download(wanted)
-            if outcome is Outcome.PRESENT:
-                self._keep(wanted)
-            size = wanted.target.stat().st_size
-            self.watcher.progress(wanted, size, size)
-            return Result(wanted, outcome, size)
+            return self._present(wanted) if os.path.lexists(wanted.target) else self._download(wanted)
         except UnavailableError as error:
             return Result(wanted, Outcome.FAILED, cause=error.cause, helps_by_hand=error.helps_by_hand)
         except OSError as error:
             return Result(wanted, Outcome.FAILED, cause=f"{wanted.target.parent} cannot be used: {error.strerror}")
 
-    def _keep(self, wanted: Wanted) -> None:
+    def _present(self, wanted: Wanted) -> Result:
         """Accept what is at the file's place, or fail: it may be the user's own."""
         problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is no file"
         if problem:
             raise UnavailableError(f"another file is in its place and was left alone: {problem}; move it away", False)
         Part(wanted).discard()
+        return self._result(wanted, Outcome.PRESENT)
 
-    def _download(self, wanted: Wanted) -> Outcome:
-        """Receive a file, check it, and let it take its place; PRESENT when another one has taken it meanwhile."""
+    def _result(self, wanted: Wanted, outcome: Outcome, **facts: Any) -> Result:
+        size = wanted.target.stat().st_size
+        self.watcher.progress(wanted, size, size)
+        return Result(wanted, outcome, size, **facts)
+
+    def _download(self, wanted: Wanted) -> Result:
+        """Receive a file from the first of its addresses that has it, and let it take its place."""
         wanted.target.parent.mkdir(parents=True, exist_ok=True)
         part = Part(wanted)
-        problem = self._receive_and_check(wanted, part)
-        if problem and part.is_glued:
-            part.is_resumable = False
-            problem = self._receive_and_check(wanted, part)
-        if problem:
-            aside = wanted.target.with_name(wanted.target.name + ASIDE)
-            part.move(aside)
-            raise UnavailableError(f"what came is not the listed file: {problem}; kept as {aside}", False)
-        if os.path.lexists(wanted.target):
-            return Outcome.PRESENT
-        part.move(wanted.target)
-        return Outcome.FETCHED
+        errors: list[UnavailableError] = []
+        for url in wanted.urls:
+            host = transport.host_of(url)
+            if errors:
+                self.watcher.turn_to(wanted, errors[-1].cause, host)
+            try:
+                self._receive_and_check(wanted, url, part)
+            except UnavailableError as error:
+                errors.append(error)
+                continue
+            if os.path.lexists(wanted.target):  # it appeared meanwhile
+                return self._present(wanted)
+            part.move(wanted.target)
+            causes = tuple(error.cause for error in errors)
+            return self._result(wanted, Outcome.FETCHED, host=host, failed_before=causes)
+        causes = dict.fromkeys(error.cause for error in errors)
+        raise UnavailableError("; ".join(causes), any(error.helps_by_hand for error in errors))
 
-    def _receive_and_check(self, wanted: Wanted, part: Part) -> str | None:
+    def _receive_and_check(self, wanted: Wanted, url: str, part: Part) -> None:
+        """Receive the listed file from an address. Raises UnavailableError, also for another file."""
+        for _ in range(self.settings.attempts):
+            problem = self._receive_whole(wanted, url, part)
+            if problem is None:
+                return
+            if not part.is_glued:
+                break
+            part.is_resumable = False  # it may be made of parts of two files
+        aside = wanted.target.with_name(wanted.target.name + ASIDE)
+        part.move(aside)
+        raise UnavailableError(f"what {transport.host_of(url)} gave is not the listed file: {problem}; kept as {aside}")
+
+    def _receive_whole(self, wanted: Wanted, url: str, part: Part) -> str | None:
         """Receive a file to its end; what is wrong with it, None when nothing is."""
-        encoding = self._receive_patiently(wanted, part)
+        encoding = self._receive_patiently(wanted, url, part)
         problem = wanted.problem(part.path)
-        if problem and encoding == "gzip" and part.unpack():
+        is_packed = problem or not (wanted.is_verifiable or wanted.file.path.endswith(".gz"))
+        if is_packed and encoding == "gzip" and part.unpack():
             problem = wanted.problem(part.path)
         return problem
 
-    def _receive_patiently(self, wanted: Wanted, part: Part) -> str | None:
+    def _receive_patiently(self, wanted: Wanted, url: str, part: Part) -> str | None:
         """Receive a file, in as many attempts as it takes; the encoding around it."""
-        host = transport.host_of(wanted.url)
+        host = transport.host_of(url)
         failures, most = 0, part.size
         while True:
             self.hosts.check(host)
             try:
-                encoding = self._receive(wanted, part)
+                encoding = self._receive(wanted, url, part)
                 self.hosts.answered(host)
                 return encoding
             except NotResumableError:
@@ -192,22 +224,25 @@ class Downloader:
                 self.watcher.wait(wanted, error.cause, seconds)
                 time.sleep(seconds)
 
-    def _receive(self, wanted: Wanted, part: Part) -> str | None:
+    def _receive(self, wanted: Wanted, url: str, part: Part) -> str | None:
         """One attempt: receive what is missing of a file; the encoding around it."""
-        offset = part.offset()
+        offset = part.offset(url)
         if offset and offset == wanted.file.bytes:
             return None
-        with transport.open_url(self.session, wanted.url, offset, part.etag) as body:
+        with transport.open_url(self.session, url, offset, part.etag(url)) as body:
             if body.start == 0:
-                part.is_glued = False
-                part.begin(body.etag)
-            size = body.start
+                part.begin(body.version)
+            elif not part.is_continued_by(body.version):
+                raise NotResumableError
+            total, size = body.version.total, body.start
             with part.path.open("ab") as stream:
                 while size <= wanted.largest and (chunk := body.read(CHUNK)):
                     size += stream.write(chunk[: wanted.largest + 1 - size])
                     stream.flush()
-                    self.watcher.progress(wanted, size, wanted.file.bytes or body.total)
-            end = body.total if body.is_framed else wanted.file.bytes
+                    self.watcher.progress(wanted, size, wanted.file.bytes or total)
+            if body.start and total is not None and size > total:
+                raise NotResumableError
+            end = total if body.is_framed else wanted.file.bytes
             if size < min(end or 0, wanted.largest):
-                raise TransientError(f"{transport.host_of(wanted.url)} cut the connection")
+                raise TransientError(f"{transport.host_of(url)} cut the connection")
             return body.encoding

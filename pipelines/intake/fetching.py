@@ -13,12 +13,13 @@ import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.errors import CheckError, InputError
 from pipelines.intake import transport
 from pipelines.intake.downloading import Downloader, Hosts, Result, Watcher
 from pipelines.intake.wanted import Wanted, plan
-from pipelines.settings import Settings
+from pipelines.settings import FORMS, Settings
 
 DISPLAYED_FILES = 5
 """Files that are named one by one when they failed for the same cause."""
@@ -86,22 +87,38 @@ def hold_folder(to: Path) -> Generator[None]:
 
 
 def refuse_failures(results: list[Result], mirror: str | None = None) -> None:
-    """Raise CheckError with a line for each cause, and below it what to do by hand."""
+    """Raise CheckError with a line for each cause, and below them the other ways to get the files."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         if result.cause:
             groups.setdefault(result.cause, []).append(result)
     lines = []
     for cause, failed in groups.items():
-        names = [result.wanted.name for result in failed]
-        more = f" and {len(names) - DISPLAYED_FILES:,} more files" if len(names) > DISPLAYED_FILES else ""
-        lines.append(f"{', '.join(names[:DISPLAYED_FILES])}{more}: {cause}")
+        lines.append(f"{_named(failed)}: {cause}")
         if failed[0].helps_by_hand:
             lines += [f"       by hand: {line}" for line in _by_hand([result.wanted for result in failed])]
-    if mirror and any(result.helps_by_hand for result in results):
-        lines.append("       without DIALOGUE_MIRROR the publishers are asked")
+    if missing := [result.wanted for result in results if result.helps_by_hand]:
+        lines += [f"       {line}" for line in _other_ways(missing, mirror)]
     if lines:
         raise CheckError("\n".join(lines))
+
+
+def notices(results: list[Result]) -> Iterator[str]:
+    """Say which files a mirror gave, and why the addresses before it did not."""
+    groups: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        if result.failed_before:
+            key = (result.wanted.corpus.corpus_id, result.host, result.failed_before)
+            groups.setdefault(key, []).append(result)
+    for group in groups.values():
+        yield f"{_named(group)}: from {group[0].host}, because {'; '.join(dict.fromkeys(group[0].failed_before))}"
+
+
+def _named(results: list[Result]) -> str:
+    """The first files of some results, and how many more there are."""
+    names = [result.wanted.name for result in results]
+    more = f" and {len(names) - DISPLAYED_FILES:,} more files" if len(names) > DISPLAYED_FILES else ""
+    return f"{', '.join(names[:DISPLAYED_FILES])}{more}"
 
 
 def _by_hand(wanted: list[Wanted]) -> Iterator[str]:
@@ -115,3 +132,18 @@ def _by_hand(wanted: list[Wanted]) -> Iterator[str]:
             yield f"{group[0].file.url} to {group[0].target}"
         else:
             yield f"{base}<path> to {folder}/<path> ({len(group):,} files)"
+
+
+def _other_ways(wanted: list[Wanted], mirror: str | None) -> Iterator[str]:
+    """Other ways to get files than from the addresses that failed, a line each."""
+    if any(one.is_verifiable for one in wanted):
+        yield "a copy from elsewhere will do, at the same place: `build` compares its checksum"
+    if mirror:
+        yield "without DIALOGUE_MIRROR the publishers are asked"
+    else:
+        yield "DIALOGUE_MIRROR=URL asks for URL/<corpus_id>/<path> instead (https:, http: or file:)"
+    for corpus_id in dict.fromkeys(one.corpus.corpus_id for one in wanted):
+        for name in FORMS:
+            if form := registry.load_form(corpus_id, name):
+                build = command("build", "--form", name, "--source", "FOLDER", "--corpora", corpus_id)
+                yield f"another form of {corpus_id}: {form.homepage} to FOLDER/{form.dataset}, then `{build}`"

@@ -7,7 +7,10 @@ import os
 import zlib
 from pathlib import Path
 
+import msgspec
+
 from pipelines.intake.generated import UNFINISHED
+from pipelines.intake.transport import Version, address_of
 from pipelines.intake.wanted import Wanted
 
 CHUNK = 2**18
@@ -15,12 +18,12 @@ CHUNK = 2**18
 
 
 class Part:
-    """What is there of a file that is not complete, with the validator of what it is the beginning of."""
+    """What is there of a file that is not complete, with the version of the file that it is the beginning of."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
         self.path = wanted.target.with_name(wanted.target.name + UNFINISHED)
-        self._etag_file = self.path.with_name(self.path.name + ".etag")
+        self._version_file = self.path.with_name(self.path.name + ".etag")
         self.is_resumable = True
         self.is_glued = False
         """Whether it comes from several answers, which may be parts of different files."""
@@ -34,30 +37,50 @@ class Part:
             return 0
 
     @property
-    def etag(self) -> str | None:
-        """The validator that the server gave, if it gave one."""
+    def version(self) -> Version | None:
+        """The version that it is the beginning of, where that is known."""
         try:
-            return self._etag_file.read_text(encoding="ascii")
-        except (OSError, ValueError):
+            return msgspec.json.decode(self._version_file.read_bytes(), type=Version)
+        except (OSError, msgspec.MsgspecError):
             return None
 
-    def offset(self) -> int:
-        """Bytes that need not be asked for: all that are there, or none when only a whole file can be trusted."""
+    def etag(self, url: str) -> str | None:
+        """The validator that the server gave when it was asked for this URL."""
+        version = self.version
+        return version.etag if version and version.address == address_of(url) else None
+
+    def offset(self, url: str) -> int:
+        """Bytes that need not be asked for at this URL: all that are there, or none when they cannot be trusted.
+
+        They can when a checksum tells whether the whole is right, or when they are of the same version there.
+        """
         size = self.size
-        trusted = self.is_resumable and (self.wanted.is_verifiable or self.etag)
+        trusted = self.is_resumable and (self.wanted.is_verifiable or self.etag(url))
         self.is_glued = bool(trusted and 0 < size <= self.wanted.largest)
         return size if self.is_glued else 0
 
-    def begin(self, etag: str | None) -> None:
-        """Start anew, with the validator of what is going to come."""
+    def is_continued_by(self, version: Version) -> bool:
+        """Tell whether the rest, of this version, may be put behind what is there."""
+        begun, listed = self.version, self.wanted.file.bytes
+        if listed is not None and version.total not in (None, listed):
+            return False
+        if begun is None or begun.address != version.address:
+            return self.wanted.is_verifiable
+        if None not in (begun.total, version.total) and begun.total != version.total:
+            return False
+        return version.etag == begun.etag or (self.wanted.is_verifiable and version.etag is None)
+
+    def begin(self, version: Version) -> None:
+        """Start again, with this version."""
         self.discard()
-        if etag:
-            self._etag_file.write_text(etag, encoding="ascii")
+        if version.etag:
+            self._version_file.write_bytes(msgspec.json.encode(version))
         self.path.touch()
+        self.is_resumable, self.is_glued = True, False
 
     def discard(self) -> None:
         """Remove every trace."""
-        for file in (self._etag_file, self.path):
+        for file in (self._version_file, self.path):
             file.unlink(missing_ok=True)
 
     def unpack(self) -> bool:

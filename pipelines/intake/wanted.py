@@ -1,4 +1,4 @@
-"""What there is to download: each file that the rooms' source.toml list, with its URL, its place and how to know it."""
+"""Files to download: each that the source.toml of a corpus lists, with its URLs, its place and how to know it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from pipelines.corpora.room import Corpus, SourceFile
 from pipelines.errors import InputError
+from pipelines.intake import file_kinds
 from pipelines.intake.checksums import git_blob_hash
 from pipelines.intake.generated import MARKER, holds_generated
 
@@ -23,7 +24,8 @@ class Wanted:
 
     corpus: Corpus
     file: SourceFile
-    url: str
+    urls: tuple[str, ...]
+    """The addresses that have it, in the order in which they are asked."""
     target: Path
 
     @property
@@ -43,6 +45,13 @@ class Wanted:
 
     def problem(self, path: Path) -> str | None:
         """Why a file on disk is not the listed one, with what was expected and observed; None when it is."""
+        difference = self._difference(path)
+        if difference is None and self.is_verifiable:
+            return None
+        kind = None if self.file.is_documentation else _other_kind(self.file.path, path, bool(difference))
+        return "; ".join(filter(None, (difference, kind and f"it is {kind}"))) or None
+
+    def _difference(self, path: Path) -> str | None:
         size = path.stat().st_size
         if size > self.largest:
             return f"expected {'at most ' * (self.file.bytes is None)}{self.largest:,} bytes, observed more"
@@ -59,6 +68,14 @@ class Wanted:
         return None if observed == expected else f"expected {kind} {expected}, observed {observed}"
 
 
+def _other_kind(name: str, path: Path, is_other: bool) -> str | None:
+    """Name the kind of file that stands in the place of a data file, such as a web page; JSON may be the data."""
+    with path.open("rb") as stream:
+        head = stream.read(file_kinds.HEAD)
+    kind = file_kinds.other_kind(name, head) or (file_kinds.answer_kind(head) if is_other else None)
+    return kind.name if kind else None
+
+
 def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> list[Wanted]:
     """Every listed file of some corpora, with its URL and its place below `to`.
 
@@ -72,9 +89,14 @@ def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> li
         for file in corpus.files:
             if not _stays_inside(file.path):
                 raise InputError(f"{corpus.corpus_id}/source.toml: the path {file.path!r} leaves the corpus's folder")
-            url = _at_mirror(mirror, f"{corpus.corpus_id}/{file.path}") if mirror else file.url
-            wanted.append(Wanted(corpus, file, url, folder / file.path))
+            urls = (_below(mirror, f"{corpus.corpus_id}/{file.path}"),) if mirror else _listed_urls(corpus, file)
+            wanted.append(Wanted(corpus, file, urls, folder / file.path))
     return wanted
+
+
+def _listed_urls(corpus: Corpus, file: SourceFile) -> tuple[str, ...]:
+    """The publisher's address of a file, then those of its mirrors, each once."""
+    return tuple(dict.fromkeys((file.url, *file.mirrors, *(_below(base, file.path) for base in corpus.mirrors))))
 
 
 def _stays_inside(path: str) -> bool:
@@ -82,6 +104,6 @@ def _stays_inside(path: str) -> bool:
     return bool(parts) and path.isprintable() and not {"..", "/"} & set(parts) and not re.search(r"[\\:]", path)
 
 
-def _at_mirror(mirror: str, name: str) -> str:
-    base = urllib.parse.urlsplit(mirror)
+def _below(base_url: str, name: str) -> str:
+    base = urllib.parse.urlsplit(base_url)
     return base._replace(path=f"{base.path.rstrip('/')}/{urllib.parse.quote(name)}", fragment="").geturl()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import shutil
+import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from pipelines.intake.certificates import VARIABLES
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from tests.conftest import Once
@@ -45,13 +49,15 @@ def hostile_folder(once: Once, sample_folder: Path) -> Path:
 
 @pytest.fixture
 def no_proxy_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", *VARIABLES):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-@pytest.fixture
-def web(no_proxy_of_the_machine: None) -> Iterator[Web]:
+@contextlib.contextmanager
+def serving(context: ssl.SSLContext | None = None) -> Iterator[Web]:
+    """A server of this machine, over TLS where there is a context."""
+
     class OwnHandler(Handler):
         pass
 
@@ -63,7 +69,40 @@ def web(no_proxy_of_the_machine: None) -> Iterator[Web]:
             """A client that hangs up is none."""
 
     with Server(("127.0.0.1", 0), OwnHandler) as server:
-        OwnHandler.web = Web(f"http://127.0.0.1:{server.server_port}")
+        if context:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        OwnHandler.web = Web(f"{'https' if context else 'http'}://127.0.0.1:{server.server_port}")
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield OwnHandler.web
         server.shutdown()
+
+
+@pytest.fixture
+def web(no_proxy_of_the_machine: None) -> Iterator[Web]:
+    with serving() as web:
+        yield web
+
+
+@pytest.fixture(scope="session")
+def company_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A PEM file of a certificate for this machine that nobody has signed; its key is beside it, as `key`."""
+    folder = tmp_path_factory.mktemp("certificate")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=company"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key", "-out", "company.pem"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "company.pem"
+
+
+@pytest.fixture(scope="session")
+def company_context(company_certificate: Path) -> ssl.SSLContext:
+    """TLS of a server that has this certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(company_certificate, company_certificate.with_name("key"))
+    return context
+
+
+@pytest.fixture
+def company_web(no_proxy_of_the_machine: None, company_context: ssl.SSLContext) -> Iterator[Web]:
+    """A server that has this certificate."""
+    with serving(company_context) as web:
+        yield web

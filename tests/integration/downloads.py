@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.cli.downloads import FetchDisplay
-from pipelines.corpora.room import Corpus, SourceFile
+from pipelines.corpora.room import SourceFile
 from pipelines.intake import fetching
 from pipelines.intake import wanted as wanted_files
 from pipelines.intake.downloading import Outcome, Result
 from pipelines.intake.wanted import Wanted
 from pipelines.settings import Settings
+from tests.unit.listed_files import corpus
 
 CONTENT = bytes(range(256)) * 4096
 """1 MiB."""
@@ -141,7 +142,7 @@ def listed(web: Web, path: str, content: bytes = CONTENT, **facts: object) -> So
 
 
 def plan(to: Path, *files: SourceFile, mirror: str | None = None) -> list[Wanted]:
-    return wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", files, (), Path()),), to, mirror)
+    return wanted_files.plan((corpus(*files),), to, mirror)
 
 
 def run(to: Path, *files: SourceFile, settings: Settings = QUICK) -> list[Result]:

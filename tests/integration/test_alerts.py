@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
+import os
 import shutil
 import socket
+import socketserver
+import ssl
 import threading
-from collections.abc import Iterator
+import time
+import urllib.parse
+from collections.abc import Callable, Iterator
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
-from pipelines.building import alerts
+from pipelines.building import alerts, channels
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings, SettingsError
 from tests.conftest import run_command
+from tests.integration.downloads import Web
 
 SECRET = "T0/B1/xyzzy"
 
@@ -31,11 +39,12 @@ class Hook(http.server.BaseHTTPRequestHandler):
 
     told: list[dict[str, Any]]
     status = 200
+    location = "http://127.0.0.1:1/"
 
     def do_POST(self) -> None:
         self.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.send_response(self.status)
-        self.send_header("Location", "http://127.0.0.1:1/")
+        self.send_header("Location", self.location)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
@@ -74,7 +83,8 @@ def post() -> Iterator[tuple[Post, int]]:
     handler = Post()
 
     def authenticate(*given: Any) -> AuthResult:
-        return AuthResult(success=(given[-1].login, given[-1].password) == (b"anna", b"pass word"))
+        is_right = (given[-1].login, given[-1].password) == (b"anna", b"pass word")
+        return AuthResult(success=is_right, handled=False)
 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -138,6 +148,157 @@ def test_mail_is_sent_with_a_password(paths: WarehousePaths, post: tuple[Post, i
     assert "bbai: no é record\nsecond line" in mail.get_content().replace("\r\n", "\n")
 
 
+@pytest.fixture
+def peer() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
+    """Servers of this machine that do with each connection what they are given; `HOST:PORT` of each."""
+    with contextlib.ExitStack() as open_servers:
+
+        def serve(answer: Callable[[socket.socket], None]) -> str:
+            class Own(socketserver.BaseRequestHandler):
+                def handle(self) -> None:
+                    with contextlib.suppress(OSError):
+                        answer(self.request)
+
+            server = open_servers.enter_context(Peers(("127.0.0.1", 0), Own))
+            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+            open_servers.callback(server.shutdown)
+            return f"127.0.0.1:{server.server_address[1]}"
+
+        yield serve
+
+
+class Peers(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    block_on_close = False
+
+
+def repeat(first: bytes, again: bytes, pause: float) -> Callable[[socket.socket], None]:
+    """Send some bytes, and others again and again."""
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(first)
+        while True:
+            connection.sendall(again)
+            time.sleep(pause)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "pause", "told"),
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 2**20, 0.0, [], id="body"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x", 0.05, [], id="body, dripped"),
+        pytest.param(b"HTTP/1.1 500 No\r\n\r\n", b"x" * 2**20, 0.0, ["answers 500"], id="body of an error"),
+        pytest.param(
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\n\r\n",
+            b"x" * 2**20,
+            0.0,
+            ["answers 302"],
+            id="body of a redirect",
+        ),
+        pytest.param(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.05, ["headers without end"], id="headers, dripped"),
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.0, ["headers without end"], id="interim answers"),
+        pytest.param(b"", b"x" * 2**16, 0.0, ["cut the connection"], id="no HTTP"),
+    ],
+)
+def test_webhook_that_answers_without_end_does_not_hold_a_build(
+    paths: WarehousePaths,
+    peer: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    first: bytes,
+    again: bytes,
+    pause: float,
+    told: Any,
+) -> None:
+    """A body of gigabytes filled the memory, and one of a byte now and then was waited for without end."""
+    monkeypatch.setattr(channels, "SECONDS", 0.5)
+    started = time.monotonic()
+    url = f"http://{peer(repeat(first, again, pause))}/services/{SECRET}"
+    alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=url), "x: y")
+    assert time.monotonic() - started < 5
+    undelivered = written(paths)[0]["undelivered"]
+    assert len(undelivered) == len(told)
+    assert all(expected in found for expected, found in zip(told, undelivered, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("again", "pause"),
+    [
+        pytest.param(b"220-hello\r\n", 0.0, id="lines"),
+        pytest.param(b"220-hello\r\n", 0.05, id="lines, dripped"),
+        pytest.param(b"2", 0.05, id="a line, dripped"),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["smtp", "smtp+starttls"])
+def test_mail_server_that_answers_without_end_does_not_hold_a_build(
+    paths: WarehousePaths, peer: Any, monkeypatch: pytest.MonkeyPatch, again: bytes, pause: float, scheme: str
+) -> None:
+    monkeypatch.setattr(channels, "SECONDS", 0.5)
+    monkeypatch.setattr(channels, "MOST_SECONDS", 0.5)
+    started = time.monotonic()
+    url = f"{scheme}://{peer(repeat(b'', again, pause))}"
+    alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_smtp=url, alert_to=("b@b.example",)), "x: y")
+    assert time.monotonic() - started < 5
+    assert written(paths)[0]["undelivered"] == ["mail: the server sends answers without end, for 0.5 s"]
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+def test_mail_server_without_encryption_is_not_given_the_password(
+    paths: WarehousePaths, post: tuple[Post, int]
+) -> None:
+    settings = Settings(
+        warehouse=paths.root, alert_smtp=f"smtp+starttls://anna:pass@127.0.0.1:{post[1]}", alert_to=("b@b.example",)
+    )
+    alerts.tell_failure(paths, settings, "x: y")
+    assert written(paths)[0]["undelivered"] == ["mail: the server offers no encryption, or no login"]
+    assert post[0].mails == []
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+def test_mail_server_that_refuses_is_told_of_without_its_words(paths: WarehousePaths, post: tuple[Post, int]) -> None:
+    settings = Settings(
+        warehouse=paths.root, alert_smtp=f"smtp://anna:wrong@127.0.0.1:{post[1]}", alert_to=("b@b.example",)
+    )
+    alerts.tell_failure(paths, settings, "x: y")
+    assert written(paths)[0]["undelivered"] == ["mail: the server answers 535"]
+
+
+def test_certificates_of_a_company_are_trusted_by_webhook_and_mail(
+    paths: WarehousePaths,
+    company_web: Web,
+    company_context: ssl.SSLContext,
+    company_certificate: Path,
+    peer: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def answer(connection: socket.socket) -> None:
+        with company_context.wrap_socket(connection, server_side=True) as encrypted:
+            encrypted.sendall(b"554 not today\r\n")
+
+    settings = Settings(
+        warehouse=paths.root,
+        alert_webhook=f"{company_web.url}/{SECRET}",
+        alert_smtp=f"smtps://{peer(answer)}",
+        alert_to=("b@b.example",),
+    )
+    alerts.tell_failure(paths, settings, "x: y")
+    monkeypatch.setenv("SSL_CERT_FILE", str(company_certificate))
+    alerts.tell_failure(paths, settings, "x: z")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    alerts.tell_failure(paths, settings, "x: y")
+    refused, trusted, misled = [line["undelivered"] for line in written(paths)]
+    assert [
+        place.partition(" is not accepted: self-signed certificate; SSL_CERT_FILE (or ")[0] for place in refused
+    ] == [
+        f"webhook: the certificate of {company_web.url.removeprefix('https://')}",
+        "mail: the certificate of the server",
+    ]
+    assert trusted == ["webhook: the server answers 501", "mail: the server answers 554"]
+    unreadable = "SSL_CERT_FILE: /nowhere.pem cannot be read: No such file or directory"
+    assert misled == [f"webhook: {unreadable}", f"mail: {unreadable}"]
+
+
 @pytest.mark.parametrize("status", [301, 403, 500])
 def test_a_server_that_refuses_fails_nothing_and_is_told_of(
     paths: WarehousePaths, hook: tuple[type[Hook], str], status: int
@@ -145,6 +306,103 @@ def test_a_server_that_refuses_fails_nothing_and_is_told_of(
     hook[0].status = status
     alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y")
     assert written(paths)[0]["undelivered"] == [f"webhook: the server answers {status}"]
+
+
+URLS = [
+    "http://127.0.0.1:1/services/T0/B1/xyzzy-plugh",
+    "http://127.0.0.1:1/services/%540/B1/xyzzy-plugh",
+    "http://127.0.0.1:1/a/../services/./T0/B1/xyzzy-plugh",
+    "http://127.0.0.1:1/services//T0/B1/xyzzy-plugh/",
+    "http://127.0.0.1:1/sérvices/T0/B1/xyzzy-plugh",
+    "http://127.0.0.1:1/s%C3%A9rvices/T0/B1/xyzzy-plugh",
+    "http://127.0.0.1:1/s%c3%a9rvices/T0/B1/xyzzy-plugh",
+    "http://127.0.0.1:1/services/T0 B1/xyzzy-plugh",
+    "http://127.0.0.1:1/services/T0/B1/xyzzy-plugh;v=1",
+    "http://127.0.0.1:1/?b=xyzzy-plugh&a=T0/B1",
+    "http://127.0.0.1:1/hook?token=xyzzy-pl%75gh#T0/B1",
+    "http://xyzzy-plugh:T0%2FB1@127.0.0.1:1/hook",
+    "HTTP://127.0.0.1:1/Services/T0/B1/XYZZY-plugh",
+    "http://nowhere.invalid:1/T0/B1/xyzzy-plugh",
+    "http://xn--nwhere-xxa.invalid/T0/B1/xyzzy-plugh",
+    "http://nöwhere.invalid/T0/B1/xyzzy-plugh",
+    "http://*.invalid/T0/B1/xyzzy-plugh",
+    "https://127.0.0.1:1/T0/B1/xyzzy-plugh",
+    "http://[::1]:1/T0/B1/xyzzy-plugh",
+]
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_no_spelling_of_a_webhook_is_recorded(
+    paths: WarehousePaths, url: str, no_proxy_of_the_machine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client writes URLs in its own way, in errors too; no text of it is used, nor any spelling in other errors."""
+    monkeypatch.setenv("DIALOGUE_ALERT_WEBHOOK", url)
+    settings = Settings.from_environment(warehouse=paths.root)
+    other_spellings = " ".join((url, requests.Request("POST", url).url, urllib.parse.unquote(url), spelled(url)))
+    alerts.tell_failure(paths, settings, f"x: {other_spellings}: no answer")
+    alerts.tell_success(paths, settings)
+    text = paths.alerts.read_text()
+    assert [len(line["undelivered"]) for line in written(paths)] == [1, 1]
+    for secret in ("xyzzy", "plugh", "%7a"):
+        assert secret not in text.casefold(), text
+    assert "no answer" in text
+
+
+def spelled(url: str) -> str:
+    """The URL as the client asks for it; itself where there can be no such request."""
+    with contextlib.suppress(requests.exceptions.InvalidURL):
+        return requests.Request("POST", url).prepare().url or url
+    return url
+
+
+def test_redirect_does_not_carry_the_secret_elsewhere(
+    paths: WarehousePaths, hook: tuple[type[Hook], str], web: Web
+) -> None:
+    hook[0].status = 307
+    hook[0].location = f"{web.url}/elsewhere"
+    alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y")
+    assert written(paths)[0]["undelivered"] == ["webhook: the server answers 307"]
+    assert web.asked == []
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "pipe that is read", "folder"])
+def test_file_of_alerts_that_is_none_is_refused_and_the_message_still_sent(
+    paths: WarehousePaths, hook: tuple[type[Hook], str], kind: str
+) -> None:
+    """A link would write into another's file, and a pipe that nobody reads would hold the build."""
+    own = paths.root.parent / "of another"
+    if kind == "link":
+        own.write_text("mine")
+    with contextlib.ExitStack() as stack:
+        if "link" in kind:
+            paths.alerts.symlink_to(own)
+        elif "pipe" in kind:
+            os.mkfifo(paths.alerts)
+            if kind == "pipe that is read":
+                stack.callback(os.close, os.open(paths.alerts, os.O_RDONLY | os.O_NONBLOCK))
+        else:
+            paths.alerts.mkdir()
+        told = alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y")
+    assert told == f"{paths.alerts}: an alert could not be recorded: a link, or not a regular file; remove it"
+    assert len(hook[0].told) == 1
+    assert own.exists() == (kind == "link")
+    assert kind != "link" or own.read_text() == "mine"
+
+
+def test_alert_is_sent_where_nothing_can_be_written(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
+    """Such as on a full disk: whoever can free some room has to hear of it."""
+    paths.trouble.mkdir()
+    (paths.trouble / "x").touch()
+    paths.alerts.mkdir()
+    assert alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y") is not None
+    assert "x: y" in hook[0].told[0]["text"]
+
+
+def test_long_line_is_not_cut_in_the_middle_of_a_secret(paths: WarehousePaths) -> None:
+    settings = Settings(warehouse=paths.root, mirror="https://user:hunter22@m.example/x")
+    for length in range(alerts.LONGEST - 12, alerts.LONGEST):
+        alerts.tell_failure(paths, settings, f"{'x' * length}hunter22")
+    assert "hunt" not in paths.alerts.read_text()
 
 
 def test_no_message_has_a_secret_in_it(paths: WarehousePaths) -> None:
@@ -199,6 +457,15 @@ def test_the_command_tells_of_a_failure_and_of_its_end(
     assert well.returncode == 0, well.stderr
     assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
     assert "is well again" in hook[0].told[1]["text"]
+    paths.alerts.rename(tmp_path / "elsewhere")
+    paths.alerts.symlink_to(tmp_path / "elsewhere")
+    unrecorded = f"notice: {paths.alerts}: an alert could not be recorded: a link, or not a regular file; remove it"
+    failed = run_command(*cut, DIALOGUE_ALERT_WEBHOOK=hook[1])
+    well = run_command("build", "--warehouse", paths.root, DIALOGUE_ALERT_WEBHOOK=hook[1])
+    assert (failed.returncode, well.returncode) == (2, 0)
+    assert unrecorded in failed.stderr
+    assert unrecorded in well.stdout + well.stderr
+    assert len(hook[0].told) == 4
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_wrong_content_is_kept_aside_and_the_others_go_on(web, tmp_path, content
     assert "expected" in wrong.cause
     assert "observed" in wrong.cause
     assert str(tmp_path / "demo" / "a.mismatch") in wrong.cause
-    with pytest.raises(CheckError, match=r"^demo/a: what came is not the listed file"):
+    with pytest.raises(CheckError, match=r"^demo/a: what 127\.0\.0\.1:\d+ gave is not the listed file"):
         fetching.refuse_failures([wrong, right])
 
 

@@ -136,9 +136,14 @@ def test_command_says_what_failed_and_what_to_do(web, tmp_path):
     assert corpus.license in completed.stdout
     assert "next:" not in completed.stdout
     errors = completed.stderr[completed.stderr.index("error:") :].splitlines()
-    assert errors[0].startswith(f"error: {corpus.corpus_id}/{wrong.path}: what came is not the listed file: expected ")
-    assert errors[1].endswith("answered 404 Not Found")
-    assert errors[2].strip().startswith("by hand: http")
+    assert errors[0].startswith(
+        f"error: {corpus.corpus_id}/{wrong.path}: what {web.url[7:]} gave is not the listed file: "
+    )
+    assert "; it is a web page; kept as " in errors[0]
+    assert errors[1].strip().startswith("by hand: http")
+    assert errors[2].endswith("answered 404 Not Found")
+    assert errors[3].strip().startswith("by hand: http")
+    assert "another form of " in errors[-1]
     assert "Traceback" not in completed.stderr
 
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import gzip
 
+import pytest
+
 from pipelines.intake.parts import Part
+from pipelines.intake.transport import Version, address_of
 from tests.unit.listed_files import listed_file
+
+URL = "https://example.org/x"
 
 
 def test_part_is_continued_only_when_the_whole_can_be_checked_or_a_validator_is_known(tmp_path):
@@ -13,11 +18,13 @@ def test_part_is_continued_only_when_the_whole_can_be_checked_or_a_validator_is_
     for facts, etag, offset in (({}, None, 0), ({}, '"1"', 4), ({"sha256": digest}, None, 4), ({"bytes": 3}, '"1"', 0)):
         part = Part(listed_file(tmp_path, **facts))
         part.path.parent.mkdir(parents=True, exist_ok=True)
-        part.begin(etag)
+        part.begin(Version(address_of(URL), etag))
         part.path.write_bytes(b"1234")
-        assert (part.offset(), part.etag) == (offset, etag)
+        assert (part.offset(URL), part.etag(URL)) == (offset, etag)
+        elsewhere = "https://mirror.example/x"
+        assert (part.offset(elsewhere), part.etag(elsewhere)) == (4 if "sha256" in facts else 0, None)
         part.is_resumable = False
-        assert part.offset() == 0
+        assert part.offset(URL) == 0
     part.discard()
     assert list(part.path.parent.iterdir()) == []
 
@@ -33,3 +40,34 @@ def test_gzip_around_a_file_is_undone_but_no_bomb(tmp_path):
         assert part.unpack() is False
         assert part.path.read_bytes() == broken
     assert [path.name for path in part.path.parent.iterdir()] == [part.path.name]
+
+
+ETAG, OTHER = '"1"', '"2"'
+CHECKED = {"sha256": "0" * 64, "bytes": 9}
+
+
+@pytest.mark.parametrize(
+    ("facts", "begun", "rest", "is_continued"),
+    [
+        pytest.param({}, Version("a", ETAG, 9), Version("a", ETAG, 9), True, id="same validator"),
+        pytest.param({}, Version("a", ETAG, None), Version("a", ETAG, 9), True, id="length known only now"),
+        pytest.param({}, Version("a", ETAG, 9), Version("a", OTHER, 9), False, id="other validator"),
+        pytest.param({}, Version("a", ETAG, 9), Version("a", None, 9), False, id="no validator"),
+        pytest.param({}, Version("a", ETAG, 9), Version("a", ETAG, 8), False, id="other length"),
+        pytest.param({}, Version("a", ETAG, 9), Version("b", ETAG, 9), False, id="other address"),
+        pytest.param({}, Version("a", None, 9), Version("a", None, 9), False, id="nothing is known"),
+        pytest.param(CHECKED, Version("a", None, 9), Version("a", None, 9), True, id="checksum tells"),
+        pytest.param(CHECKED, Version("a", ETAG, 9), Version("b", OTHER, 9), True, id="checksum tells of mirrors"),
+        pytest.param(
+            CHECKED, Version("a", ETAG, 9), Version("a", None, 9), True, id="checksum tells without validator"
+        ),
+        pytest.param(CHECKED, Version("a", ETAG, 9), Version("a", OTHER, 9), False, id="in vain: other validator"),
+        pytest.param(CHECKED, Version("a", ETAG, 9), Version("b", None, 8), False, id="in vain: not the listed length"),
+    ],
+)
+def test_rest_of_another_version_is_not_put_behind_a_part(tmp_path, facts, begun, rest, is_continued):
+    """Without a checksum nothing would tell that a file is made of parts of two."""
+    part = Part(listed_file(tmp_path, **facts))
+    part.path.parent.mkdir(parents=True, exist_ok=True)
+    part.begin(begun)
+    assert part.is_continued_by(rest) is is_continued

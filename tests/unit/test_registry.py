@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from pipelines.corpora import registry
+from pipelines.corpora.room import Corpus
+from pipelines.intake.wanted import plan
 
 CORPUS = registry.corpus_ids()[0]
 
 
-def load_edited(folder: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str) -> None:
+def load_edited(folder: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str) -> Corpus:
     """Read a copy of a room, a line of its source.toml replaced."""
     room = shutil.copytree(registry.room_folder(CORPUS), folder / CORPUS)
     source = room / "source.toml"
@@ -21,11 +23,24 @@ def load_edited(folder: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, rep
     assert count == 1
     source.write_text(edited, encoding="utf-8")
     monkeypatch.setattr(registry, "room_folder", lambda _: room)
-    registry.load_corpus.__wrapped__(CORPUS)
+    return registry.load_corpus.__wrapped__(CORPUS)
 
 
 def test_copy_of_a_room_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_edited(tmp_path, monkeypatch, "^text_kind", "text_kind")
+
+
+def test_mirrors_of_a_corpus_and_of_a_file_are_asked_after_the_publisher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = (
+        'mirrors = ["https://m.example/base"]\n\n[[files]]\nmirrors = ["https://n.example/one", "file:///disk/one"]'
+    )
+    corpus = load_edited(tmp_path, monkeypatch, r"^\[\[files\]\]", listed)
+    first, second = plan((corpus,), tmp_path / "to")[:2]
+    below = f"https://m.example/base/{first.file.path}"
+    assert first.urls == (first.file.url, "https://n.example/one", "file:///disk/one", below)
+    assert second.urls == (second.file.url, f"https://m.example/base/{second.file.path}")
 
 
 @pytest.mark.parametrize(
@@ -34,6 +49,10 @@ def test_copy_of_a_room_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ('^text_kind = ".*"\n', "", "text_kind"),
         ('^corpus_id = ".*"', 'corpus_id = "other"', "corpus_id is 'other'"),
         ('^license = ".*"', 'licence = "none"', "licence"),
+        ("^text_kind", 'mirrors = "https://m.example"\ntext_kind', "mirrors: not a list of URLs"),
+        ("^text_kind", 'mirrors = ["m.example"]\ntext_kind', "mirrors: not a list of URLs"),
+        ("^text_kind", "mirrors = [1]\ntext_kind", "mirrors: not a list of URLs"),
+        ('^path = "(.*)"', r'path = "\1"\nmirrors = ["ftp://m.example/x"]', "mirrors of .*: not a list of URLs"),
     ],
 )
 def test_fact_that_is_wrong_or_missing_is_named(

@@ -17,7 +17,7 @@ from tests.unit.listed_files import corpus, listed_file
 
 def test_plan_has_the_layout_that_build_reads(tmp_path):
     one = listed_file(tmp_path)
-    assert (one.name, one.url) == ("demo/part/a b.json", "https://example.org/data/part/a%20b.json")
+    assert (one.name, one.urls) == ("demo/part/a b.json", ("https://example.org/data/part/a%20b.json",))
     assert one.target == tmp_path / "demo" / "part" / "a b.json"
 
 
@@ -32,7 +32,7 @@ def test_plan_has_the_layout_that_build_reads(tmp_path):
 )
 def test_mirror_has_each_file_below_its_corpus(tmp_path, mirror, url):
     file = SourceFile("part/a b.json", "https://example.org/x")
-    assert plan((corpus(file),), tmp_path, mirror)[0].url == url
+    assert plan((corpus(file),), tmp_path, mirror)[0].urls == (url,)
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "..", "", "a\\..\\x", "C:x", "a\nb", "a\x1b[2J"])
@@ -71,6 +71,32 @@ def test_problem_says_what_was_expected_and_observed(tmp_path, facts, problem):
     (tmp_path / "x").write_bytes(b"hello\n")
     found = listed_file(tmp_path, **facts).problem(tmp_path / "x")
     assert found is None if problem is None else found.startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"<!DOCTYPE html><html><head><title>Sign in</title>", "a web page titled 'Sign in'"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a Git LFS pointer"),
+        (
+            b'<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>x</Message></Error>',
+            "the error answer of a server ('NoSuchKey')",
+        ),
+        (b'{"message": "Not Found", "status": "404"}', "the error answer of a server ('Not Found')"),
+        (b"404: Not Found", "the error answer of a server ('404: Not Found')"),
+        (b"\x1f\x8b\x08\x00", "a gzip archive"),
+        (b'{"data": "not the listed one"}', None),
+    ],
+)
+def test_problem_says_what_stands_in_the_place_of_a_data_file(tmp_path, content, kind):
+    """Servers give a page that asks to sign in, or their error, with status 200; GitHub gives pointers of Git LFS."""
+    (tmp_path / "x").write_bytes(content)
+    problem = listed_file(tmp_path, sha256="0" * 64).problem(tmp_path / "x")
+    assert problem.startswith("expected sha256 ")
+    assert problem.partition("; it is ")[2] == (kind or "")
+    unlisted = None if content.startswith(b"{") else f"it is {kind}"
+    assert listed_file(tmp_path).problem(tmp_path / "x") == unlisted
+    assert listed_file(tmp_path, is_documentation=True).problem(tmp_path / "x") is None
 
 
 def test_file_of_unlisted_size_is_bounded(tmp_path, monkeypatch):

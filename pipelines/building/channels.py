@@ -1,0 +1,107 @@
+"""Channels of alerts: a webhook and a mail server. Neither can hold a build for long, whatever it answers.
+
+Why a message did not arrive is described by the kind of the error: the words of a library may have the URL, in a
+spelling of their own, and those of a server may have anything.
+"""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+import urllib.parse
+from collections.abc import Iterator
+from email.message import EmailMessage
+
+from pipelines.errors import InputError
+from pipelines.intake import certificates, transport
+from pipelines.intake.bounded_lines import EndlessLinesError, LineReader
+from pipelines.intake.transport_errors import TransientError, UnavailableError
+from pipelines.settings import Settings
+
+SECONDS = 10.0
+"""Seconds in which a server has to answer each time."""
+MOST_SECONDS = 30.0
+"""Seconds that all answers of a mail server may take together."""
+
+
+def undelivered(settings: Settings, text: str) -> Iterator[str]:
+    """Send a message to every channel of the settings; where it did not arrive, and why."""
+    for channel, send in (("webhook", _post), ("mail", _mail)):
+        try:
+            send(settings, text)
+        except Exception as error:  # nothing that a server does may fail a build
+            yield f"{channel}: {_reason(error)}"
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case UnavailableError() | TransientError():
+            return error.cause
+        case InputError():
+            return str(error)
+        case ssl.SSLCertVerificationError():
+            return certificates.refusal(error, "the server")
+        case EndlessLinesError():
+            return f"the server sends answers without end, for {MOST_SECONDS:g} s"
+        case smtplib.SMTPNotSupportedError():
+            return "the server offers no encryption, or no login"
+        case smtplib.SMTPRecipientsRefused():
+            return "the server refuses the recipients"
+        case smtplib.SMTPResponseException():
+            return f"the server answers {error.smtp_code}"
+        case smtplib.SMTPServerDisconnected():
+            return "the server cuts the connection"
+        case OSError() if error.strerror:
+            return error.strerror
+        case _:
+            return type(error).__name__
+
+
+def _post(settings: Settings, text: str) -> None:
+    if settings.alert_webhook is None:
+        return
+    status = transport.post_json(settings.alert_webhook, {"text": text}, SECONDS)
+    if not 200 <= status < 300:
+        raise UnavailableError(f"the server answers {status}")
+
+
+def _mail(settings: Settings, text: str) -> None:
+    if settings.alert_smtp is None:
+        return
+    server = urllib.parse.urlsplit(settings.alert_smtp)
+    message = EmailMessage()
+    message["Subject"] = f"dialogue-warehouse: {text.splitlines()[0]}"
+    message["From"] = settings.alert_from
+    message["To"] = ", ".join(settings.alert_to)
+    message.set_content(text)
+    with _connected(server) as connection:
+        if server.scheme == "smtp+starttls":
+            connection.starttls(context=certificates.context())
+        if server.username:
+            connection.login(urllib.parse.unquote(server.username), urllib.parse.unquote(server.password or ""))
+        connection.send_message(message)
+
+
+def _connected(server: urllib.parse.SplitResult) -> smtplib.SMTP:
+    host = server.hostname or "localhost"
+    if server.scheme == "smtps":
+        return _Encrypted(host, server.port or 465, timeout=SECONDS, context=certificates.context())
+    return _Plain(host, server.port or 25, timeout=SECONDS)
+
+
+class _Plain(smtplib.SMTP):
+    """A connection to a mail server whose replies come to an end."""
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Read the next reply. Raises EndlessLinesError."""
+        if self.file is None and self.sock is not None:
+            self.file = LineReader(self.sock.makefile("rb", buffering=0), MOST_SECONDS)
+        try:
+            return super().getreply()
+        except EndlessLinesError:
+            self.close()
+            raise
+
+
+class _Encrypted(_Plain, smtplib.SMTP_SSL):
+    """The same, encrypted from its start."""

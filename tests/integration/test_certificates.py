@@ -1,0 +1,170 @@
+"""A company signs connections with its own certificate: downloads and alerts trust what the environment names."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+
+import certifi
+import pytest
+
+from pipelines.corpora.room import SourceFile
+from pipelines.errors import InputError
+from pipelines.intake import certificates, transport
+from pipelines.intake.transport_errors import UnavailableError
+from tests.conftest import run_command
+from tests.integration.downloads import CONTENT, Web, fetched, listed, refused, run
+
+pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
+
+FILES = [name for name in certificates.VARIABLES if name != certificates.FOLDER]
+FOLDERS = [name for name in certificates.VARIABLES if name != certificates.FILE]
+
+
+def subject_hash(certificate: Path) -> str:
+    """The name that OpenSSL looks for in a folder of certificates."""
+    command = ["openssl", "x509", "-noout", "-subject_hash", "-in", certificate]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def company_folder(company_certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the certificate, as `openssl rehash` prepares it."""
+    folder = tmp_path_factory.mktemp("certificates")
+    shutil.copy(company_certificate, folder / f"{subject_hash(company_certificate)}.0")
+    return folder
+
+
+def test_certificate_that_is_not_trusted_is_refused_with_the_variable_to_set(company_web: Web, tmp_path) -> None:
+    host = company_web.url.removeprefix("https://")
+    cause = refused(tmp_path, listed(company_web, "a"))
+    assert cause.startswith(f"the certificate of {host} is not accepted: self-signed certificate; SSL_CERT_FILE (or ")
+    assert "REQUESTS_CA_BUNDLE" in cause
+    assert company_web.asked == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_file_of_certificates_is_trusted(
+    company_web: Web, company_certificate: Path, tmp_path, monkeypatch, name: str
+) -> None:
+    monkeypatch.setenv(name, str(company_certificate))
+    assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
+    assert transport.post_json(f"{company_web.url}/hook", {"text": "x"}, 1.0) == 501
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_folder_of_certificates_is_trusted(
+    company_web: Web, company_folder: Path, tmp_path, monkeypatch, name: str
+) -> None:
+    monkeypatch.setenv(name, str(company_folder))
+    assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_certificates_of_all_variables_are_trusted_together(
+    company_web: Web, company_folder: Path, tmp_path, monkeypatch, name: str
+) -> None:
+    """Conda sets SSL_CERT_FILE to the usual certificates; the company's is in a folder, one of several."""
+    monkeypatch.setenv(name, str(usual_certificates()))
+    monkeypatch.setenv(certificates.FOLDER, f"{tmp_path / 'nowhere'}:{company_folder}")
+    assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
+
+
+def test_variable_that_is_set_for_one_command_counts_beside_that_of_the_machine(
+    company_web: Web, company_certificate: Path, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv(certificates.BUNDLE, str(usual_certificates()))
+    monkeypatch.setenv(certificates.FILE, str(company_certificate))
+    assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
+
+
+def usual_certificates() -> Path:
+    """The certificates that are trusted where no variable names others."""
+    return Path(certifi.where())
+
+
+def test_other_certificates_are_not_enough(company_web: Web, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv(certificates.FILE, str(usual_certificates()))
+    assert "is not accepted: self-signed certificate" in refused(tmp_path, listed(company_web, "a"))
+
+
+def test_certificate_of_another_host_is_refused_without_a_variable(
+    company_web: Web, company_certificate: Path, tmp_path, monkeypatch
+) -> None:
+    """No list of certificates helps where the name is wrong."""
+    monkeypatch.setenv(certificates.FILE, str(company_certificate))
+    url = company_web.url.replace("127.0.0.1", "localhost")
+    cause = refused(tmp_path, SourceFile("a", f"{url}/a"))
+    assert cause.startswith(f"the certificate of {url.removeprefix('https://')} is not accepted: Hostname mismatch")
+    assert "SSL_CERT_FILE" not in cause
+
+
+def test_host_that_a_redirect_leads_to_is_the_one_named(web: Web, company_web: Web, tmp_path) -> None:
+    file = listed(web, "a")
+    web.faults["/a"] = [lambda handler, _: handler.answer(302, Location=f"{company_web.url}/a")]
+    cause = refused(tmp_path, file)
+    assert cause.startswith(f"the certificate of {company_web.url.removeprefix('https://')} is not accepted")
+
+
+def test_certificate_of_a_proxy_is_looked_at_in_the_same_way(
+    company_web: Web, company_certificate: Path, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("http_proxy", company_web.url)
+    company_web.files["http://nowhere.invalid/a"] = CONTENT
+    file = SourceFile("a", "http://nowhere.invalid/a")
+    cause = refused(tmp_path, file)
+    assert cause.startswith(
+        "the certificate of the proxy for nowhere.invalid is not accepted: self-signed certificate;"
+    )
+    monkeypatch.setenv(certificates.FILE, str(company_certificate))
+    assert fetched(tmp_path, file) == CONTENT
+
+
+def test_host_without_tls_is_no_cut_connection(web: Web, tmp_path) -> None:
+    url = web.url.replace("http:", "https:")
+    cause = refused(tmp_path, SourceFile("a", f"{url}/a"))
+    assert cause.startswith(f"{web.url.removeprefix('http://')} cannot be reached over TLS (")
+
+
+@pytest.mark.parametrize("name", certificates.VARIABLES)
+@pytest.mark.parametrize("place", ["missing", "text", "empty", "loop"])
+def test_variable_that_names_nothing_usable_is_named(
+    company_web: Web, tmp_path, monkeypatch, name: str, place: str
+) -> None:
+    (tmp_path / "text").write_text("no certificate")
+    (tmp_path / "empty").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.setenv(name, str(tmp_path / place))
+    with pytest.raises(InputError, match=f"^{name}: {tmp_path / place} ") as raised:
+        run(tmp_path / "to", listed(company_web, "a"))
+    assert "\n" not in str(raised.value)
+    with pytest.raises(InputError, match=f"^{name}: "):
+        certificates.context()
+    with pytest.raises(InputError, match=f"^{name}: "):
+        transport.post_json(f"{company_web.url}/hook", {}, 1.0)
+
+
+def test_variable_is_not_read_where_nothing_is_encrypted(web: Web, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv(certificates.FILE, str(tmp_path / "missing"))
+    assert fetched(tmp_path, listed(web, "a")) == CONTENT
+
+
+def test_command_says_which_variable_is_wrong(company_web: Web, tmp_path) -> None:
+    variables = {"DIALOGUE_MIRROR": company_web.url, "SSL_CERT_FILE": str(tmp_path / "missing.pem")}
+    completed = run_command("fetch", "--to", tmp_path, **variables)
+    assert completed.returncode == 2
+    told = f"error: SSL_CERT_FILE: {tmp_path / 'missing.pem'} cannot be read: No such file or directory"
+    assert completed.stderr.splitlines()[-1] == told
+    assert "Traceback" not in completed.stderr
+
+
+def test_context_of_a_mail_server_trusts_the_same(company_certificate: Path, company_web: Web, monkeypatch) -> None:
+    monkeypatch.setenv(certificates.FILE, str(company_certificate))
+    assert len(certificates.context().get_ca_certs()) == 1
+    monkeypatch.delenv(certificates.FILE)
+    assert len(certificates.context().get_ca_certs()) > 50
+    assert certificates.context().verify_mode is ssl.CERT_REQUIRED
+    with pytest.raises(UnavailableError, match="is not accepted"):
+        transport.post_json(f"{company_web.url}/hook", {}, 1.0)

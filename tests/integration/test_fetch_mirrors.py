@@ -1,0 +1,264 @@
+"""Mirrors: the next address is asked when one fails, and files of two addresses or two versions are never joined."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from pipelines.cli.downloads import FetchDisplay
+from pipelines.corpora.room import SourceFile
+from pipelines.errors import CheckError
+from pipelines.intake import fetching
+from pipelines.intake import wanted as wanted_files
+from pipelines.intake.downloading import Outcome
+from tests.integration.downloads import (
+    CONTENT,
+    QUICK,
+    Fault,
+    Handler,
+    Web,
+    cut,
+    drip,
+    fetched,
+    listed,
+    names,
+    redirect,
+    refused,
+    run,
+    stall,
+    status,
+    whole,
+)
+from tests.unit.listed_files import corpus
+
+pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
+
+DEAD = "http://127.0.0.1:9"
+OLD = b"x" * len(CONTENT)
+"""Another version of the file, of the same length."""
+
+
+def mirror_of(web: Web) -> str:
+    """The server under another name."""
+    return web.url.replace("127.0.0.1", "localhost")
+
+
+def mirrored(web: Web, path: str = "a", **facts: object) -> SourceFile:
+    """A file that the server has twice, at its own address and at that of a mirror."""
+    web.files[f"/mirror/{path}"] = CONTENT
+    return listed(web, path, **{"mirrors": (f"{mirror_of(web)}/mirror/{path}",)} | facts)
+
+
+def too_large(handler: Handler, content: bytes) -> None:
+    handler.answer(200, content + content)
+
+
+@pytest.mark.parametrize(
+    ("faults", "told"),
+    [
+        pytest.param([status(404)], "answered 404 Not Found", id="not found"),
+        pytest.param([status(403)], "answered 403 Forbidden", id="forbidden"),
+        pytest.param([status(410)], "answered 410 Gone", id="gone"),
+        pytest.param([status(503)] * 3, "answered 503 Service Unavailable", id="in trouble"),
+        pytest.param([status(429, Retry_After=3600)], "answered 429 Too Many Requests", id="in trouble for long"),
+        pytest.param([stall(1.0)] * 3, "sent nothing for 0.5 s", id="silent"),
+        pytest.param([cut(1000)] * 3, "cut the connection", id="cut off"),
+        pytest.param([redirect("/a")] * 6, "redirects more than 5 times", id="redirects in a circle"),
+        pytest.param([redirect("ftp://127.0.0.1/a")], "redirects to ftp:, which is not followed", id="other scheme"),
+        pytest.param([lambda handler, _: handler.answer(200, OLD)], "expected sha256", id="wrong checksum"),
+        pytest.param([lambda handler, _: handler.answer(200, b"<html>")], "observed 6", id="web page"),
+        pytest.param([too_large], "observed more", id="too large"),
+    ],
+)
+def test_mirror_is_asked_when_an_address_fails(web: Web, tmp_path, faults: list[Fault], told: str) -> None:
+    """A publisher may be unreachable, have moved the file, or answer with something else."""
+    file = mirrored(web)
+    web.faults["/a"] = faults
+    (result,) = run(tmp_path, file)
+    assert (result.outcome, result.wanted.target.read_bytes()) == (Outcome.FETCHED, CONTENT)
+    (cause,) = result.failed_before
+    assert told in cause
+    host = mirror_of(web).removeprefix("http://")
+    (notice,) = fetching.notices([result])
+    assert notice == f"demo/a: from {host}, because {cause}"
+
+
+@pytest.mark.parametrize("url", [f"{DEAD}/a", "http://nowhere.invalid/a", "https://127.0.0.1:9/a"])
+def test_mirror_is_asked_when_a_host_cannot_be_reached(web: Web, tmp_path, url: str) -> None:
+    assert fetched(tmp_path, replace(mirrored(web), url=url)) == CONTENT
+
+
+def test_mirrors_of_the_corpus_come_after_those_of_the_file(web: Web, tmp_path, capsys) -> None:
+    """Every failure is said once for a corpus, with the address that is asked next."""
+    files = [replace(mirrored(web, name), url=f"{DEAD}/{name}?key=secret", mirrors=()) for name in ("a", "b/c")]
+    files[1] = replace(files[1], mirrors=(f"{web.url}/gone",))
+    wanted = wanted_files.plan((replace(corpus(*files), mirrors=(f"{web.url}/mirror/",)),), tmp_path)
+    with FetchDisplay(quiet=False) as display:
+        display.start(wanted)
+        results = fetching.fetch_files(wanted, replace(QUICK, jobs=1), display)
+    assert [result.outcome for result in results] == [Outcome.FETCHED] * 2
+    assert [path for path, *_ in web.asked] == ["/mirror/a", "/gone", "/mirror/b/c"]
+    host, dead = web.url.removeprefix("http://"), DEAD.removeprefix("http://")
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mirror")]
+    assert told == [
+        f"mirror   demo/a: {dead} cannot be reached (Connection refused); asking {host} instead",
+        f"mirror   demo/b/c: {host} answered 404 Not Found; asking {host} instead",
+    ]
+
+
+def test_all_addresses_that_failed_are_listed_with_other_ways(web: Web, tmp_path) -> None:
+    file = replace(mirrored(web), url=f"{DEAD}/data/a", mirrors=(f"{web.url}/x/a?key=secret", f"{web.url}/mirror/a"))
+    web.files["/mirror/a"] = b"<html>log in</html>"
+    results = run(tmp_path, file)
+    with pytest.raises(CheckError) as raised:
+        fetching.refuse_failures(results)
+    first, *others = str(raised.value).splitlines()
+    host, dead = web.url.removeprefix("http://"), DEAD.removeprefix("http://")
+    causes = f"{dead} cannot be reached (Connection refused); {host} answered 404 Not Found; what {host} gave is not"
+    assert first.startswith(f"demo/a: {causes} the listed file: expected {len(CONTENT):,} bytes, observed 19")
+    assert "secret" not in str(raised.value)
+    assert [line.split()[0] for line in others] == ["by", "a", "DIALOGUE_MIRROR=URL"]
+    assert f"{DEAD}/data/a to {tmp_path}/demo/a" in others[0]
+
+
+def test_part_is_continued_at_a_mirror_when_the_checksum_is_right(web: Web, tmp_path) -> None:
+    file = mirrored(web)
+    web.etags = {"/a": '"1"', "/mirror/a": '"2"'}
+    web.faults["/a"] = [cut(300_000), status(404)]
+    assert fetched(tmp_path, file) == CONTENT
+    assert web.asked[-1] == ("/mirror/a", "bytes=300000-", None)
+    assert web.sent - len(b"sorry") == len(CONTENT)
+
+
+def test_part_of_another_file_is_not_continued_at_a_mirror(web: Web, tmp_path) -> None:
+    """The checksum tells that the parts are of two files: the mirror is asked for the whole."""
+    file = mirrored(web)
+    web.faults["/a"] = [lambda handler, _: handler.give(OLD, 300_000), status(404)]
+    assert fetched(tmp_path, file) == CONTENT
+    assert web.ranges("/mirror/a") == ["bytes=300000-", None]
+
+
+def test_part_without_checksum_is_not_continued_at_a_mirror(web: Web, tmp_path) -> None:
+    """Both addresses have a validator, even the same one, and other files behind it."""
+    file = mirrored(web, bytes=None, sha256=None)
+    web.etags = {"/a": '"1"', "/mirror/a": '"1"'}
+    web.faults["/a"] = [lambda handler, _: handler.give(OLD, 300_000), status(404)]
+    assert fetched(tmp_path, file) == CONTENT
+    assert web.ranges("/mirror/a") == [None]
+
+
+def changed(etag: str | None, answer: Fault) -> Fault:
+    """The file is replaced before it is answered for."""
+
+    def fault(handler: Handler, _content: bytes) -> None:
+        handler.web.files["/a"] = CONTENT
+        handler.web.etags = {"/a": etag} if etag else {}
+        answer(handler, CONTENT)
+
+    return fault
+
+
+def rest(**headers: object) -> Fault:
+    """The rest of the file, whatever If-Range says."""
+
+    def fault(handler: Handler, content: bytes) -> None:
+        start = int(handler.headers["Range"].removeprefix("bytes=").removesuffix("-"))
+        extent = f"bytes {start}-{len(content) - 1}/{len(content)}"
+        handler.answer(206, content[start:], **({"Content_Range": extent} | headers))
+
+    return fault
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(lambda handler, content: handler.give(content), id="whole, as HTTP wants it"),
+        pytest.param(whole, id="whole, without a validator"),
+        pytest.param(rest(ETag='"new"'), id="the rest, with the new validator"),
+        pytest.param(rest(), id="the rest, without a validator"),
+        pytest.param(rest(ETag='"old"', Content_Range="bytes 300000-1048575/1048580"), id="the rest of another length"),
+        pytest.param(status(416), id="a range that there is not"),
+    ],
+)
+def test_file_that_changes_between_two_attempts_is_received_whole(
+    web: Web, tmp_path, is_listed: bool, answer: Fault
+) -> None:
+    """A mirror's file is replaced while it is downloaded; what was received of the old one is thrown away."""
+    file = listed(web, "a", **({} if is_listed else {"bytes": None, "sha256": None}))
+    web.files["/a"], web.etags = OLD, {"/a": '"old"'}
+    web.faults["/a"] = [cut(300_000), changed('"new"', answer)]
+    (result,) = run(tmp_path, file)
+    assert result.outcome is Outcome.FETCHED
+    assert result.wanted.target.read_bytes() == CONTENT
+
+
+def test_file_that_changes_at_each_attempt_is_given_up(web: Web, tmp_path) -> None:
+    """Every answer is the rest of a further version."""
+    file = listed(web, "a", bytes=None, sha256=None)
+    versions = iter(range(1000))
+
+    def next_version(handler: Handler, _content: bytes) -> None:
+        handler.web.etags = {"/a": f'"{next(versions)}"'}
+        handler.give(bytes([next(versions) % 256]) * len(CONTENT), 1000)
+
+    web.faults["/a"] = [next_version] * 50
+    assert refused(tmp_path, file).endswith("cut the connection")
+    assert len(web.asked) <= 2 * QUICK.attempts
+
+
+def test_new_version_is_continued_too(web: Web, tmp_path) -> None:
+    """The part of the new version is as good as that of the old one was: it is not received from its start again."""
+    file = listed(web, "a", bytes=None, sha256=None)
+    web.files["/a"], web.etags = OLD, {"/a": '"old"'}
+    web.faults["/a"] = [cut(300_000), changed('"new"', cut(600_000))]
+    assert fetched(tmp_path, file) == CONTENT
+    assert web.ranges("/a") == [None, "bytes=300000-", "bytes=600000-"]
+
+
+def test_file_of_a_folder_that_changes_while_it_is_read_is_read_again(tmp_path, monkeypatch) -> None:
+    disk = tmp_path / "disk" / "demo"
+    disk.mkdir(parents=True)
+    (disk / "a").write_bytes(OLD)
+    progress = FetchDisplay.progress
+
+    def replace_meanwhile(display: FetchDisplay, *arguments: object) -> None:
+        progress(display, *arguments)
+        if (disk / "a").read_bytes() == OLD:
+            (disk / "a").write_bytes(CONTENT)
+
+    monkeypatch.setattr(FetchDisplay, "progress", replace_meanwhile)
+    file = SourceFile("a", "http://nowhere.invalid/a")
+    assert fetched(tmp_path / "to", file, replace(QUICK, mirror=disk.parent.as_uri())) == CONTENT
+
+
+@pytest.mark.parametrize("pause", [0.05, 0.2])
+@pytest.mark.parametrize("first", [b"Content-Length: 1048576\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n", b"\r\n"])
+def test_body_that_hardly_comes_is_given_up(web: Web, tmp_path, first: bytes, pause: float) -> None:
+    """A byte now and then is never silence: such a download lasted for weeks."""
+    file = listed(web, "a")
+    piece = b"1\r\nx\r\n" if b"chunked" in first else b"x"
+    web.faults["/a"] = [drip(b"HTTP/1.1 200 OK\r\n" + first, piece, pause)]
+    started = time.monotonic()
+    cause = refused(tmp_path, file, replace(QUICK, attempts=1))
+    assert cause.endswith("sent fewer than 250 bytes a second for 0.5 s")
+    assert time.monotonic() - started < 4 * QUICK.timeout
+
+
+def test_slow_but_honest_link_is_waited_for(web: Web, tmp_path) -> None:
+    """A modem brings some hundred bytes a second, now and then none for a moment."""
+    content = CONTENT[:1200]
+
+    def slow(handler: Handler, content: bytes) -> None:
+        handler.answer(200, Content_Length=len(content))
+        for start in range(0, len(content), 100):
+            handler.send(content[start : start + 100])
+            time.sleep(0.1 if start != 500 else 0.3)
+
+    file = listed(web, "a", content)
+    web.faults["/a"] = [slow]
+    assert fetched(tmp_path, file, replace(QUICK, attempts=1)) == content
+    assert len(web.asked) == 1
+    assert names(tmp_path) == ["a"]
