@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import duckdb
 import msgspec
 
+from dialogue_warehouse import environment
 from pipelines.building import blaming, contexts, dbt_places, inlining, schemas, templates, unread
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
@@ -183,7 +184,7 @@ def _invoke(
     """What a command of dbt comes to; `on_event` is called with what is heard of it."""
     from dbt.cli.main import dbtRunner
 
-    with unread.without_the_unread(), schemas.kept(DBT_LAST_PARSE.with_name("schemas.bin")):
+    with environment.without_dbt(), unread.without_the_unread(), schemas.kept(DBT_LAST_PARSE.with_name("schemas.bin")):
         return dbtRunner(manifest, [on_event] if on_event else []).invoke(arguments)
 
 

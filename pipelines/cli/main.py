@@ -28,7 +28,7 @@ COMMANDS = (builds, proofs, queries, releases, corpora)
 def main(arguments: list[str] | None = None, process: OwnProcess | None = None) -> int:
     """Run the command; the exit status. Nothing of the process is changed, unless `process` says that it is our own."""
     try:
-        status = cli.main(arguments, standalone_mode=False) or 0
+        status = cli.main(arguments, standalone_mode=False, obj=process) or 0
         sys.stdout.flush()
     except BaseException as error:
         is_interrupted = process is not None and process.signal and not isinstance(error, click.exceptions.Exit)
