@@ -112,7 +112,7 @@ def _open_closed_handles() -> None:
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest number that is free: this one
             mode = "w" if number else "r"
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: PTH123, SIM115
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _refuse_missing_folder() -> None:

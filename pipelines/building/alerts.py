@@ -17,7 +17,7 @@ from email.message import EmailMessage
 
 import msgspec
 
-from pipelines.errors import InputError, first_line
+from pipelines.errors import InputError, first_line, naming
 from pipelines.intake import own_files, writing
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
@@ -110,7 +110,7 @@ def _standing(paths: WarehousePaths) -> str:
 def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> None:
     """Send a message everywhere, and write it down with what became of it."""
     told = Told(at=_now(), kind=kind, text=text, undelivered=tuple(_undelivered(settings, text)))
-    with paths.alerts.open("ab") as file:
+    with naming(paths.alerts), paths.alerts.open("ab") as file:
         file.write(msgspec.json.encode(told) + b"\n")
 
 

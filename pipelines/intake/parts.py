@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from pathlib import Path
 
+from pipelines.intake import writing
 from pipelines.intake.generated import UNFINISHED
 from pipelines.intake.wanted import Wanted
 
@@ -78,7 +78,6 @@ class Part:
 
     def move(self, place: Path) -> None:
         """Let it appear under another name, safely on the disk, and leave nothing else."""
-        with self.path.open("rb") as stream:
-            os.fsync(stream.fileno())
+        writing.flush(self.path)
         self.path.replace(place)
         self.discard()
