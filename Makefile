@@ -6,10 +6,16 @@ PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3 python; d
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-WAREHOUSE ?= warehouse
+WAREHOUSE := warehouse
 
-# Python compiles what it imports, once: pip, which would compile everything one after the other, leaves it to that.
-unexport PYTHONDONTWRITEBYTECODE
+# Variables of other programs in the user's shell: pip keeps those that say where packages come from and how to get there.
+# Of Python's none is passed on, also because it compiles what it imports, once, which pip leaves to it.
+PIP_KEPT := PIP_%INDEX PIP_%INDEX_URL PIP_FIND_LINKS PIP_TRUSTED_HOST PIP_%CERT PIP_PROXY PIP_%TIMEOUT PIP_RETRIES \
+	PIP_CACHE_DIR PIP_NO_CACHE_DIR PIP_CONFIG_FILE PIP_KEYRING_PROVIDER
+OTHERS := $(filter-out $(PIP_KEPT),$(filter PIP_% DAGSTER_% DBT_% GX_% STREAMLIT_% PYTHON%,$(.VARIABLES)))
+unexport $(OTHERS)
+export PIP_USER := 0
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-spark bench-readme spark lock clean
@@ -24,8 +30,10 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -m venv --clear $(VENV) \
 		|| { echo "error: $(PYTHON) has no working venv module (Debian: apt-get install python3-venv)" >&2; exit 2; }
 	@echo "installing the locked environment into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@sed -n '/^pip==/,/[^\\]$$/p' requirements.lock > $(VENV)/pip.lock
+	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r $(VENV)/pip.lock
+	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 warehouse: $(READY) ## Build the warehouse from the embedded sample and say where it is.
@@ -57,7 +65,7 @@ spark: $(VENV)/.spark ## Install what `build --engine spark` needs besides Java:
 
 $(VENV)/.spark: $(READY) requirements-spark.lock
 	@echo "installing pyspark and dbt-spark into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements-spark.lock
+	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements-spark.lock
 	@touch $@
 
 pictures: $(READY) ## Take the README's pictures of the report and the dashboard anew (needs Chromium).
@@ -85,7 +93,7 @@ bench-readme: $(READY) ## Write the newest results into the README and docs/benc
 
 .venv-peers/%/.ready: tests/benchmarks/peers/read_with_%.txt
 	@$(PYTHON) -m venv --clear $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@$(@D)/bin/python -m pip install --quiet -r $<
 	@touch $@
 
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, Any, Self
 
+from dialogue_warehouse import environment
 from pipelines.paths import CLONE
 from pipelines.settings import TELEMETRY_OFF, Settings
 
@@ -68,7 +69,7 @@ class AuditProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=CLONE,
-            env={**os.environ, **TELEMETRY_OFF, **ONE_THREAD},
+            env={**environment.own_variables(), **TELEMETRY_OFF, **ONE_THREAD},
             text=True,
             encoding="utf-8",
             errors="replace",

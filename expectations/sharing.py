@@ -11,15 +11,18 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Any
 
-from pipelines.processes import end_with_parent
+from pipelines.processes import can_share, end_with_parent
 
 Work = Callable[[Iterator[Any]], dict[str, Any]]
 """Does what it is to do for each item, and gives what came of all of them."""
 
 
 def can_fork() -> bool:
-    """Whether this process has no thread but this one, those of libraries counted too; elsewhere than on Linux no."""
-    return sys.platform == "linux" and sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
+    """Whether this process has no thread but this one, those of libraries counted too, and can share what it does.
+
+    Elsewhere than on Linux it cannot.
+    """
+    return sys.platform == "linux" and sum(1 for _ in Path("/proc/self/task").iterdir()) == 1 and can_share()
 
 
 def in_turn(work: Work, items: Sequence[Any], processes: int) -> dict[str, Any]:

@@ -5,10 +5,11 @@ Every error that this project raises for a user derives from one of them; anythi
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from types import MappingProxyType
 
 NO_SPACE = os.strerror(errno.ENOSPC)
@@ -29,7 +30,23 @@ class CheckError(RuntimeError):
         self.at_fault = at_fault
 
 
-def first_line(error: Exception) -> str:
+@contextlib.contextmanager
+def naming(path: object) -> Generator[None]:
+    """Let an error of the system that names no file, as one of `write` or `fsync` does not, name this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+def is_lacking(error: OSError) -> bool:
+    """Whether an error means that a file system does not have what it was asked for, such as modes or links."""
+    return error.errno in (errno.EPERM, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+
+
+def first_line(error: BaseException) -> str:
     """What a library's error says, in one line."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
@@ -66,6 +83,12 @@ def is_out_of_memory(error: BaseException) -> bool:
         or (not isinstance(cause, InputError | CheckError) and NO_MEMORY.search(str(cause)) is not None)
         for cause in causes(error)
     )
+
+
+def said_by_sqlite(error: BaseException) -> str | None:
+    """What SQLite says in one line, where an error of it is what this one came of; None for any other."""
+    said = [cause for cause in causes(error) if getattr(cause, "sqlite_errorname", None)]
+    return str(said[0]).splitlines()[0] if said else None
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -6,11 +6,23 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.errors import InputError
+
 CLONE = Path(__file__).resolve().parent.parent
 """The clone this package runs from; where it is installed from a wheel, the folder that it and dbt's project lie in."""
 IS_CLONE = (CLONE / "pyproject.toml").is_file()
 DBT_PROJECT = CLONE / "dbt_project"
-DBT_LAST_PARSE = (DBT_PROJECT / "target" if IS_CLONE else Path.home() / ".cache" / "dialogue-warehouse") / (
+
+
+def in_home(path: str) -> Path:
+    """A path that begins with `~`, below the user's home; below no folder where a user has none, as in a container."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(os.devnull, path)
+
+
+DBT_LAST_PARSE = (DBT_PROJECT / "target" if IS_CLONE else in_home("~/.cache/dialogue-warehouse")) / (
     "partial_parse.msgpack"
 )
 """What dbt keeps of its last parse, for whichever warehouse."""
@@ -18,10 +30,18 @@ DEFAULT_WAREHOUSE = (CLONE if IS_CLONE else Path.cwd()) / "warehouse"
 """The warehouse that a command means which names none: the clone's own, else one in the working folder."""
 
 
+def absolute(path: Path) -> Path:
+    """The path from the top of the file system; `~` is the user's home. Raises InputError where a user has none."""
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:
+        raise InputError(f"{path}: there is no home folder of this user; write the whole path") from None
+
+
 def shell_history() -> Path:
     """What was typed into the shell of `sql`, where the user's programs keep such things."""
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser() / "dialogue-warehouse" / "sql_history"
+    return in_home(state) / "dialogue-warehouse" / "sql_history"
 
 
 def tables_beside(database: Path) -> Path:

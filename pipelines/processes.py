@@ -30,6 +30,17 @@ def end_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def can_share() -> bool:
+    """Whether processes can share a lock: the system keeps those in /dev/shm, which may be read-only or missing."""
+    import multiprocessing  # which a command that only reads has no use for
+
+    try:
+        multiprocessing.get_context("fork").Lock()
+    except OSError:
+        return False
+    return True
+
+
 SELDOM = (100_000, 50, 100)
 """How many objects more than before make Python look for cycles among the youngest; how many such looks make it look
 among those that outlived one, and so on. Dagster, dbt and Great Expectations make hundreds of thousands of objects that

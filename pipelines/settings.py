@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.paths import DEFAULT_WAREHOUSE
+from pipelines.paths import DEFAULT_WAREHOUSE, absolute
 from pipelines.setting_forms import SettingsError, has_host, is_mirror, parse
 
 TELEMETRY_OFF = {
@@ -136,8 +136,8 @@ class Settings:
             raise SettingsError("DIALOGUE_MIRROR is no URL of http://HOST/…, https://HOST/… or file:///FOLDER")
         return replace(
             settings,
-            warehouse=settings.warehouse.expanduser().absolute(),
-            source=settings.source and settings.source.expanduser().absolute(),
+            warehouse=absolute(settings.warehouse),
+            source=settings.source and absolute(settings.source),
         )
 
     def for_queries(self) -> Settings:

@@ -20,6 +20,7 @@ from pipelines.building.state import BuildError
 from pipelines.building.summary import Summary, summarize
 from pipelines.cluster import choosing
 from pipelines.corpora import registry
+from pipelines.errors import naming, said_by_sqlite
 from pipelines.intake import foreign, releases
 from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
@@ -44,7 +45,8 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
     """
     paths = WarehousePaths(settings.warehouse)
     try:
-        summary = _build(settings, paths, reporter, load_graph)
+        with naming(paths.root):
+            summary = _build(settings, paths, reporter, load_graph)
     except lock.BusyError:  # that one tells what becomes of it
         raise
     except Exception as error:
@@ -80,12 +82,21 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
             try:
                 _run_graph(resources | {"spark": spark}, load_graph)
             except BaseException as error:
-                if (told := space.told_of_full_disk(error, settings, paths)) is not None:
+                if (told := _told(error, settings, paths)) is not None:
                     raise told from error
-                if isinstance(error, AuditError):
-                    raise BuildError(str(error)) from error
                 raise
     return summarize(settings, paths, reporter)
+
+
+def _told(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
+    """The error that says in one line what a library's own error means for a build; None for any other."""
+    if (full := space.told_of_full_disk(error, settings, paths)) is not None:
+        return full
+    if isinstance(error, AuditError):
+        return BuildError(str(error))
+    if (said := said_by_sqlite(error)) is not None:
+        return BuildError(f"{paths.dagster_home}: SQLite cannot keep the history of runs there: {said}")
+    return None
 
 
 def _run_graph(resources: dict[str, Any], load_graph: LoadGraph) -> None:

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import duckdb
 import msgspec
 
+from dialogue_warehouse import environment
 from pipelines.building import blaming, contexts, dbt_places, inlining, schemas, templates, unread
 from pipelines.building.plain_path import plain_path
-from pipelines.errors import CheckError
+from pipelines.errors import CheckError, causes
 from pipelines.intake.regular_files import read_regular
 from pipelines.intake.sql_text import literal
 from pipelines.intake.writing import write_atomically
@@ -110,7 +111,7 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     _raise_interrupt(result.exception)
     _copy_whole(kept, last)
     if not result.success:
-        raise ModelError(f"dbt cannot parse the project: {_one_line(result.exception)}")
+        raise ModelError(f"dbt cannot parse the project: {_told(result.exception, target)}")
     manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
     written = _as_written(manifest)
     # in one step: Dagster's page, daemon and runs parse at the same time
@@ -171,7 +172,7 @@ def build(
             DuckDBConnectionManager.close_all_connections()
     _raise_interrupt(result.exception)
     if result.result is None:
-        raise ModelError(f"dbt cannot run: {_one_line(result.exception)}")
+        raise ModelError(f"dbt cannot run: {_told(result.exception, paths.scratch)}")
     results = [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
     if not all(one.is_passed for one in results):
         _write_compiled(manifest)
@@ -184,7 +185,7 @@ def _invoke(
     """What a command of dbt comes to; `on_event` is called with what is heard of it."""
     from dbt.cli.main import dbtRunner
 
-    with unread.without_the_unread(), schemas.kept(DBT_LAST_PARSE.with_name("schemas.bin")):
+    with environment.without_dbt(), unread.without_the_unread(), schemas.kept(DBT_LAST_PARSE.with_name("schemas.bin")):
         return dbtRunner(manifest, [on_event] if on_event else []).invoke(arguments)
 
 
@@ -195,6 +196,14 @@ def _write_compiled(manifest: Manifest) -> None:
         if (code := getattr(node, "compiled_code", None)) and node.compiled_path:
             with contextlib.suppress(OSError):
                 node.write_node(str(DBT_PROJECT), node.compiled_path, code)
+
+
+def _told(error: BaseException | None, folder: Path) -> str:
+    """What dbt could not do, in one line; where the system refused a file that it does not name, with the folder."""
+    for cause in causes(error):
+        if isinstance(cause, OSError) and cause.strerror and cause.filename is None:
+            return f"{folder}: {cause.strerror}"
+    return _one_line(error)
 
 
 def _raise_interrupt(error: BaseException | None) -> None:

@@ -43,7 +43,14 @@ def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
             raise InputError(f"{paths.lock}: is a link; the lock of a warehouse is a file of its own") from None
         raise InputError(f"{paths.lock}: cannot be written: {error.strerror}") from error
     with os.fdopen(opened, "w") as lock:
-        if not _taken(lock, patience):
+        try:
+            is_taken = _taken(lock, patience)
+        except OSError as error:
+            lacks = f"its file system has no locks ({error.strerror})"
+            raise InputError(
+                f"{paths.root}: {lacks}; put the warehouse on one that has, such as a local disk"
+            ) from error
+        if not is_taken:
             raise BusyError(f"{paths.root}: another build is running")
         yield
 

@@ -9,6 +9,7 @@ Parquet, those files lie beside it, once, and its database is the one that descr
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from dataclasses import replace
@@ -27,9 +28,6 @@ from pipelines.reading import tables
 from pipelines.reading.builds import UNEXPECTED, BuildManifest, Pointer, describe_file, encode_manifest
 from pipelines.settings import PARQUET_TABLES, Settings
 
-READ_ONLY = 0o444
-"""The mode of a published file: whoever connects to it without saying read-only is refused, not locked in."""
-
 
 def publish(build: Build, paths: WarehousePaths, settings: Settings | None = None) -> Path:
     """Make the scratch database a build that every reader sees. Raises BuildError when it is not fit to be seen.
@@ -44,9 +42,8 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
         database = paths.scratch_catalog(build.build_id)
         parquet_tables.write(paths.scratch_database, database, settings or Settings())
     for file in (database, *tables.files_below(folder)):
-        with file.open("rb") as written:
-            os.fsync(written.fileno())
-        file.chmod(READ_ONLY)
+        writing.flush(file)
+        writing.make_read_only(file)
     manifest = _manifest(build, database, folder, paths)
     _write(paths.started_publication, Pointer(build.build_id))
     writing.write_atomically(paths.build_manifest(build.build_id), encode_manifest(manifest))
@@ -83,8 +80,11 @@ def copy(database: Path, to: Path) -> None:
     """Copy a database, with its time and for reading only, so that a reader sees all of it or what was there before."""
     with writing.replacing(to) as temporary:
         temporary.unlink(missing_ok=True)
-        shutil.copy2(database, temporary)
-        temporary.chmod(READ_ONLY)
+        shutil.copyfile(database, temporary)
+        made = database.stat()
+        with contextlib.suppress(OSError):  # a file of another time is compared by what it holds
+            os.utime(temporary, ns=(made.st_atime_ns, made.st_mtime_ns))
+        writing.make_read_only(temporary)
 
 
 def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths) -> BuildManifest:

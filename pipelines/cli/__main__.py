@@ -1,5 +1,5 @@
 """`python -m pipelines.cli` is the command `dialogue-warehouse`."""
 
-from pipelines.cli.main import run
+from dialogue_warehouse.__main__ import run
 
 run()

@@ -8,6 +8,7 @@ import click
 
 from pipelines.cli.options import cli, warehouse_option
 from pipelines.commands import command
+from pipelines.paths import absolute
 
 
 @cli.command("new-corpus")
@@ -23,5 +24,5 @@ def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
 
     for path in starting.start_corpus(name, like):
         click.echo(path)
-    build = command("build", warehouse=warehouse and warehouse.expanduser().absolute())
+    build = command("build", warehouse=warehouse and absolute(warehouse))
     click.echo(f"next: {build}; docs/add_a_corpus.md, from step 2 on")

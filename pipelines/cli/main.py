@@ -16,7 +16,7 @@ import click
 from pipelines.cli import builds, corpora, proofs, queries, releases
 from pipelines.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
 from pipelines.cli.process import OwnProcess
-from pipelines.errors import NO_SPACE, CheckError, InputError, causes, is_full, is_out_of_memory
+from pipelines.errors import NO_SPACE, CheckError, InputError, causes, first_line, is_full, is_out_of_memory
 from pipelines.processes import with_a_roomy_stack
 from pipelines.settings import silence_telemetry
 from pipelines.visible import visible_lines
@@ -28,7 +28,7 @@ COMMANDS = (builds, proofs, queries, releases, corpora)
 def main(arguments: list[str] | None = None, process: OwnProcess | None = None) -> int:
     """Run the command; the exit status. Nothing of the process is changed, unless `process` says that it is our own."""
     try:
-        status = cli.main(arguments, standalone_mode=False) or 0
+        status = cli.main(arguments, standalone_mode=False, obj=process) or 0
         sys.stdout.flush()
     except BaseException as error:
         is_interrupted = process is not None and process.signal and not isinstance(error, click.exceptions.Exit)
@@ -74,8 +74,11 @@ def _status_of_system(error: BaseException) -> int:
             return _say(f"error: {place}: {NO_SPACE}", CHECK_FAILED)
     if is_out_of_memory(error):
         return _say("error: this process gets no more memory", CHECK_FAILED)
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return _say(f"error: {error.filename}: {error.strerror}", BAD_INPUT)
+    if isinstance(error, OSError) and error.strerror:
+        files = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+        return _say(f"error: {files or 'a file that the system does not name'}: {error.strerror}", BAD_INPUT)
+    if (duckdb := sys.modules.get("duckdb")) and isinstance(error, duckdb.IOException):
+        return _say(f"error: {first_line(error)}", CHECK_FAILED)
     return _say_defect(error)
 
 
@@ -90,7 +93,8 @@ def _say_defect(error: BaseException) -> int:
     """Say what no user is to blame for."""
     if os.environ.get("DIALOGUE_DEBUG"):
         raise error
-    return _say(f"internal error: {type(error).__name__}: {error} (DIALOGUE_DEBUG=1 shows where)", CHECK_FAILED)
+    said = f"{type(error).__name__}: {first_line(error)}"
+    return _say(f"internal error: {said} (DIALOGUE_DEBUG=1 shows where)", CHECK_FAILED)
 
 
 def _say(line: str, status: int) -> int:

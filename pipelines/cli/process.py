@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Generator
 from types import FrameType
 
 from pipelines.processes import collect_seldom
@@ -38,6 +39,7 @@ class OwnProcess:
         self.signal: int | None = None
         """The first signal that came."""
         self._status = 1
+        self._is_asking = False
 
     def begin(self) -> None:
         """Listen to signals, be the last thing that happens when the process ends, and look for garbage less often.
@@ -59,13 +61,26 @@ class OwnProcess:
         sys.unraisablehook = functools.partial(self._unraisable, writing)
         threading.Thread(target=self._watch, args=(reading, threading.get_ident()), daemon=True).start()
 
+    @contextlib.contextmanager
+    def asking(self) -> Generator[None]:
+        """Let Ctrl-C end what a shell does and not the command; each other signal ends the command as always."""
+        self._is_asking = True
+        try:
+            yield
+        finally:
+            self._is_asking = False
+
     def leave(self, status: int) -> None:
         """End the process with this status, or with that of the signal that came."""
         self._status = 128 + self.signal if self.signal else status
         sys.exit(self._status)
 
     def _interrupt(self, number: int, _frame: FrameType | None) -> None:
+        if self._is_asking and number == signal.SIGINT:
+            raise KeyboardInterrupt
         self.signal = self.signal or number
+        if self._is_asking:  # a shell goes on after a KeyboardInterrupt
+            sys.exit(128 + number)
         raise KeyboardInterrupt
 
     def _unraisable(self, writing: int, told: sys.UnraisableHookArgs) -> None:
@@ -78,6 +93,8 @@ class OwnProcess:
     def _watch(self, reading: int, asked: int) -> None:
         """End the process in the end, whatever becomes of the signal. `asked` is the thread that it is raised in."""
         number = os.read(reading, 1)[0]
+        while self._is_asking and number == signal.SIGINT:
+            number = os.read(reading, 1)[0]
         self.signal = self.signal or number
         deadline = time.monotonic() + GRACE
         while select.select([reading], [], [], max(0, deadline - time.monotonic()))[0]:

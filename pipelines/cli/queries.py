@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ from pipelines.cli.options import (
     warehouse_option,
     warehouse_paths,
 )
+from pipelines.cli.process import OwnProcess
 from pipelines.setting_forms import MOST_SECONDS
 from pipelines.settings import Settings
 
@@ -72,7 +74,9 @@ def _run_shell(con: Connection, settings: Settings, form: str | None) -> None:
 
     if not sys.stdout.isatty():
         raise click.UsageError("give a QUERY, or one on standard input")
-    shell.run_shell(con, settings, warehouse_paths(settings), form, _page)
+    process = click.get_current_context().find_object(OwnProcess)
+    with process.asking() if process else contextlib.nullcontext():
+        shell.run_shell(con, settings, warehouse_paths(settings), form, _page)
 
 
 def _parameters(texts: tuple[str, ...]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from pipelines.cli.options import (
     warehouse_paths,
 )
 from pipelines.commands import command
+from pipelines.paths import absolute
 from pipelines.setting_forms import MOST
 from pipelines.settings import Settings
 
@@ -35,7 +36,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
     from pipelines.intake import fetching
 
     settings = Settings.from_environment(**options)
-    to = to.expanduser().absolute() if to else warehouse_paths(settings).landing
+    to = absolute(to) if to else warehouse_paths(settings).landing
     try:
         with downloads.FetchDisplay(quiet) as display:
             results = fetching.fetch(settings, to, display)

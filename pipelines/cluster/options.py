@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from pipelines.errors import InputError
-from pipelines.paths import CLONE
+from pipelines.paths import CLONE, absolute
 from pipelines.settings import Settings
 
 PYTHON = sys.executable
@@ -86,7 +86,7 @@ def user_options(text: str | None) -> dict[str, str]:
     if "=" not in pairs[0] or _is_file(text):
         where = f"DIALOGUE_SPARK_CONF: {text}"
         try:
-            lines = Path(text).expanduser().read_text(encoding="utf-8").splitlines()
+            lines = absolute(Path(text)).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{where}: no settings such as spark.executor.memory=4g, and no file of them") from error
         pairs = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]

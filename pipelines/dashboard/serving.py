@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from dialogue_warehouse import environment
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
@@ -48,9 +49,8 @@ def serve(paths: WarehousePaths, host: str, port: int) -> NoReturn:
     command += [f"--{name}={value}" for name, value in FLAGS.items()]
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(  # noqa: S606
-        sys.executable, command, os.environ | {"DIALOGUE_WAREHOUSE": str(paths.root)}
-    )
+    variables = environment.own_variables() | {"DIALOGUE_WAREHOUSE": str(paths.root)}
+    os.execve(sys.executable, command, variables)  # noqa: S606
 
 
 def _refuse_taken(host: str, port: int) -> None:

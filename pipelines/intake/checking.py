@@ -15,6 +15,7 @@ import msgspec
 from msgspec import inspect
 
 from pipelines.corpora.room import Container, Entity
+from pipelines.errors import naming
 from pipelines.intake import records
 from pipelines.intake.json_pointer import pointer_token
 from pipelines.intake.landed import Landed
@@ -55,7 +56,7 @@ class RecordCheck:
         """Check every record; write those that pass, one a line, to `split` where one is given."""
         self.count, self.extras, self.quarantine, self.notes = 0, [], [], []
         self.parts, found = self._split(text)
-        with split.open("wb") if split else contextlib.nullcontext() as lines:
+        with naming(split), split.open("wb") if split else contextlib.nullcontext() as lines:
             for record in found:
                 self.count += 1
                 accepted = self._check(record)

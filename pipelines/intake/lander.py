@@ -18,7 +18,7 @@ from pipelines.intake.landing import LandingTask, land_file
 from pipelines.intake.records import LandingError
 from pipelines.intake.releases import Release
 from pipelines.intake.source_bytes import state_of
-from pipelines.processes import end_with_parent
+from pipelines.processes import can_share, end_with_parent
 from pipelines.settings import Settings
 
 WORTH_PROCESSES = 24 * 2**20
@@ -67,6 +67,8 @@ class Lander:
             self._start_on(self._spark, tasks)
             return
         if self._processes == 1 or len(tasks) == 1 or sum(map(_weight, tasks)) < WORTH_PROCESSES:
+            return
+        if not can_share():
             return
         if self._pool is None:
             context = multiprocessing.get_context("spawn")

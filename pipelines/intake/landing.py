@@ -62,6 +62,8 @@ LANDING_CODE = (
 FORM_CODE = ("form_columns", "form_files", "form_parquet")
 """Those that decide it for files of another form, besides."""
 
+LONGEST_NAME = 150
+"""Bytes of a source file's path that are a part of the name of its Parquet; hashes and endings take a hundred."""
 ROW_GROUP = 20_480
 """Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB meanwhile:
 100,000 of them in one file took 2.9 GB in DuckDB's own groups of 122,880."""
@@ -121,7 +123,7 @@ def _land_file(task: LandingTask) -> Landed:
     data, file_state = read_settled(task.source_file_id, task.file)
     sha256 = sha256_of(data)
     verification = _verification(corpus, task.source, task.path, data, sha256)
-    stem = f"{task.path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
+    stem = f"{_one_name(task.path)}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
     table, part = form.place(task.path) if form else (None, entity.source_part(task.path))
     parquet = task.target / corpus.corpus_id / entity.name / f"{stem}.parquet"
     manifest = parquet.with_suffix(".json")
@@ -149,6 +151,14 @@ def _land_file(task: LandingTask) -> Landed:
     if task.strict:
         refuse_what_is_unknown(landed)
     return replace(landed, verification=verification, state=file_state, found_as=task.found_as)
+
+
+def _one_name(path: str) -> str:
+    """A path as a part of a file's name; of a long one the beginning and its hash, for a name has 255 bytes."""
+    name = os.fsencode(path.replace("/", "~"))
+    if len(name) > LONGEST_NAME:
+        return f"{name[: LONGEST_NAME // 2].decode(errors='ignore')}~{sha256_of(name)[:16]}"
+    return os.fsdecode(name)
 
 
 def identify(corpus: Corpus, source: Path, path: str, found_as: str | None = None) -> tuple[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from pathlib import Path
 
 import msgspec
 
+from pipelines.intake import writing
 from pipelines.intake.generated import UNFINISHED
 from pipelines.intake.transport import Version, address_of
 from pipelines.intake.wanted import Wanted
@@ -101,7 +101,6 @@ class Part:
 
     def move(self, place: Path) -> None:
         """Let it appear under another name, safely on the disk, and leave nothing else."""
-        with self.path.open("rb") as stream:
-            os.fsync(stream.fileno())
+        writing.flush(self.path)
         self.path.replace(place)
         self.discard()

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from pipelines.corpora import registry
 from pipelines.corpora.generation import PlannedFile, simulator
-from pipelines.errors import InputError
+from pipelines.errors import InputError, naming
 from pipelines.intake import generated
 from pipelines.intake.generated import UNFINISHED
+from pipelines.processes import can_share
 
 SAMPLE_SCALE = 0.01
 """The scale of the embedded sample: small, but with each awkward case in it."""
@@ -76,7 +77,7 @@ def _prepare(folder: Path, scale: float, seed: int) -> None:
 
 def _run(tasks: list[tuple], processes: int) -> Iterable[SimulatedFile]:
     """Write all files, in this process or in several."""
-    if processes <= 1:
+    if processes <= 1 or not can_share():
         yield from (_write(*task) for task in tasks)
         return
     context = multiprocessing.get_context("spawn")
@@ -96,7 +97,7 @@ def _write(to: Path, corpus_id: str, planned: PlannedFile, seed: int) -> Simulat
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + UNFINISHED)
     size = 0
-    with unfinished.open("wb") as stream:
+    with naming(unfinished), unfinished.open("wb") as stream:
         for piece in simulator(corpus_id).render(planned, seed):
             size += stream.write(piece)
     unfinished.replace(path)

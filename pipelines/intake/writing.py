@@ -11,8 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pipelines.errors import is_lacking, naming
 from pipelines.intake.sql_text import literal
 
+READ_ONLY = 0o444
+"""The mode of a published file: whoever connects to it without saying read-only is refused, not locked in."""
 _attempts = itertools.count()
 
 
@@ -26,10 +29,30 @@ def replacing(path: Path) -> Generator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{next(_attempts)}.{os.getpid()}.tmp")
     try:
-        yield temporary
-        temporary.replace(path)
+        with naming(path):
+            yield temporary
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def flush(file: Path) -> None:
+    """Have the system put what a file holds on its disk, where the file system can be asked for that."""
+    try:
+        with naming(file), file.open("rb") as written:
+            os.fsync(written.fileno())
+    except OSError as error:
+        if not is_lacking(error):
+            raise
+
+
+def make_read_only(file: Path) -> None:
+    """Let no one write to a file, where the file system has modes."""
+    try:
+        file.chmod(READ_ONLY)
+    except OSError as error:
+        if not is_lacking(error):
+            raise
 
 
 def write_atomically(path: Path, content: bytes) -> None:

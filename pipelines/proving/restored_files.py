@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from pipelines.corpora import forms
 from pipelines.corpora.room import Container, Corpus, Entity
-from pipelines.errors import InputError
+from pipelines.errors import InputError, naming
 from pipelines.intake.records import Record, write_line
 from pipelines.settings import RELEASE_FORM
 
@@ -69,7 +69,7 @@ def restore_to(folder: Path, files: Iterable[RestoredFile], force: bool = False)
 
 def _write_file(restored: RestoredFile, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("wb") as plain:
+    with naming(target), target.open("wb") as plain:
         if target.suffix == ".gz":
             with gzip.GzipFile(fileobj=plain, mode="wb", filename="", mtime=0) as archive:
                 write_records(restored, archive)

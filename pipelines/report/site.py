@@ -17,7 +17,7 @@ from pipelines.building import dbt
 from pipelines.charts import drawing
 from pipelines.errors import InputError
 from pipelines.intake.regular_files import read_regular
-from pipelines.paths import WarehousePaths
+from pipelines.paths import WarehousePaths, absolute
 from pipelines.reading.connection import open_published
 from pipelines.reading.dialogues import page
 from pipelines.reading.dialogues.address import url
@@ -85,7 +85,7 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
     The folder is replaced as a whole; when anything fails, what was there stays. Raises InputError when nothing is
     published, or when the folder holds something else.
     """
-    to = (to or paths.reports).expanduser().absolute()
+    to = absolute(to or paths.reports)
     _refuse_foreign(to)
     with open_published(paths, settings=settings) as con:
         found = contents.read(con, paths)

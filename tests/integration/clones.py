@@ -13,7 +13,7 @@ from tests.conftest import CLONE
 
 def copy_clone(clone: Path) -> Path:
     """Copy what a build runs, and what dbt keeps of its last parse; returns the folder of dbt's project."""
-    for folder in ("pipelines", "expectations", "dbt_project"):
+    for folder in ("dialogue_warehouse", "pipelines", "expectations", "dbt_project"):
         shutil.copytree(CLONE / folder, clone / folder, ignore=shutil.ignore_patterns(".*"))
     return clone / "dbt_project"
 

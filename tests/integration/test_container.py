@@ -100,7 +100,10 @@ def test_context_has_what_git_has_and_nothing_else() -> None:
         name
         for name in listed.stdout.split()
         if name.split("/")[0]
-        in ("pyproject.toml", "README.md", "LICENSE", "pipelines", "expectations", "dbt_project", "deploy")
+        in (
+            *("pyproject.toml", "README.md", "LICENSE", "deploy"),
+            *("dialogue_warehouse", "pipelines", "expectations", "dbt_project"),
+        )
     }
     assert kept <= files
     others = subprocess.run(

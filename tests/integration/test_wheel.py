@@ -34,7 +34,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
     clone.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(CLONE / name, clone)
-    for name in ("pipelines", "expectations", "dbt_project"):
+    for name in ("dialogue_warehouse", "pipelines", "expectations", "dbt_project"):
         shutil.copytree(CLONE / name, clone / name, ignore=shutil.ignore_patterns("__pycache__", "target", "logs"))
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
     run(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, clone, cwd=folder)

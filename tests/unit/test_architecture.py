@@ -24,7 +24,7 @@ CORPORA = registry.corpus_ids()
 MODELS = DBT_PROJECT / "models"
 PLUMBING = sorted(
     path
-    for folder in ("pipelines", "expectations")
+    for folder in ("dialogue_warehouse", "pipelines", "expectations")
     for path in (CLONE / folder).rglob("*.py")
     if "corpora" not in path.relative_to(CLONE).parts
 )
@@ -34,7 +34,7 @@ ANALYTICS = sorted(path.stem for path in (MODELS / "marts" / "analytics").glob("
 
 FLOORS = (
     ("pipelines.definitions",),
-    ("pipelines.cli",),
+    ("pipelines.cli", "dialogue_warehouse.__main__"),
     ("pipelines.assets", "pipelines.jobs", "pipelines.schedules", "pipelines.sensors", "pipelines.resources"),
     ("pipelines.report", "pipelines.dashboard"),
     ("pipelines.charts",),
@@ -49,9 +49,12 @@ FLOORS = (
     ("pipelines.settings",),
     ("pipelines.setting_forms",),
     ("pipelines.paths", "pipelines.errors", "pipelines.processes", "pipelines.visible"),
+    ("dialogue_warehouse.environment",),
 )
 """The rooms from the top of the house down: an import leads to the same room or to a lower floor."""
-PYTHON = sorted(path for folder in ("pipelines", "expectations") for path in (CLONE / folder).rglob("*.py"))
+PYTHON = sorted(
+    path for folder in ("dialogue_warehouse", "pipelines", "expectations") for path in (CLONE / folder).rglob("*.py")
+)
 
 
 def floor_of(module: str) -> int:
@@ -77,7 +80,7 @@ def imports_of(text: str) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name for name in names if name.split(".")[0] in ("pipelines", "expectations"))
+        yield from (name for name in names if name.split(".")[0] in ("dialogue_warehouse", "pipelines", "expectations"))
 
 
 def upward_imports(module: str, text: str) -> list[str]:
