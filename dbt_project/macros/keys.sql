@@ -38,3 +38,10 @@
         else 'unknown: ' || {{ source_split }}
     end
 {%- endmacro %}
+
+{#- Aggregate: the attributes and values of an item as a text that no other item has, whatever signs they contain. -#}
+{% macro item_text() -%}
+    {{ list_join(
+        list_agg_ordered(key_segment('attribute') ~ " || '/' || " ~ key_segment('value'), 'attribute'), "'/'"
+    ) }}
+{%- endmacro %}
