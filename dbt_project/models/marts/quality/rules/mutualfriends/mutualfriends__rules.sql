@@ -53,7 +53,7 @@ unequal_knowledge as (
 attributes as (
     select
         scenario_key,
-        count(attribute) as attribute_count
+        count(distinct attribute) as attribute_count
     from {{ ref('dim_scenario_attributes') }}
     where corpus_id = 'mutualfriends'
     group by scenario_key
