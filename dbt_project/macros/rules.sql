@@ -2,32 +2,37 @@
     CTE that finds its rows. Every CTE has `detail`, and besides
       turns: dialogue_key, turn_index, row_key       dialogues: dialogue_key, row_key
       definitions: row_key                           files: source_file_id, record_index
-    The place of the first two is their dialogue's, that of definitions the one of their key in dim_key_pointers. Without
-    `corpus_id` the rules are those of all corpora, and every CTE has that column too. Under them stand the rows of
-    `relations`, which were made in this way themselves. A corpus may have no rule of its own. -#}
-{% macro stack_rules(corpus_id=none, turns=[], dialogues=[], definitions=[], files=[], relations=[]) -%}
+    The place of the first two is their dialogue's, that of definitions the one of their key in dim_key_pointers. The
+    rules in `others` have other_key too, those in `slots` have service and slot_name. Without `corpus_id` the rules are
+    those of all corpora, and every CTE has that column too. Under them stand the rows of `relations`, which were made
+    in this way themselves. A corpus may have no rule of its own. -#}
+{% macro stack_rules(
+    corpus_id=none, turns=[], dialogues=[], definitions=[], files=[], others=[], slots=[], relations=[]
+) -%}
+    {%- set rules = turns + dialogues + definitions + files -%}
     {%- set columns = {
-        'source_file_id': ['string', [files]],
-        'record_index': ['integer', [files]],
-        'dialogue_key': ['string', [turns, dialogues]],
-        'turn_index': ['integer', [turns]],
-        'row_key': ['string', [turns, dialogues, definitions]],
+        'source_file_id': ['string', files],
+        'record_index': ['integer', files],
+        'row_key': ['string', turns + dialogues + definitions],
+        'other_key': ['string', others],
+        'dialogue_key': ['string', turns + dialogues],
+        'turn_index': ['integer', turns],
+        'service': ['string', slots],
+        'slot_name': ['string', slots],
     } -%}
     {%- set selects = [] -%}
-    {%- for rules in [turns, dialogues, definitions, files] -%}
-        {%- for rule_id in rules -%}
-            {%- set select %}
+    {%- for rule_id in rules -%}
+        {%- set select %}
 select
     '{{ rule_id }}' as rule_id,
     {{ "'" ~ corpus_id ~ "' as corpus_id" if corpus_id else 'corpus_id' }},
     {%- for column, (type, having) in columns.items() %}
-    {{ column if rules in having else 'cast(null as ' ~ type ~ ') as ' ~ column }},
+    {{ column if rule_id in having else 'cast(null as ' ~ type ~ ') as ' ~ column }},
     {%- endfor %}
     detail
 from {{ rule_id }}
-            {%- endset -%}
-            {%- do selects.append(select) -%}
-        {%- endfor -%}
+        {%- endset -%}
+        {%- do selects.append(select) -%}
     {%- endfor -%}
     {%- for relation in relations -%}
         {%- set select %}

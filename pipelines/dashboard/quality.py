@@ -41,13 +41,16 @@ RULES = """
 CASES = """
     select
         coalesce(row_key, concat_ws('/', dialogue_key, turn_index)) as key,
+        other_key,
+        service,
+        slot_name,
         detail,
         source_file_id,
         record_index,
         turn_index
     from quality.violations
     where rule_id = $rule and $corpus in ('all', corpus_id)
-    order by source_file_id, record_index, turn_index, detail, row_key
+    order by source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
     limit 500
 """
 BUILDS = "select * from quality.builds order by started_at desc, build_id desc limit 50"

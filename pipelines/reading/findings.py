@@ -52,7 +52,7 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool)
         select *
         from quality.violations
         {_where(conditions)}
-        order by corpus_id, rule_id, source_file_id, record_index, turn_index, detail, row_key
+        order by corpus_id, rule_id, source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
     """
 
 

@@ -204,9 +204,11 @@ def _rules(con: Connection) -> list[Row]:
         from quality.violations
         qualify
             row_number() over (
-                partition by rule_id, corpus_id order by source_file_id, record_index, turn_index, detail, row_key
+                partition by rule_id, corpus_id
+                order by source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
             ) <= {CASES_SHOWN}
-        order by rule_id, corpus_id, source_file_id, record_index, turn_index, detail, row_key
+        order by
+            rule_id, corpus_id, source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
         """,
     )
     counts = read_rows(con, "select rule_id, corpus_id, count(*) as observed from quality.violations group by all")

@@ -94,7 +94,8 @@ def full_turn(text: str, violation: parts.Violation) -> parts.Turn:
 
 def everything(text: str) -> parts.Dialogue:
     """A dialogue that has every part there is, with this text wherever a corpus could put one."""
-    violation = parts.Violation(rule="rule", kind="defect", title=text, turn_index=None, row_key=None, detail=text)
+    places = dict.fromkeys(("turn_index", "row_key", "other_key", "service", "slot"))
+    violation = parts.Violation(rule="rule", kind="defect", title=text, detail=text, **places)
     item = given.Item(key="c/p/d/item/0/0", index=0, values=[text], is_shared=True, selected_in=[1])
     step = given.Step(index=0, type=text, button=text, act=text, text=text, subtext=[text], taken_in=[0])
     answer = parts.Answer(

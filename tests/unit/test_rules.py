@@ -16,7 +16,10 @@ from pipelines.paths import DBT_PROJECT
 
 RULES = DBT_PROJECT / "models" / "marts" / "quality" / "rules"
 SHARED = "shared"
-COLUMNS = ["rule_id", "corpus_id", "source_file_id", "record_index", "dialogue_key", "turn_index", "row_key", "detail"]
+COLUMNS = [
+    *("rule_id", "corpus_id", "source_file_id", "record_index", "row_key", "other_key", "dialogue_key", "turn_index"),
+    *("service", "slot_name", "detail"),
+]
 
 
 def rules_in_sql(folder: Path) -> set[str]:
@@ -24,7 +27,7 @@ def rules_in_sql(folder: Path) -> set[str]:
     found = set()
     for path in folder.glob("*.sql"):
         for call in re.findall(r"{{ stack_rules\((.*?)\) }}", path.read_text(encoding="utf-8"), re.S):
-            for listed in re.findall(r"(?:turns|dialogues|definitions|files)=\[(.*?)\]", call, re.S):
+            for listed in re.findall(r"(?:turns|dialogues|definitions|files|others|slots)=\[(.*?)\]", call, re.S):
                 found |= set(re.findall(r"'(\w+)'", listed))
     return found
 
@@ -83,15 +86,17 @@ def test_corpus_without_a_rule_of_its_own_has_no_rows_in_the_same_columns() -> N
 @pytest.mark.parametrize(
     ("kind", "row"),
     [
-        ("turns", (None, None, "dialogue", 3, "row")),
-        ("dialogues", (None, None, "dialogue", None, "row")),
-        ("definitions", (None, None, None, None, "row")),
-        ("files", ("file", 7, None, None, None)),
+        ("turns", (None, None, "row", None, "dialogue", 3)),
+        ("dialogues", (None, None, "row", None, "dialogue", None)),
+        ("definitions", (None, None, "row", None, None, None)),
+        ("files", ("file", 7, None, None, None, None)),
     ],
 )
 def test_rows_of_a_rule_have_the_columns_of_their_kind(kind: str, row: tuple[Any, ...]) -> None:
     found = (
-        "with broken as (select 'file' as source_file_id, 7 as record_index, 'dialogue' as dialogue_key, "
-        "3 as turn_index, 'row' as row_key, 'why' as detail)"
+        "with broken as (select 'file' as source_file_id, 7 as record_index, 'dialogue' as dialogue_key, 3 as turn_index, "
+        "'row' as row_key, 'other' as other_key, 'service' as service, 'slot' as slot_name, 'why' as detail)"
     )
-    assert stacked(found, "new", **{kind: ["broken"]}) == (COLUMNS, [("broken", "new", *row, "why")])
+    assert stacked(found, "new", **{kind: ["broken"]}) == (COLUMNS, [("broken", "new", *row, None, None, "why")])
+    with_all = stacked(found, "new", **{kind: ["broken"]}, others=["broken"], slots=["broken"])
+    assert with_all == (COLUMNS, [("broken", "new", *row[:3], "other", *row[4:], "service", "slot", "why")])

@@ -147,6 +147,10 @@ class Violation:
     turn_index: int | None
     """None where it concerns the dialogue."""
     row_key: str | None
+    other_key: str | None
+    """The other row that the rule is about, where there is one."""
+    service: str | None
+    slot: str | None
     detail: str
 
 

@@ -85,6 +85,9 @@ def _violation(row: Row) -> parts.Violation:
         title=row["title"],
         turn_index=row["turn_index"],
         row_key=row["row_key"],
+        other_key=row["other_key"],
+        service=row["service"],
+        slot=row["slot_name"],
         detail=row["detail"],
     )
 

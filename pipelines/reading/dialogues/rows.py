@@ -199,6 +199,10 @@ QUERIES = {
             coalesce(max(rules.title) filter (where rules.corpus_id is not null), max(rules.title)) as title,
             violations.turn_index,
             violations.row_key,
+            violations.other_key,
+            violations.occurrence,
+            violations.service,
+            violations.slot_name,
             violations.detail
         from quality.violations as violations
         left join quality.violation_rules as rules
@@ -207,7 +211,13 @@ QUERIES = {
                 and coalesce(rules.corpus_id, violations.corpus_id) = violations.corpus_id
         where violations.dialogue_key in (select unnest($keys))
         group by all
-        order by violations.turn_index nulls first, violations.rule_id, violations.row_key, violations.detail
+        order by
+            violations.turn_index nulls first,
+            violations.rule_id,
+            violations.row_key,
+            violations.detail,
+            violations.other_key,
+            violations.occurrence
     """,
 }
 """The rows below the dialogue, in the order in which they are shown."""

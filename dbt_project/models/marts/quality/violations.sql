@@ -9,9 +9,12 @@ found as (
         corpus_id,
         source_file_id,
         record_index,
+        row_key,
+        other_key,
         dialogue_key,
         turn_index,
-        row_key,
+        service,
+        slot_name,
         detail
     from {{ ref(room ~ '__rules') }}
     {%- if not loop.last %}
@@ -19,31 +22,58 @@ found as (
     union all
     {% endif %}
     {%- endfor %}
+),
+
+placed as (
+    select
+        found.rule_id,
+        found.corpus_id,
+        coalesce(found.source_file_id, dialogues.source_file_id, definitions.source_file_id) as source_file_id,
+        coalesce(found.record_index, dialogues.record_index, definitions.record_index) as record_index,
+        found.row_key,
+        found.other_key,
+        found.dialogue_key,
+        found.turn_index,
+        found.service,
+        found.slot_name,
+        translate(
+            coalesce(found.detail, 'a value that this names is absent'), chr(9) || chr(10) || chr(13), '   '
+        ) as detail
+    from found
+    left join {{ ref('dim_dialogues') }} as dialogues
+        on found.dialogue_key = dialogues.dialogue_key
+    left join {{ ref('dim_key_pointers') }} as definitions
+        on found.row_key = definitions.traced_key
 )
 
 select
-    found.rule_id,
+    placed.rule_id,
     coalesce(own_rules.kind, shared_rules.kind) as kind,
-    found.corpus_id,
-    coalesce(found.source_file_id, dialogues.source_file_id, definitions.source_file_id) as source_file_id,
-    coalesce(found.record_index, dialogues.record_index, definitions.record_index) as record_index,
-    found.dialogue_key,
-    found.turn_index,
-    found.row_key,
-    translate(
-        coalesce(found.detail, 'a value that this names is absent'), chr(9) || chr(10) || chr(13), '   '
-    ) as detail,
+    placed.corpus_id,
+    placed.source_file_id,
+    placed.record_index,
+    placed.row_key,
+    placed.other_key,
+    -- A publication may break a rule at the same rows again: such cases have a number, and no text is a key.
+    cast(
+        row_number() over (
+            partition by
+                placed.rule_id, placed.source_file_id, placed.record_index, placed.row_key, placed.other_key
+            order by placed.detail, placed.turn_index, placed.service, placed.slot_name
+        ) - 1 as integer
+    ) as occurrence,
+    placed.dialogue_key,
+    placed.turn_index,
+    placed.service,
+    placed.slot_name,
+    placed.detail,
     coalesce(own_rules.upstream_reference, shared_rules.upstream_reference) as upstream_reference
-from found
-left join {{ ref('dim_dialogues') }} as dialogues
-    on found.dialogue_key = dialogues.dialogue_key
-left join {{ ref('dim_key_pointers') }} as definitions
-    on found.row_key = definitions.traced_key
+from placed
 left join {{ ref('stg_landing__rules') }} as own_rules
     on
-        found.rule_id = own_rules.rule_id
-        and found.corpus_id = own_rules.corpus_id
+        placed.rule_id = own_rules.rule_id
+        and placed.corpus_id = own_rules.corpus_id
 left join {{ ref('stg_landing__rules') }} as shared_rules
     on
-        found.rule_id = shared_rules.rule_id
+        placed.rule_id = shared_rules.rule_id
         and shared_rules.corpus_id is null

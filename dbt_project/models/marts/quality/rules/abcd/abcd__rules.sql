@@ -90,6 +90,8 @@ pressed as (
         actions.turn_index,
         actions.action_key,
         actions.act,
+        actions.service,
+        actions.slot_name,
         dialogues.task,
         prescribed.position,
         max(prescribed.position) over (
@@ -112,6 +114,8 @@ unlisted_action as (
         pressed.dialogue_key,
         pressed.turn_index,
         pressed.action_key as row_key,
+        pressed.service,
+        pressed.slot_name,
         pressed.act || ' is no action of ' || pressed.task as detail
     from pressed
     where
@@ -125,6 +129,8 @@ unordered_action as (
         dialogue_key,
         turn_index,
         action_key as row_key,
+        service,
+        slot_name,
         act || ' comes too late for ' || task as detail
     from pressed
     where position < furthest
@@ -159,6 +165,7 @@ python_literal as (
 definitions as (
     select
         definitions.slot_definition_key,
+        definitions.service,
         definitions.slot,
         {{ explode_indexed('definitions.possible_values', 'value', 'value_index') }}
     from {{ ref('dim_slots') }} as definitions
@@ -169,11 +176,17 @@ definitions as (
 repeated_value as (
     select
         slot_definition_key as row_key,
+        first_key as other_key,
+        service,
+        slot as slot_name,
         value || ' of ' || slot || ' is listed before' as detail
     from (
         select
             *,
-            row_number() over (partition by value order by slot_definition_key, value_index) as occurrence
+            row_number() over (partition by value order by slot_definition_key, value_index) as occurrence,
+            first_value(slot_definition_key) over (
+                partition by value order by slot_definition_key, value_index
+            ) as first_key
         from definitions
     ) as listed
     where occurrence > 1
@@ -198,6 +211,8 @@ entered as (
         slots.dialogue_key,
         slots.turn_index,
         slots.slot_key,
+        slots.service,
+        slots.slot_name,
         slots.value,
         actions.act
     from {{ ref('fct_slots') }} as slots
@@ -225,6 +240,8 @@ doubtful as (
         entered.dialogue_key,
         entered.turn_index,
         entered.slot_key,
+        entered.service,
+        entered.slot_name,
         entered.value,
         entered.act,
         {{ same_text('entered.value') }} as text
@@ -259,6 +276,8 @@ unsaid_value as (
         doubtful.dialogue_key,
         doubtful.turn_index,
         doubtful.slot_key as row_key,
+        doubtful.service,
+        doubtful.slot_name,
         doubtful.act || ' with ' || doubtful.value || ', which nobody says' as detail
     from doubtful
     left join said
@@ -321,5 +340,14 @@ button_without_action as (
         'repeated_value',
         'renamed_guideline',
         'button_without_action'
+    ],
+    others=[
+        'repeated_value'
+    ],
+    slots=[
+        'unlisted_action',
+        'unordered_action',
+        'unsaid_value',
+        'repeated_value'
     ]
 ) }}

@@ -29,6 +29,7 @@ blank_gold_response as (
     select
         responses.dialogue_key,
         responses.response_key as row_key,
+        chosen.vote_key as other_key,
         responses.agent_id || ' answers nothing, and has ' || cast(chosen.votes as string) || ' votes' as detail
     from blank_response as blanks
     inner join responses
@@ -218,5 +219,8 @@ renamed_agent as (
     files=[
         'boilerplate_responses',
         'renamed_agent'
+    ],
+    others=[
+        'blank_gold_response'
     ]
 ) }}

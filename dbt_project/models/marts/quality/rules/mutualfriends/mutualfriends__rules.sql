@@ -132,6 +132,8 @@ selections as (
         actions.dialogue_key,
         actions.turn_index,
         actions.action_key,
+        actions.service,
+        actions.slot_name,
         actions.item_index,
         turns.source_speaker as agent,
         max(actions.turn_index) over (partition by actions.dialogue_key, turns.source_speaker) as last_turn
@@ -147,6 +149,8 @@ selected_stranger as (
         dialogue_key,
         turn_index,
         action_key as row_key,
+        service,
+        slot_name,
         'selection of agent ' || agent || ' is none of its friends' as detail
     from selections
     where item_index is null
@@ -187,6 +191,7 @@ earlier_time as (
         dialogue_key,
         turn_index,
         turn_key as row_key,
+        last_turn_key as other_key,
         source_time || ' comes after ' || last_time as detail
     from (
         select
@@ -195,6 +200,7 @@ earlier_time as (
             turn_key,
             source_time,
             occurred_at,
+            lag(turn_key) over (partition by dialogue_key order by turn_index) as last_turn_key,
             lag(source_time) over (partition by dialogue_key order by turn_index) as last_time,
             lag(occurred_at) over (partition by dialogue_key order by turn_index) as last_occurred_at
         from {{ ref('fct_turns') }}
@@ -272,5 +278,11 @@ bot_participant as (
         'repeated_friend',
         'wrong_reward',
         'bot_participant'
+    ],
+    others=[
+        'earlier_time'
+    ],
+    slots=[
+        'selected_stranger'
     ]
 ) }}

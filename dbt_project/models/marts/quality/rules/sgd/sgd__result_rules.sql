@@ -30,6 +30,7 @@ answered as (
         calls.turn_index,
         calls.frame_index,
         calls.call_key,
+        calls.service,
         parameters.slot_name,
         parameters.value,
         {{ map_at('results.entity', 'parameters.slot_name') }} as returned_value
@@ -52,6 +53,7 @@ contradictions as (
         answered.dialogue_key,
         answered.turn_index,
         answered.call_key,
+        answered.service,
         outcomes.act as outcome,
         min(
             answered.slot_name || ' = ' || answered.value || ' was asked, ' || answered.returned_value || ' returned'
@@ -62,7 +64,7 @@ contradictions as (
             answered.turn_key = outcomes.turn_key
             and answered.frame_index = outcomes.frame_index
     where answered.value <> answered.returned_value
-    group by answered.dialogue_key, answered.turn_index, answered.call_key, outcomes.act
+    group by answered.dialogue_key, answered.turn_index, answered.call_key, answered.service, outcomes.act
 ),
 
 -- The system tells of a success, and what was booked is not what was asked for; one row a call.
@@ -71,6 +73,8 @@ contradicted_success as (
         dialogue_key,
         turn_index,
         call_key as row_key,
+        service,
+        cast(null as string) as slot_name,
         first_contradiction as detail
     from contradictions
     where outcome = 'NOTIFY_SUCCESS'
@@ -82,6 +86,8 @@ contradicted_search as (
         dialogue_key,
         turn_index,
         call_key as row_key,
+        service,
+        cast(null as string) as slot_name,
         first_contradiction as detail
     from contradictions
     where outcome is null
@@ -113,6 +119,8 @@ unreturned_value as (
         offered.dialogue_key,
         offered.turn_index,
         offered.action_key as row_key,
+        offered.service,
+        offered.slot_name,
         offered.act || ' of ' || offered.slot_name || ' = ' || offered.value || ', which was never returned' as detail
     from offered
     where not exists (
@@ -169,6 +177,8 @@ missing_result_slot as (
         results.dialogue_key,
         results.turn_index,
         results.result_key as row_key,
+        results.service,
+        lacking.slot as slot_name,
         calls.method || ' returns no ' || lacking.slot as detail
     from {{ ref('fct_service_results') }} as results
     inner join {{ ref('fct_service_calls') }} as calls
@@ -186,6 +196,12 @@ missing_result_slot as (
 {{ stack_rules(
     'sgd',
     turns=[
+        'contradicted_success',
+        'contradicted_search',
+        'unreturned_value',
+        'missing_result_slot'
+    ],
+    slots=[
         'contradicted_success',
         'contradicted_search',
         'unreturned_value',

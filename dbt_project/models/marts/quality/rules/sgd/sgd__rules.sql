@@ -60,6 +60,8 @@ non_ascii_text as (
         dialogue_key,
         turn_index,
         turn_key as row_key,
+        cast(null as string) as service,
+        cast(null as string) as slot_name,
         'utterance ' || utterance as detail
     from {{ ref('fct_turns') }}
     where corpus_id = 'sgd' and bit_length(utterance) <> 8 * length(utterance)
@@ -70,6 +72,8 @@ non_ascii_text as (
         dialogue_key,
         turn_index,
         slot_key as row_key,
+        service,
+        slot_name,
         coalesce(slot_name || ' = ', '') || value as detail
     from {{ ref('fct_slots') }}
     where
@@ -88,6 +92,7 @@ places_said as (
         slots.dialogue_key,
         slots.turn_index,
         slots.slot_key,
+        slots.service,
         slots.slot_name,
         slots.value,
         split_part(slots.slot_name, '_', 1) in ('origin', 'from') as is_origin,
@@ -120,6 +125,8 @@ swapped_route as (
         dialogue_key,
         turn_index,
         slot_key as row_key,
+        service,
+        slot_name,
         slot_name || ' = ' || value || ', said after ' || case when is_origin then 'to' else 'from' end as detail
     from places_said
     where is_after_from <> is_after_to and is_origin = is_after_to
@@ -132,6 +139,8 @@ impossible_value as (
         slots.dialogue_key,
         slots.turn_index,
         slots.slot_key as row_key,
+        slots.service,
+        slots.slot_name,
         slots.slot_name || ' = ' || coalesce(slots.canonical_value, slots.value) as detail
     from {{ ref('fct_slots') }} as slots
     inner join definitions
@@ -161,6 +170,8 @@ missing_call as (
         actions.dialogue_key,
         actions.turn_index,
         actions.action_key as row_key,
+        actions.service,
+        actions.slot_name,
         actions.act || ' without a service call' as detail
     from {{ ref('fct_actions') }} as actions
     left join {{ ref('fct_service_calls') }} as calls
@@ -179,6 +190,9 @@ wrong_count as (
         actions.dialogue_key,
         actions.turn_index,
         actions.action_key as row_key,
+        calls.call_key as other_key,
+        actions.service,
+        actions.slot_name,
         {{ list_join('actions.canonical_values', "', '") }} || ' announced, ' || cast(calls.result_count as string)
             || ' returned' as detail
     from {{ ref('fct_actions') }} as actions
@@ -198,6 +212,8 @@ missing_required_slot as (
         calls.dialogue_key,
         calls.turn_index,
         calls.call_key as row_key,
+        calls.service,
+        intent_slots.slot as slot_name,
         calls.method || ' without ' || intent_slots.slot as detail
     from {{ ref('fct_service_calls') }} as calls
     inner join {{ ref('dim_intents') }} as intents
@@ -226,6 +242,7 @@ repeated_own_turn as (
         turns.dialogue_key,
         turns.turn_index,
         turns.turn_key as row_key,
+        last_turns.turn_key as other_key,
         'said in turn ' || cast(last_turns.turn_index as string) || ' too: ' || turns.utterance as detail
     from {{ ref('fct_turns') }} as turns
     inner join {{ ref('fct_turns') }} as last_turns
@@ -245,6 +262,8 @@ repeated_own_turn as (
 listed_open_values as (
     select
         slot_definition_key as row_key,
+        service,
+        slot as slot_name,
         service || '.' || slot || ' lists ' || {{ list_join('possible_values', "', '") }} as detail
     from definitions
     where not is_categorical and cardinality(possible_values) > 0
@@ -254,6 +273,8 @@ listed_open_values as (
 reserved_slot_name as (
     select
         slot_definition_key as row_key,
+        service,
+        slot as slot_name,
         service || ' has a slot ' || slot as detail
     from definitions
     where slot in ('intent', 'count')
@@ -263,6 +284,8 @@ reserved_slot_name as (
 unseen_service as (
     select
         services.service_definition_key as row_key,
+        services.service,
+        cast(null as string) as slot_name,
         services.service || ' is not in train' as detail
     from {{ ref('dim_services') }} as services
     left join {{ ref('dim_services') }} as trained
@@ -289,6 +312,21 @@ unseen_service as (
         'repeated_own_turn'
     ],
     definitions=[
+        'listed_open_values',
+        'reserved_slot_name',
+        'unseen_service'
+    ],
+    others=[
+        'wrong_count',
+        'repeated_own_turn'
+    ],
+    slots=[
+        'non_ascii_text',
+        'swapped_route',
+        'impossible_value',
+        'missing_call',
+        'wrong_count',
+        'missing_required_slot',
         'listed_open_values',
         'reserved_slot_name',
         'unseen_service'

@@ -19,6 +19,8 @@ uninformable_slot as (
         slots.dialogue_key,
         slots.turn_index,
         slots.slot_key as row_key,
+        slots.service,
+        slots.slot_name,
         slots.slot_name || ' is a slot of no intent of ' || slots.service as detail
     from {{ ref('fct_slots') }} as slots
     left join informable
@@ -37,6 +39,7 @@ uninformable_slot as (
 unmarked_values as (
     select
         slots.dialogue_key,
+        slots.service,
         slots.slot_name,
         slots.value,
         min(slots.turn_index) as turn_index,
@@ -70,6 +73,8 @@ unsaid_value as (
         unmarked_values.dialogue_key,
         unmarked_values.turn_index,
         unmarked_values.slot_key as row_key,
+        unmarked_values.service,
+        unmarked_values.slot_name,
         unmarked_values.slot_name || ' = ' || unmarked_values.value || ' is never said' as detail
     from unmarked_values
     where not exists (
@@ -88,6 +93,8 @@ forgotten_value as (
         informed.dialogue_key,
         informed.turn_index,
         informed.action_key as row_key,
+        informed.service,
+        informed.slot_name,
         informed.slot_name || ' is given and not in the state' as detail
     from {{ ref('fct_actions') }} as informed
     left join {{ ref('fct_slots') }} as states
@@ -145,6 +152,7 @@ gaps as (
         frames.dialogue_key,
         frames.turn_index,
         frames.frame_key,
+        frames.service,
         frames.active_intent,
         state_slots.slot_name,
         slots.slot_key,
@@ -186,6 +194,9 @@ vanished_slot as (
         dialogue_key,
         turn_index,
         frame_key as row_key,
+        last_slot_key as other_key,
+        service,
+        slot_name,
         slot_name || ' of turn ' || cast(last_turn as string) || ' is gone, the intent '
             || case
                 when last_intent = active_intent then 'is still ' || active_intent
@@ -201,6 +212,7 @@ requests as (
         turn_index,
         frame_index,
         action_key,
+        service,
         slot_name
     from {{ ref('fct_actions') }}
     where corpus_id = 'sgd' and role = 'user' and act = 'REQUEST'
@@ -212,6 +224,7 @@ requested as (
         turn_index,
         frame_index,
         frame_key,
+        service,
         {{ explode_indexed('requested_slots', 'slot_name', 'position') }}
     from frames
 ),
@@ -222,6 +235,8 @@ unequal_requests as (
         coalesce(requests.dialogue_key, requested.dialogue_key) as dialogue_key,
         coalesce(requests.turn_index, requested.turn_index) as turn_index,
         coalesce(requests.action_key, requested.frame_key) as row_key,
+        coalesce(requests.service, requested.service) as service,
+        coalesce(requests.slot_name, requested.slot_name) as slot_name,
         case
             when requested.slot_name is null then requests.slot_name || ' is asked for and not in requested_slots'
             else requested.slot_name || ' is in requested_slots and not asked for'
@@ -239,6 +254,16 @@ unequal_requests as (
 {{ stack_rules(
     'sgd',
     turns=[
+        'uninformable_slot',
+        'unsaid_value',
+        'forgotten_value',
+        'vanished_slot',
+        'unequal_requests'
+    ],
+    others=[
+        'vanished_slot'
+    ],
+    slots=[
         'uninformable_slot',
         'unsaid_value',
         'forgotten_value',

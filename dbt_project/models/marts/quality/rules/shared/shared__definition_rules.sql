@@ -10,6 +10,9 @@ repeated_definition as (
     select
         corpus_id,
         {{ key }} as row_key,
+        {{ regexp_replace_all(key, "'~[0-9]+$'", "''") }} as other_key,
+        service,
+        {{ 'slot' if name == 'slot' else 'cast(null as string)' }} as slot_name,
         '{{ name }} ' || {{ name }} || ' is listed before' as detail
     from {{ table }}
     where regexp_extract({{ key }}, '~[0-9]+$', 0) <> ''
@@ -20,4 +23,6 @@ repeated_definition as (
     {%- endfor %}
 )
 
-{{ stack_rules(definitions=['repeated_definition']) }}
+{{ stack_rules(
+    definitions=['repeated_definition'], others=['repeated_definition'], slots=['repeated_definition']
+) }}

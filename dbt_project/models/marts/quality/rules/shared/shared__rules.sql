@@ -22,6 +22,7 @@ repeated_dialogue_id as (
         corpus_id,
         dialogue_key,
         dialogue_key as row_key,
+        {{ regexp_replace_all('dialogue_key', "'~[0-9]+$'", "''") }} as other_key,
         'occurrence ' || cast(id_occurrence as string) || ' of ' || dialogue_id || ' in ' || source_part as detail
     from dialogues
     where id_occurrence > 1
@@ -33,13 +34,17 @@ reused_dialogue_id as (
         corpus_id,
         dialogue_key,
         dialogue_key as row_key,
+        first_key as other_key,
         dialogue_id || ' stands in ' || first_part || ' too' as detail
     from (
         select
             *,
             first_value(source_part) over (
                 partition by corpus_id, dialogue_id order by split_order, source_part, record_index
-            ) as first_part
+            ) as first_part,
+            first_value(dialogue_key) over (
+                partition by corpus_id, dialogue_id order by split_order, source_part, record_index
+            ) as first_key
         from dialogues
     ) as parts
     where source_part <> first_part
@@ -85,6 +90,8 @@ unknown_act as (
         actions.dialogue_key,
         actions.turn_index,
         actions.action_key as row_key,
+        actions.service,
+        actions.slot_name,
         'act ' || actions.act as detail
     from {{ ref('fct_actions') }} as actions
     inner join vocabularies
@@ -245,6 +252,9 @@ overlapping_spans as (
         spans.dialogue_key,
         spans.turn_index,
         spans.slot_key as row_key,
+        others.slot_key as other_key,
+        spans.service,
+        spans.slot_name,
         spans.value || ' overlaps ' || others.value as detail
     from {{ ref('fct_slots') }} as spans
     inner join {{ ref('fct_slots') }} as others
@@ -321,6 +331,15 @@ lossy_form as (
         'unknown_key',
         'refused_record',
         'lossy_form'
+    ],
+    others=[
+        'repeated_dialogue_id',
+        'reused_dialogue_id',
+        'overlapping_spans'
+    ],
+    slots=[
+        'unknown_act',
+        'overlapping_spans'
     ],
     relations=[ref('shared__text_rules'), ref('shared__definition_rules')]
 ) }}

@@ -28,6 +28,7 @@ leaked_text as (
         corpus_id,
         dialogue_key,
         row_key,
+        first_key as other_key,
         'the text of ' || first_key as detail
     from ordered_texts
     where first_split < split_order and split_order < 3
@@ -39,9 +40,10 @@ repeated_text as (
         corpus_id,
         dialogue_key,
         row_key,
+        last_key as other_key,
         'the text of ' || last_key as detail
     from ordered_texts
     where last_key is not null
 )
 
-{{ stack_rules(dialogues=['leaked_text', 'repeated_text']) }}
+{{ stack_rules(dialogues=['leaked_text', 'repeated_text'], others=['leaked_text', 'repeated_text']) }}

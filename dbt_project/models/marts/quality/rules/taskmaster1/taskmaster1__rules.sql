@@ -19,6 +19,7 @@ repeated_turn as (
         turns.dialogue_key,
         turns.turn_index,
         turns.turn_key as row_key,
+        last_turns.turn_key as other_key,
         'said before: ' || turns.utterance as detail
     from {{ ref('fct_turns') }} as turns
     inner join {{ ref('fct_turns') }} as last_turns
@@ -50,6 +51,7 @@ long_run as (
         dialogue_key,
         turn_index,
         dialogue_key || '/' || cast(turn_index as string) as row_key,
+        dialogue_key || '/' || cast(fifth_last_turn as string) as other_key,
         'sixth turn in a row of ' || source_speaker as detail
     from own_turns
     where fifth_last_turn = turn_index - 5 and coalesce(sixth_last_turn, -1) <> turn_index - 6
@@ -90,6 +92,8 @@ misplaced_segment as (
         spans.dialogue_key,
         spans.turn_index,
         spans.slot_key as row_key,
+        spans.service,
+        spans.slot_name,
         'characters ' || cast(spans.start_char as string) || ' to ' || cast(spans.end_char as string) || ' are not '
             || spans.value as detail
     from {{ ref('fct_slots') }} as spans
@@ -154,6 +158,8 @@ foreign_label as (
         labels.dialogue_key,
         labels.turn_index,
         labels.slot_key as row_key,
+        labels.service,
+        labels.slot_name,
         labels.source_label || ' in a dialog about ' || labels.task as detail
     from labels
     inner join domains
@@ -167,6 +173,8 @@ unknown_label as (
         dialogue_key,
         turn_index,
         slot_key as row_key,
+        service,
+        slot_name,
         source_label || ' is not in the ontology' as detail
     from labels
     where domain is null or (slot_name is not null and slot is null)
@@ -178,6 +186,8 @@ undocumented_label_form as (
         dialogue_key,
         turn_index,
         slot_key as row_key,
+        service,
+        slot_name,
         source_label as detail
     from labels
     where
@@ -192,6 +202,9 @@ conflicting_labels as (
         others.dialogue_key,
         others.turn_index,
         others.slot_key as row_key,
+        firsts.slot_key as other_key,
+        others.service,
+        others.slot_name,
         others.source_label || ' and ' || firsts.source_label || ' on one segment' as detail
     from {{ ref('fct_slots') }} as others
     inner join {{ ref('fct_slots') }} as firsts
@@ -211,6 +224,8 @@ too_many_labels as (
         dialogue_key,
         turn_index,
         slot_key as row_key,
+        service,
+        slot_name,
         'third label on one segment: ' || source_label as detail
     from {{ ref('fct_slots') }}
     where corpus_id = 'taskmaster1' and annotation_index = 2
@@ -263,5 +278,18 @@ dialogue_without_split as (
         'no_required_label',
         'unknown_instruction',
         'dialogue_without_split'
+    ],
+    others=[
+        'repeated_turn',
+        'long_run',
+        'conflicting_labels'
+    ],
+    slots=[
+        'misplaced_segment',
+        'foreign_label',
+        'unknown_label',
+        'undocumented_label_form',
+        'conflicting_labels',
+        'too_many_labels'
     ]
 ) }}
