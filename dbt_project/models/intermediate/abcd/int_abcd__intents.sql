@@ -1,3 +1,14 @@
+{#- A flow that the ontology lists twice is where it stands first. -#}
+with
+
+flows as (
+    select
+        flow,
+        min(position) as position
+    from {{ ref('stg_abcd__flows') }}
+    group by flow
+)
+
 select
     'abcd/ontology/intent/' || {{ key_segment('subflows.flow') }} || '/'
         || {{ numbered_segment('subflows.subflow', 'subflows.subflow_occurrence') }} as intent_key,
@@ -12,6 +23,6 @@ select
     subflows.flow as parent_intent,
     flows.position as parent_position
 from {{ ref('stg_abcd__subflows') }} as subflows
-left join {{ ref('stg_abcd__flows') }} as flows
+left join flows
     on subflows.flow = flows.flow
 where subflows.subflow is not null
