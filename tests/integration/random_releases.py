@@ -29,7 +29,7 @@ from pipelines.intake.rawtypes import type_of
 from pipelines.intake.unpacking import unpack
 from tests.conftest import CLONE
 from tests.fixtures.shapes import Strategies
-from tests.integration.record_states import Place, State, members, member_of, parts_of, possible, states_of, unwrapped
+from tests.integration.record_states import Place, State, member_of, members, parts_of, possible, states_of, unwrapped
 
 
 def commit() -> str:
@@ -59,6 +59,13 @@ TEXTS = {
 NUMERIC_TEXTS = ("1480736453.0", "7", "0", "-1", "0.000000001", "999999999999.999999999", "-999999999999")
 INTEGERS = {"zero": (0,), "negative": (-1, -7, -(2**31)), "": (0, 1, 2, 3, 100, 2**31 - 1)}
 FLOATS = (0.0, 1.0, -1.5, 0.1, 1e-300, 5e-324, 1.7e308, 123456789.25)
+SCALARS: dict[type[inspect.Type], tuple[Any, ...]] = {
+    inspect.StrType: NUMERIC_TEXTS,
+    inspect.IntType: INTEGERS[""],
+    inspect.FloatType: FLOATS,
+    inspect.BoolType: (False, True),
+    inspect.NoneType: (None,),
+}
 NO_RECORDS: tuple[Any, ...] = (7, None, [], {"no": "record"}, [[[["deep"]]]], "text", True)
 """What stands among the records and is none."""
 NO_RECORD, UNMENDED, EXTRA_KEY = 0.02, 0.03, 0.001
@@ -170,6 +177,11 @@ class Drawing:
             key = f"{key} {self.chance.randrange(10**6)}" if self.chance.random() < 0.6 else self._text(place)
         return key, text
 
+    def states(self, record: Drawn) -> set[State]:
+        """The states that a record shows."""
+        kind = type_of(record.entity.record)
+        return set(states_of(kind, (record.entity.name, "record"), json.loads(record.text)))
+
     def draw(self, kind: inspect.Type, place: Place, base: Any = ABSENT) -> Any:
         """A value of this type, from a base that is kept where chance says so."""
         kind = unwrapped(kind)
@@ -190,7 +202,7 @@ class Drawing:
             for state in possible(kind)
             if self.shown[*place, state] < ENOUGH * self.progress and (*place, state) not in never
         ]
-        return self.chance.choice(behind) if behind else None
+        return min(behind, key=lambda state: (self.shown[*place, state], self.chance.random())) if behind else None
 
     def _of_state(self, kind: inspect.Type, place: Place, state: str) -> Any:
         """A value that shows the state."""
@@ -223,23 +235,13 @@ class Drawing:
                 return self._fresh(self.chance.choice(list(members(kind).values())), place)
             case inspect.StrType(pattern=None):
                 return self._text(place)
-            case inspect.StrType():
-                return self.chance.choice(NUMERIC_TEXTS)
-            case inspect.IntType():
-                return self.chance.choice(INTEGERS[""])
-            case inspect.FloatType():
-                return self.chance.choice(FLOATS)
-            case inspect.BoolType():
-                return self.chance.random() < 0.5
-            case inspect.NoneType():
-                return None
-            case inspect.LiteralType():
-                return self.chance.choice(kind.values)
-            case inspect.StructType():
-                return self._vary(kind, place, self._known(place, {}))
             case inspect.ListType():
                 return self._vary(kind, place, self._known(place, []))
-        return self._vary(kind, place, self._known(place, {}))
+            case inspect.StructType() | inspect.DictType():
+                return self._vary(kind, place, self._known(place, {}))
+            case inspect.LiteralType(values=values):
+                return self.chance.choice(values)
+        return self.chance.choice(SCALARS[type(kind)])
 
     def _known(self, place: Place, otherwise: Any) -> Any:
         """A value that the sample has at the place, of the type of the other one."""
@@ -263,7 +265,7 @@ class Drawing:
             case inspect.ListType():
                 of = owner, f"{name}[]"
                 items = [self.draw(kind.item_type, of, item) for item in self._items(base)]
-                while self.chance.random() < self.rate or len(items) < 5 and self._state_behind(kind.item_type, of):
+                while self.chance.random() < self.rate or (len(items) < 12 and self._state_behind(kind.item_type, of)):
                     items.insert(self.chance.randint(0, len(items)), self.draw(kind.item_type, of))
                 return items
             case inspect.DictType():
@@ -294,7 +296,9 @@ class Drawing:
         pairs = [(self.draw(kind.key_type, keys, key), item) for key, item in base.items()]
         while self.chance.random() < self.rate:
             pairs.append((self._text(keys), ABSENT))
-        return {key: self.draw(kind.value_type, values, item) for key, item in pairs if self.chance.random() > self.rate / 5}
+        return {
+            key: self.draw(kind.value_type, values, item) for key, item in pairs if self.chance.random() > self.rate / 5
+        }
 
     def _vary_struct(self, kind: inspect.StructType, base: dict[str, Any]) -> dict[str, Any]:
         of, value = kind.cls.__name__, {}
@@ -313,7 +317,7 @@ class Drawing:
         if self.chance.random() < self.eagerness:
             if self.shown[of, field, "absent"] < ENOUGH * self.progress and self.chance.random() < 0.3:
                 return False
-            if self.shown[of, field, "there"] < 4 * WANTED * self.progress:  # what it holds has states as well
+            if self.shown[of, field, "there"] < 5 * WANTED * self.progress:  # what it holds has states as well
                 return True
         return self.chance.random() < 0.5 if self.chance.random() < self.rate else otherwise
 

@@ -99,23 +99,23 @@ def shown(kind: inspect.Type, value: Any) -> Iterator[str]:
             if found is not None:
                 yield found[0]
                 yield from shown(found[1], value)
-        case inspect.StrType(pattern=None), str():
-            if len(value) > LONG:
-                yield "long text"
-            elif not value.strip():
-                yield "blank text" if value else "empty text"
+        case inspect.StrType(pattern=None), str() if len(value) > LONG or not value.strip():
+            yield "long text" if len(value) > LONG else "blank text" if value else "empty text"
         case inspect.IntType(), int() if value <= 0:
             yield "negative" if value else "zero"
         case inspect.BoolType(), bool():
             yield str(value).lower()
-        case inspect.ListType(), []:
-            yield "empty list"
-        case inspect.ListType(), list() if any(item in value[:position] for position, item in enumerate(value)):
-            yield "repeated item"
-        case inspect.DictType(), dict() if not value:
+        case inspect.ListType(), list() if not value or repeats(value):
+            yield "repeated item" if value else "empty list"
+        case inspect.DictType(), {**items} if not items:
             yield "empty object"
         case inspect.LiteralType(values=values), _ if len(values) > 1:
             yield f"word {value}"
+
+
+def repeats(items: list[Any]) -> bool:
+    """Say whether an item is in a list more than once."""
+    return any(item in items[:position] for position, item in enumerate(items))
 
 
 def parts_of(kind: inspect.Type, place: Place, value: Any) -> Iterator[tuple[inspect.Type, Place, Any]]:
