@@ -70,7 +70,9 @@ NO_RECORDS: tuple[Any, ...] = (7, None, [], {"no": "record"}, [[[["deep"]]]], "t
 """What stands among the records and is none."""
 NO_RECORD, UNMENDED, EXTRA_KEY = 0.02, 0.03, 0.001
 """The share of what is no record, of records that nothing makes right, and of objects with a key that no schema knows."""
-KNOWN_MOST = 200
+MANY_ITEMS = 60
+"""Of so many items of a list one is drawn."""
+KNOWN_MOST = 100
 """Values of the sample that are known of each place."""
 ABSENT: Any = object()
 
@@ -202,7 +204,8 @@ class Drawing:
             for state in possible(kind)
             if self.shown[*place, state] < ENOUGH * self.progress and (*place, state) not in never
         ]
-        return min(behind, key=lambda state: (self.shown[*place, state], self.chance.random())) if behind else None
+        rarest = sorted(behind, key=lambda state: self.shown[*place, state])[: -(-len(behind) // 2)]
+        return self.chance.choice(rarest) if rarest else None
 
     def _of_state(self, kind: inspect.Type, place: Place, state: str) -> Any:
         """A value that shows the state."""
@@ -264,7 +267,9 @@ class Drawing:
                 return base if found is None else self._vary(found[1], place, base)
             case inspect.ListType():
                 of = owner, f"{name}[]"
-                items = [self.draw(kind.item_type, of, item) for item in self._items(base)]
+                there = self._items(base)
+                few = range(len(there)) if len(there) < MANY_ITEMS else [self.chance.randrange(len(there))]
+                items = [self.draw(kind.item_type, of, item) if at in few else item for at, item in enumerate(there)]
                 while self.chance.random() < self.rate or (len(items) < 12 and self._state_behind(kind.item_type, of)):
                     items.insert(self.chance.randint(0, len(items)), self.draw(kind.item_type, of))
                 return items

@@ -8,12 +8,14 @@ from __future__ import annotations
 import functools
 import io
 import itertools
+import os
 import re
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+from unittest import mock
 
 from rich.console import Console
 from streamlit.testing.v1 import AppTest
@@ -124,12 +126,10 @@ def trace(place: Place) -> str | None:
     return None
 
 
-def script(name: str, warehouse: str) -> None:
+def script(name: str) -> None:
     """Show a page of the dashboard, as Streamlit runs it."""
     import importlib
-    import os
 
-    os.environ["DIALOGUE_WAREHOUSE"] = warehouse
     importlib.import_module(f"pipelines.dashboard.{name}").show()
 
 
@@ -138,11 +138,11 @@ def browse(place: Place) -> str | None:
     pages = [(name, {}) for name in menu.PAGES]
     pages += [("corpora", {"corpus": corpus_id}) for corpus_id in registry.corpus_ids()]
     for name, address in pages:
-        given = {"name": name, "warehouse": str(place.warehouse)}
-        test = AppTest.from_function(script, default_timeout=600, kwargs=given)
+        test = AppTest.from_function(script, default_timeout=600, kwargs={"name": name})
         for parameter, value in address.items():
             test.query_params[parameter] = value
-        test.run()
+        with mock.patch.dict(os.environ, {"DIALOGUE_WAREHOUSE": str(place.warehouse)}):
+            test.run()
         if test.exception:
             return f"page {name} {address}: {test.exception[0].value}"
     return None

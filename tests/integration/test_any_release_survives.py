@@ -19,9 +19,10 @@ import pytest
 
 from pipelines.building import dbt
 from pipelines.corpora import registry
-from pipelines.paths import DBT_PROJECT
+from pipelines.corpora.room import Container
+from pipelines.paths import DBT_PROJECT, WarehousePaths
 from tests import fixtures
-from tests.integration.random_releases import SEED, WANTED, Drawing, Drawn, Known, is_taken, write
+from tests.integration.random_releases import SEED, WANTED, Drawing, Drawn, Known, files_of, is_taken, write
 from tests.integration.record_states import states_of_schema
 from tests.integration.surviving import (
     Failure,
@@ -87,6 +88,26 @@ def test_whatever_the_schemas_admit_survives(tmp_path: Path, drawn: dict[str, tu
         extras = dict(con.execute("select corpus_id, count(*) from core.source_extras group by all").fetchall())
     assert set(quarantined) == set(CORPORA)
     assert extras
+
+
+def test_files_of_nothing_but_refused_records_come_back(tmp_path: Path) -> None:
+    """Every file of every corpus lands whole in quarantine, documents too: core has no row of it, and it is restored."""
+    texts = ("7", '{"no": "record"}', "[7]")
+    refused = [
+        Drawn(
+            corpus, entity, path, index, "train" if entity.container is Container.SPLITS else f"~{index}", text.encode()
+        )
+        for corpus in registry.load_corpora()
+        for entity, path in files_of(corpus)
+        for index, text in enumerate(texts[:1] if entity.container is Container.DOCUMENT else texts)
+    ]
+    assert not [record for record in refused if is_taken(record.entity, record.text)]
+    place = Place(tmp_path)
+    write(refused, place.source)
+    assert failure_of_models(place) is None
+    with duckdb.connect(str(WarehousePaths(place.warehouse).scratch_database), read_only=True) as con:
+        (count,) = con.execute("select count(*) from core.source_quarantine").fetchone()
+    assert count == len(refused)
 
 
 # The twin: a bug in a model of each corpus
