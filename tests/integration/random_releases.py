@@ -45,6 +45,8 @@ WANTED = 50
 """How often each state occurs at least, in records that the schema takes."""
 ENOUGH = 70
 """How often a state is drawn because it is wanted: some records that show it are refused for something else."""
+COUNTED = 1000
+"""Records of an entity that are counted, at most: in those that follow chance alone decides."""
 FEWEST = 300
 """Records of an entity that are enough for that."""
 ODD_TEXTS = (
@@ -134,6 +136,7 @@ class Drawing:
         self.corpus, self.known, self.mend, self.chance = corpus, known, mend, chance
         self.shown: Counter[State] = Counter()
         self.progress = 0.0
+        self.is_counted = True
         self.eagerness = 0.0
         self.rate = 0.0
         self.is_mended = True
@@ -154,7 +157,10 @@ class Drawing:
         parts = itertools.cycle(["train", "dev", "test"]) if entity.container is Container.SPLITS else None
         indexes: Counter[str | None] = Counter()
         for number in range(count):
-            self.progress = min(1.0, (begin + (end - begin) * (number + 1) / count) / 0.85)
+            all_of_entity = count / (end - begin)
+            drawn = begin * all_of_entity + number + 1
+            self.is_counted = drawn <= (first := min(all_of_entity, COUNTED))
+            self.progress = min(1.0, drawn / first / 0.85)
             key, text = self.record(entity)
             key = next(parts) if parts else key
             place = key if parts else None
@@ -165,7 +171,7 @@ class Drawing:
         """The key and the text of a record."""
         is_document = entity.container is Container.DOCUMENT
         self.rate = self.chance.choice((0, 0.01, 0.01, 0.1, 0.1))
-        self.eagerness = 0.1 if is_document else 0.8 if self.rate else 0
+        self.eagerness = 0.1 if is_document else 0.8 if self.rate and self.is_counted else 0
         self.is_mended = is_document or self.chance.random() >= UNMENDED
         kind, place = type_of(entity.record), (entity.name, "record")
         key, value = self.chance.choice(self.known.records[entity.name] or [(None, ABSENT)])
@@ -173,7 +179,7 @@ class Drawing:
         if self.chance.random() < NO_RECORD and not is_document:
             value = self.chance.choice(NO_RECORDS)
         text = json.dumps(value, ensure_ascii=self.chance.random() < 0.5).encode()
-        if is_taken(entity, text):
+        if self.is_counted and is_taken(entity, text):
             self.shown.update(states_of(kind, place, value))
         if entity.container is Container.ENTRIES:
             key = f"{key} {self.chance.randrange(10**6)}" if self.chance.random() < 0.6 else self._text(place)
@@ -195,14 +201,15 @@ class Drawing:
         return self._vary(kind, place, base)
 
     def _state_behind(self, kind: inspect.Type, place: Place) -> str | None:
-        """A state that this value is to show, because few have yet."""
-        if self.chance.random() >= self.eagerness:
+        """A state that this value is to show: one that few have shown, or any."""
+        is_eager = self.chance.random() < self.eagerness
+        if not is_eager and self.chance.random() >= self.rate / 2:
             return None
         never = self.mend.NEVER
         behind = [
             state
             for state in possible(kind)
-            if self.shown[*place, state] < ENOUGH * self.progress and (*place, state) not in never
+            if (not is_eager or self.shown[*place, state] < ENOUGH * self.progress) and (*place, state) not in never
         ]
         rarest = sorted(behind, key=lambda state: self.shown[*place, state])[: -(-len(behind) // 2)]
         return self.chance.choice(rarest) if rarest else None
