@@ -28,13 +28,18 @@
 {%- endmacro %}
 
 {#- The shared split of a publisher's word: `words` maps the words of the release to train, validation or test. Any other
-    word stays visible and is no word of `vars.vocabularies`, so that the tests of each table that has it refuse the
-    build and name word and row; a record without a word has no split. -#}
+    word has no split and stays in source_split, where the rule `unknown_split` reports it. -#}
 {% macro shared_split(source_split, words) -%}
     case {{ source_split }}
         {%- for word, split in words.items() %}
         when '{{ word }}' then '{{ split }}'
         {%- endfor %}
-        else 'unknown: ' || {{ source_split }}
     end
+{%- endmacro %}
+
+{#- Aggregate: the attributes and values of an item as a text that no other item has, whatever signs they contain. -#}
+{% macro item_text() -%}
+    {{ list_join(
+        list_agg_ordered(key_segment('attribute') ~ " || '/' || " ~ key_segment('value'), 'attribute'), "'/'"
+    ) }}
 {%- endmacro %}

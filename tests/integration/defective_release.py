@@ -1,7 +1,7 @@
-"""A release in which each rule of `quality.violations` is broken once, and nearly broken once.
+"""A release in which each rule of `quality.violations` is broken once, nearly broken once, and broken again.
 
-Every case is a pair of records beside clean ones: the first breaks the rule, the second does what the rule is not about.
-A clean record breaks no rule at all, so that whatever is found in a record is its case's doing. What the records are
+Every case is some records beside clean ones: the first breaks the rule, the second does what the rule is not about, and
+two more break it twice and three times in one place, where that can be. A clean record breaks no rule at all, so that whatever is found in a record is its case's doing. What the records are
 stands in `tests/fixtures/<corpus>/broken.py`.
 """
 
@@ -18,16 +18,17 @@ BROKEN: dict[str, Broken] = fixtures.load_all("broken")
 
 
 def place(corpus_id: str, case: Case) -> int:
-    """The record of its file that breaks the case's rule; the near miss is the one behind it."""
-    return 1 + 2 * BROKEN[corpus_id].CASES.index(case)
+    """The record of its file that breaks the case's rule; the others of the case are behind it."""
+    cases = BROKEN[corpus_id].CASES
+    return 1 + sum(len(earlier.edits()) for earlier in cases[: cases.index(case)])
 
 
 def records(broken: Broken) -> list[Record]:
-    """A clean record, then two of each case."""
+    """A clean record, then those of each case."""
     made = [broken.record(0, "clean question")]
     for case in broken.CASES:
-        for edit, name in ((case.breaks, "{} broken"), (case.misses, "{} missed")):
-            record = broken.record(len(made), name.format(case.rule_id.replace("_", " ")))
+        for word, edit in case.edits():
+            record = broken.record(len(made), f"{case.rule_id.replace('_', ' ')} {word}")
             edit(record)
             made.append(record)
     return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import gzip
 import json
 import shutil
 import signal
@@ -21,6 +20,7 @@ from pipelines.reading import builds
 from pipelines.reading.builds import BuildManifest, encode_manifest
 from tests.benchmarks.compare_builds import compare
 from tests.conftest import run_command
+from tests.integration.clones import build_with, copy_with_unknown_split
 from tests.integration.test_incremental import data_versions
 
 OF_THE_BUILD = {"quality.builds", "quality.build_changes", "quality.expectation_results"}
@@ -44,16 +44,6 @@ def what_a_reader_sees(paths: WarehousePaths) -> tuple[object, ...]:
         paths.published.read_bytes(),
         kept.kept_builds(paths),
     )
-
-
-def with_an_unknown_split(releases: Path, tmp_path: Path) -> Path:
-    """Releases whose only fault is a part that no corpus declares: valid JSON, but no split that is known."""
-    shutil.copytree(releases, tmp_path / "releases")
-    path = tmp_path / "releases/abcd/abcd_v1.1.json.gz"
-    parts = json.loads(gzip.decompress(path.read_bytes()))
-    parts["holdout"] = [parts["train"][0] | {"convo_id": 4711}]
-    path.write_bytes(gzip.compress(json.dumps(parts).encode()))
-    return tmp_path / "releases"
 
 
 def test_published_file_holds_the_published_schemas_and_no_view(awkward_folder: Path) -> None:
@@ -104,12 +94,13 @@ def test_refused_file_leaves_what_was_published(
 def test_failed_test_blocks_and_names_a_failing_row(
     published: WarehousePaths, awkward_releases: Path, tmp_path: Path
 ) -> None:
+    """No publication makes a test of the models fail: the fault is planted in a model."""
     before = what_a_reader_sees(published)
-    source = with_an_unknown_split(awkward_releases, tmp_path)
-    failed = run_command("build", "--source", source, "--warehouse", published.root, "--quiet")
+    project = copy_with_unknown_split(tmp_path / "clone", "abcd")
+    failed = build_with(project, published.root, "--source", str(awkward_releases), "--quiet")
     assert failed.returncode == 1
     told = "test sound_dim_dialogues: 1 rows fail, the first: broken=unknown word, column_name=split, "
-    assert told + "value=unknown: holdout, first_row=abcd/holdout/4711, row_count=1" in failed.stderr
+    assert told + "value=holdout, first_row=abcd/train/" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert what_a_reader_sees(published) == before
 

@@ -11,6 +11,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -20,7 +21,7 @@ from pipelines.corpora import registry
 from pipelines.corpora.defects import ENOUGH_READ
 from pipelines.paths import CLONE
 from tests import fixtures
-from tests.fixtures.shapes import Case
+from tests.fixtures.shapes import EXTRA_PART, TIMES, Again, Broken, Case, Never, unchanged
 from tests.integration.defective_release import BROKEN, place
 
 SHARED = CLONE / "pipelines" / "corpora" / "defects.toml"
@@ -32,6 +33,8 @@ CASES = [
     for corpus_id, broken in BROKEN.items()
     for case in broken.CASES
 ]
+DOCUMENTED = f"(coalesce(split_part(dialogue_key, '/', 2), '') <> '{EXTRA_PART}')"
+"""Whether a violation is in no part that only the defective releases have."""
 FILES = {corpus_id: f"{corpus_id}/{broken.FILE}" for corpus_id, broken in BROKEN.items()}
 RECOUNTED = fixtures.load_all("recount")
 
@@ -59,7 +62,8 @@ def test_rule_finds_its_defect_and_not_the_near_miss(
     record = place(corpus_id, case)
     found = violations(
         con,
-        f"source_file_id = '{FILES[corpus_id]}' and rule_id not in ({quoted(BROKEN[corpus_id].ALWAYS)}) "
+        f"source_file_id = '{FILES[corpus_id]}' and {DOCUMENTED} "
+        f"and rule_id not in ({quoted(BROKEN[corpus_id].ALWAYS)}) "
         f"and (record_index in ({record}, {record + 1}) or (record_index is null "
         f"and (contains(detail, '/{record}/') or contains(detail, '/{record + 1}/'))))",
         "rule_id, record_index, turn_index, detail",
@@ -70,9 +74,82 @@ def test_rule_finds_its_defect_and_not_the_near_miss(
     assert [row[:2] for row in found if row[0] in case.also] == [(rule_id, record) for rule_id in sorted(case.also)]
 
 
+REPEATED = [
+    pytest.param(corpus_id, case, times, id=f"{corpus_id}-{case.rule_id}-{times}")
+    for corpus_id, broken in BROKEN.items()
+    for case in broken.CASES
+    if case.is_repeated
+    for times in TIMES
+]
+
+
+@pytest.mark.parametrize(("corpus_id", "case", "times"), REPEATED)
+def test_rule_that_is_broken_again_in_one_place_has_a_row_each_time(
+    con: duckdb.DuckDBPyConnection, corpus_id: str, case: Case, times: int
+) -> None:
+    """A publication may break a rule in one place more than once, with the same text too, and is built all the same.
+
+    Overlapping annotations of equal text are real: https://github.com/chanzuckerberg/MedMentions/issues/13.
+    """
+    assert isinstance(case.again, Again)
+    record = place(corpus_id, case) + 1 + TIMES.index(times) + 1
+    found = violations(
+        con,
+        f"source_file_id = '{FILES[corpus_id]}' and rule_id = '{case.rule_id}' "
+        f"and (record_index = {record} or (record_index is null and contains(detail, '/{record}/')))",
+        "turn_index",
+    )
+    assert found == [(case.turn,)] * case.again.row_count(times)
+
+
+def test_cases_with_the_same_rows_are_numbered_in_the_order_of_their_texts(con: duckdb.DuckDBPyConnection) -> None:
+    """The same rows break a rule again, with different texts and with equal ones, and no number is lost."""
+    rows = "rule_id, source_file_id, record_index, row_key, other_key"
+    wrong = con.execute(
+        f"select * from quality.violations qualify occurrence <> row_number() over (partition by {rows} "
+        f"order by detail, occurrence) - 1"
+    ).fetchall()
+    assert wrong == []
+    most, texts = con.execute(
+        f"select max(cases), min(texts) from (select count(*) as cases, count(distinct detail) as texts "
+        f"from quality.violations where row_key is not null group by {rows} having count(*) > 2)"
+    ).fetchall()[0]
+    assert most > 2
+    assert texts == 1
+
+
+def test_violation_has_the_service_and_the_slot_of_its_row(con: duckdb.DuckDBPyConnection) -> None:
+    named = []
+    for table, key, columns in (
+        ("fct_slots", "slot_key", {"service": "service", "slot_name": "slot_name"}),
+        ("fct_actions", "action_key", {"service": "service", "slot_name": "slot_name"}),
+        ("fct_frames", "frame_key", {"service": "service"}),
+        ("fct_service_calls", "call_key", {"service": "service"}),
+        ("fct_service_results", "result_key", {"service": "service"}),
+        ("dim_slots", "slot_definition_key", {"service": "service", "slot_name": "slot"}),
+        ("dim_intents", "intent_key", {"service": "service"}),
+        ("dim_services", "service_definition_key", {"service": "service"}),
+    ):
+        for column, of_row in columns.items():
+            joined = f"from quality.violations as found inner join core.{table} as named on found.row_key = named.{key}"
+            differing = con.execute(
+                f"select found.rule_id, found.{column}, named.{of_row} {joined} "
+                f"where found.{column} is distinct from named.{of_row}"
+            ).fetchall()
+            assert differing == []
+            named += con.execute(f"select named.{of_row} {joined} where named.{of_row} is not null").fetchall()
+    assert named
+
+
+def test_every_other_key_leads_to_its_place(con: duckdb.DuckDBPyConnection) -> None:
+    assert violations(con, "other_key is not null and core.json_pointer(other_key) is null", "rule_id, other_key") == []
+    assert violations(con, "other_key is not null", "rule_id")
+
+
 @pytest.mark.parametrize("corpus_id", BROKEN)
 def test_clean_record_breaks_no_rule(con: duckdb.DuckDBPyConnection, corpus_id: str) -> None:
-    found = violations(con, f"source_file_id = '{FILES[corpus_id]}' and record_index = 0", "distinct rule_id")
+    place = f"source_file_id = '{FILES[corpus_id]}' and record_index = 0 and {DOCUMENTED}"
+    found = violations(con, place, "distinct rule_id")
     assert {rule_id for (rule_id,) in found} == BROKEN[corpus_id].ALWAYS
 
 
@@ -84,7 +161,7 @@ def test_rules_about_other_files_find_their_defects_and_nothing_else(
     found = violations(
         con,
         f"corpus_id = '{corpus_id}' and rule_id not in ({quoted(broken.ALWAYS)}) and (source_file_id <> "
-        f"'{FILES[corpus_id]}' or (record_index is null and rule_id <> 'unknown_key'))",
+        f"'{FILES[corpus_id]}' or not {DOCUMENTED} or (record_index is null and rule_id <> 'unknown_key'))",
         "source_file_id, record_index, rule_id, detail",
     )
     assert found == [(f"{corpus_id}/{file}", *rest) for file, *rest in sorted(broken.ELSEWHERE, key=str)]
@@ -134,6 +211,37 @@ ENTRIES = [(corpus_id, entry) for corpus_id, listed in CATALOGUE.items() for ent
 def test_every_rule_of_the_catalogue_is_broken_once_here(con: duckdb.DuckDBPyConnection) -> None:
     broken = {row[0] for row in violations(con, "true", "distinct rule_id")}
     assert broken == {entry["id"] for _, entry in ENTRIES} - ELSEWHERE
+
+
+def again_unsaid(rules: set[str], broken: Broken) -> set[str]:
+    """The rules of which a corpus neither breaks one again in one place nor says why that cannot be."""
+    said = {case.rule_id for case in broken.CASES} | set(broken.NEVER_AGAIN)
+    often = Counter((file, record, rule_id) for file, record, rule_id, _ in broken.ELSEWHERE)
+    return rules - said - {rule_id for (*_, rule_id), number in often.items() if number >= max(TIMES)}
+
+
+def test_every_rule_is_broken_three_times_in_one_place_or_says_why_not() -> None:
+    unsaid = {
+        corpus_id: again_unsaid({entry["id"] for entry in CATALOGUE[corpus_id]}, broken)
+        for corpus_id, broken in BROKEN.items()
+    }
+    shared = {entry["id"] for entry in CATALOGUE[None]} - ELSEWHERE
+    assert {rule_id for of_corpus in unsaid.values() for rule_id in of_corpus} - shared == set()
+    assert set.intersection(*(again_unsaid(shared, broken) for broken in BROKEN.values())) == set()
+
+
+def test_reason_is_given_for_rules_that_are_broken_and_no_others() -> None:
+    for broken in BROKEN.values():
+        elsewhere = {rule_id for _, _, rule_id, _ in broken.ELSEWHERE} | broken.ALWAYS
+        assert set(broken.NEVER_AGAIN) <= elsewhere
+        assert again_unsaid(elsewhere, broken) == set()
+
+
+def test_rule_that_is_not_broken_again_is_named() -> None:
+    never = Case("never", None, "", unchanged, unchanged, Never("a reason"))
+    rows = [("f", 0, "often", "")] * 3 + [("f", 0, "twice", "")] * 2 + [("f", n, "apart", "") for n in range(3)]
+    broken = SimpleNamespace(CASES=(never,), ELSEWHERE=rows, NEVER_AGAIN={"known": "a reason"})
+    assert again_unsaid({"never", "often", "twice", "apart", "known"}, broken) == {"twice", "apart"}
 
 
 def test_thread_of_a_row_is_the_one_of_its_corpus_or_else_of_the_rule(con: duckdb.DuckDBPyConnection) -> None:

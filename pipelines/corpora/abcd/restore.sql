@@ -114,7 +114,11 @@ acts as (
             list(act_slots.slot order by act_slots.position) filter (where act_slots.slot is not null), []
         ) as slots
     from dim_acts as acts
-    left join dim_act_slots as act_slots on acts.corpus_id = act_slots.corpus_id and acts.act = act_slots.act
+    left join dim_act_slots as act_slots
+        on
+            acts.corpus_id = act_slots.corpus_id
+            and acts.act = act_slots.act
+            and acts.act_occurrence = act_slots.act_occurrence
     where acts.corpus_id = 'abcd' and acts.act_group is not null
     group by acts.act_group, acts.act
 ),

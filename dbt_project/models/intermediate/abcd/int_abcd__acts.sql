@@ -10,6 +10,7 @@ seen as (
 select
     'abcd' as corpus_id,
     coalesce(actions.act, seen.act) as act,
+    coalesce(actions.act_occurrence, 1) as act_occurrence,
     actions.act_group,
     'button' as action_type,
     actions.position,

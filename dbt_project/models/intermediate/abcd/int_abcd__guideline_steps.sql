@@ -37,4 +37,6 @@ select
     buttons.subtext
 from buttons
 left join {{ ref('int_abcd__acts') }} as acts
-    on buttons.act_of_caption = acts.act
+    on
+        buttons.act_of_caption = acts.act
+        and acts.act_occurrence = 1

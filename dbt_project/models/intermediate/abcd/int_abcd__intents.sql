@@ -1,4 +1,4 @@
-{#- A flow that the ontology lists twice is where it stands first. -#}
+{#- A flow that the ontology lists again has the position of the first. -#}
 with
 
 flows as (

@@ -1,13 +1,21 @@
-{#- descriptions.json calls the agent `sport` by the name `sports`; an agent without a description keeps its row. -#}
+{#- descriptions.json calls the agent `sport` by the name `sports`; an agent without a description keeps its row. Where
+    it has both names, `sports` is another agent. -#}
 with
 
 described as (
     select
-        case source_name when 'sports' then 'sport' else source_name end as agent_id,
-        source_name,
-        record_index,
-        description
-    from {{ ref('stg_bbai__descriptions') }}
+        case
+            when descriptions.source_name = 'sports' and namesakes.source_name is null then 'sport'
+            else descriptions.source_name
+        end as agent_id,
+        descriptions.source_name,
+        descriptions.record_index,
+        descriptions.description
+    from {{ ref('stg_bbai__descriptions') }} as descriptions
+    left join {{ ref('stg_bbai__descriptions') }} as namesakes
+        on
+            descriptions.source_name = 'sports'
+            and namesakes.source_name = 'sport'
 ),
 
 seen as (

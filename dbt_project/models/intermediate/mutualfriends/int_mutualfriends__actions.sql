@@ -7,7 +7,7 @@ selections as (
         record_index,
         turn_index,
         agent,
-        {{ list_join(list_agg_ordered("attribute || '=' || value", 'attribute'), 'chr(10)') }} as item_text
+        {{ item_text() }} as item_text
     from {{ ref('stg_mutualfriends__selected_values') }}
     group by source_file_id, record_index, turn_index, agent
 ),

@@ -18,6 +18,7 @@ seen as (
 select
     corpora.corpus_id,
     coalesce(documented.act, seen.act) as act,
+    1 as act_occurrence,
     cast(null as string) as act_group,
     'selection' as action_type,
     documented.position,

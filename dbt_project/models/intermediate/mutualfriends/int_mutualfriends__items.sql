@@ -6,6 +6,6 @@ select
     record_index,
     agent,
     item_index,
-    {{ list_join(list_agg_ordered("attribute || '=' || value", 'attribute'), 'chr(10)') }} as item_text
+    {{ item_text() }} as item_text
 from {{ ref('stg_mutualfriends__item_values') }}
 group by source_file_id, record_index, agent, item_index

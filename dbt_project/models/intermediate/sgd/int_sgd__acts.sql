@@ -35,6 +35,7 @@ seen as (
 select
     corpora.corpus_id,
     coalesce(documented.act, seen.act) as act,
+    1 as act_occurrence,
     cast(null as string) as act_group,
     'dialogue_act' as action_type,
     documented.position,

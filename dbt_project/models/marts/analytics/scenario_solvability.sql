@@ -5,7 +5,7 @@ shared_items as (
         dialogue_key,
         agent,
         item_index,
-        {{ list_join(list_agg_ordered("attribute || '=' || value", 'attribute'), 'chr(10)') }} as item_text
+        {{ item_text() }} as item_text
     from {{ ref('fct_knowledge_items') }}
     where is_shared
     group by dialogue_key, agent, item_index

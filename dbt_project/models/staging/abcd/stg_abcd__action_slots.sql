@@ -1,5 +1,6 @@
 select
     act_group,
     act,
+    act_occurrence,
     {{ explode_indexed('slots', 'slot', 'position') }}
 from {{ ref('stg_abcd__actions') }}

@@ -319,6 +319,69 @@ button_without_action as (
     inner join guidelines
         on steps.guideline_key = guidelines.guideline_key
     where steps.button is not null and steps.act is null
+),
+
+ontology as (
+    select source_file_id
+    from {{ ref('dim_source_files') }}
+    where corpus_id = 'abcd' and entity = 'ontology'
+),
+
+listed as (
+    select
+        'flow ' || flow as entry,
+        flow as name,
+        'flows' as list,
+        position
+    from {{ ref('dim_flows') }}
+    where corpus_id = 'abcd'
+
+    union all
+
+    -- A button has a group where the ontology lists it; a group cannot list it again, another group can.
+    select
+        'button ' || act as entry,
+        act as name,
+        'buttons' as list,
+        act_occurrence as position
+    from {{ ref('dim_acts') }}
+    where corpus_id = 'abcd' and act_group is not null
+
+    union all
+
+    select
+        'slot ' || slot || ' of ' || act as entry,
+        slot as name,
+        act || '/' || cast(act_occurrence as string) as list,
+        position
+    from {{ ref('dim_act_slots') }}
+    where corpus_id = 'abcd'
+
+    union all
+
+    select
+        replace(kind, '_', ' ') || ' ' || term as entry,
+        term as name,
+        kind as list,
+        position
+    from {{ ref('dim_vocabulary') }}
+    where corpus_id = 'abcd'
+),
+
+-- A flow, a button, a slot of a button or a term that the ontology lists again; intents and slots are a rule of all.
+repeated_entry as (
+    select
+        ontology.source_file_id,
+        0 as record_index,
+        numbered.entry || ' is listed before' as detail
+    from (
+        select
+            entry,
+            row_number() over (partition by list, name order by position) as occurrence
+        from listed
+    ) as numbered
+    cross join ontology
+    where numbered.occurrence > 1
 )
 
 {{ stack_rules(
@@ -341,6 +404,7 @@ button_without_action as (
         'renamed_guideline',
         'button_without_action'
     ],
+    files=['repeated_entry'],
     others=[
         'repeated_value'
     ],

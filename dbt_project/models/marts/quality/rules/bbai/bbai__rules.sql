@@ -186,6 +186,49 @@ example_without_question as (
     where examples.dialogue_key is null
 ),
 
+labels as (
+    select
+        example_key,
+        {{ explode_indexed('labels', 'label', 'position') }}
+    from {{ ref('fct_classifier_examples') }}
+    where corpus_id = 'bbai'
+),
+
+-- An example has a label again.
+repeated_label as (
+    select
+        example_key as row_key,
+        'label ' || label || ' is given before' as detail
+    from (
+        select
+            example_key,
+            label,
+            row_number() over (partition by example_key, label order by position) as occurrence
+        from labels
+    ) as listed
+    where occurrence > 1
+),
+
+-- descriptions.json describes an agent that answers no question.
+unknown_agent as (
+    select
+        files.source_file_id,
+        agents.position as record_index,
+        agents.source_name || ' is described, and answers no question' as detail
+    from {{ ref('dim_agents') }} as agents
+    inner join {{ ref('dim_source_files') }} as files
+        on
+            agents.corpus_id = files.corpus_id
+            and files.entity = 'descriptions'
+    left join (select distinct agent_id from responses) as answering
+        on agents.agent_id = answering.agent_id
+    where
+        agents.corpus_id = 'bbai'
+        and agents.source_name is not null
+        and answering.agent_id is null
+        and exists (select 1 from responses)
+),
+
 -- descriptions.json calls an agent otherwise than everything else does.
 renamed_agent as (
     select
@@ -214,10 +257,12 @@ renamed_agent as (
         'question_without_example'
     ],
     definitions=[
-        'example_without_question'
+        'example_without_question',
+        'repeated_label'
     ],
     files=[
         'boilerplate_responses',
+        'unknown_agent',
         'renamed_agent'
     ],
     others=[

@@ -53,10 +53,27 @@ unequal_knowledge as (
 attributes as (
     select
         scenario_key,
-        count(attribute) as attribute_count
+        count(distinct attribute) as attribute_count
     from {{ ref('dim_scenario_attributes') }}
     where corpus_id = 'mutualfriends'
     group by scenario_key
+),
+
+-- A scenario lists an attribute again, which a friend can have only once.
+repeated_attribute as (
+    select
+        dialogue_key,
+        dialogue_key as row_key,
+        'attribute ' || attribute || ' is listed before' as detail
+    from (
+        select
+            scenario_key as dialogue_key,
+            attribute,
+            row_number() over (partition by scenario_key, attribute order by position) as occurrence
+        from {{ ref('dim_scenario_attributes') }}
+        where corpus_id = 'mutualfriends' and attribute is not null
+    ) as listed
+    where occurrence > 1
 ),
 
 -- A friend has more or fewer attributes than the scenario.
@@ -295,6 +312,7 @@ bot_participant as (
     dialogues=[
         'shared_friends',
         'unequal_knowledge',
+        'repeated_attribute',
         'incomplete_friend',
         'repeated_friend',
         'wrong_reward',

@@ -206,6 +206,14 @@ wrong_count as (
         and {{ list_join('actions.canonical_values', "', '") }} <> cast(calls.result_count as string)
 ),
 
+required_slots as (
+    select distinct
+        intent_key,
+        slot
+    from {{ ref('dim_intent_slots') }}
+    where corpus_id = 'sgd' and requirement = 'required'
+),
+
 -- A service is called without a slot that its intent requires.
 missing_required_slot as (
     select
@@ -213,8 +221,8 @@ missing_required_slot as (
         calls.turn_index,
         calls.call_key as row_key,
         calls.service,
-        intent_slots.slot as slot_name,
-        calls.method || ' without ' || intent_slots.slot as detail
+        required_slots.slot as slot_name,
+        calls.method || ' without ' || required_slots.slot as detail
     from {{ ref('fct_service_calls') }} as calls
     inner join {{ ref('dim_intents') }} as intents
         on
@@ -223,16 +231,14 @@ missing_required_slot as (
             and calls.service = intents.service
             and calls.method = intents.intent
             and {{ is_first('intents.intent_key') }}
-    inner join {{ ref('dim_intent_slots') }} as intent_slots
-        on
-            intents.intent_key = intent_slots.intent_key
-            and intent_slots.requirement = 'required'
+    inner join required_slots
+        on intents.intent_key = required_slots.intent_key
     left join {{ ref('fct_slots') }} as slots
         on
             slots.annotation_type = 'call_parameter'
             and calls.turn_key = slots.turn_key
             and calls.frame_index = slots.frame_index
-            and intent_slots.slot = slots.slot_name
+            and required_slots.slot = slots.slot_name
     where calls.corpus_id = 'sgd' and slots.slot_key is null
 ),
 

@@ -12,6 +12,8 @@ dialogues as (
         id_occurrence,
         record_index,
         turn_count,
+        split,
+        source_split,
         case split when 'train' then 0 when 'validation' then 1 when 'test' then 2 else 3 end as split_order
     from {{ ref('dim_dialogues') }}
 ),
@@ -48,6 +50,17 @@ reused_dialogue_id as (
         from dialogues
     ) as parts
     where source_part <> first_part
+),
+
+-- A word for the split that the documents do not know; the dialogue has no split.
+unknown_split as (
+    select
+        corpus_id,
+        dialogue_key,
+        dialogue_key as row_key,
+        'split ' || source_split as detail
+    from dialogues
+    where split is null and source_split is not null
 ),
 
 -- A speaker that the documents do not know; the role is unknown.
@@ -324,6 +337,7 @@ lossy_form as (
     dialogues=[
         'repeated_dialogue_id',
         'reused_dialogue_id',
+        'unknown_split',
         'empty_dialogue',
         'one_sided_dialogue'
     ],

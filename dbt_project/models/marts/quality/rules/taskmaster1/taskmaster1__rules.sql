@@ -57,6 +57,17 @@ long_run as (
     where fifth_last_turn = turn_index - 5 and coalesce(sixth_last_turn, -1) <> turn_index - 6
 ),
 
+-- A slot may be listed as required and as optional too.
+definitions as (
+    select
+        service,
+        slot,
+        max(case requirement when 'required' then 1 else 0 end) as is_required
+    from {{ ref('dim_slots') }}
+    where corpus_id = 'taskmaster1' and {{ is_first('slot_definition_key') }}
+    group by service, slot
+),
+
 labels as (
     select
         spans.dialogue_key,
@@ -68,7 +79,7 @@ labels as (
         dialogues.task,
         services.domain,
         definitions.slot,
-        definitions.requirement
+        definitions.is_required
     from {{ ref('fct_slots') }} as spans
     inner join {{ ref('dim_dialogues') }} as dialogues
         on spans.dialogue_key = dialogues.dialogue_key
@@ -77,12 +88,10 @@ labels as (
             spans.corpus_id = services.corpus_id
             and spans.service = services.service
             and {{ is_first('services.service_definition_key') }}
-    left join {{ ref('dim_slots') }} as definitions
+    left join definitions
         on
-            spans.corpus_id = definitions.corpus_id
-            and spans.service = definitions.service
+            spans.service = definitions.service
             and spans.slot_name = definitions.slot
-            and {{ is_first('definitions.slot_definition_key') }}
     where spans.corpus_id = 'taskmaster1' and spans.source_label is not null
 ),
 
@@ -119,7 +128,7 @@ domains as (
 labeled_dialogues as (
     select
         dialogue_key,
-        max(case when requirement = 'required' and domain = task then 1 else 0 end) as has_required
+        max(case when is_required = 1 and domain = task then 1 else 0 end) as has_required
     from labels
     group by dialogue_key
 ),
@@ -258,6 +267,29 @@ dialogue_without_split as (
         and channel = 'written'
         and split is null
         and exists (select 1 from {{ ref('dim_split_members') }} where corpus_id = 'taskmaster1')
+),
+
+-- A line of a split file names a dialog that an earlier line names, of this file or of another one.
+repeated_split_member as (
+    select
+        row_key,
+        first_key as other_key,
+        dialogue_id || ' is listed before, in ' || first_file as detail
+    from (
+        select
+            source_file_id || '/' || cast(record_index as string) as row_key,
+            dialogue_id,
+            row_number() over (partition by dialogue_id order by source_file_id, record_index) as occurrence,
+            first_value(source_file_id) over (
+                partition by dialogue_id order by source_file_id, record_index
+            ) as first_file,
+            first_value(source_file_id || '/' || cast(record_index as string)) over (
+                partition by dialogue_id order by source_file_id, record_index
+            ) as first_key
+        from {{ ref('dim_split_members') }}
+        where corpus_id = 'taskmaster1'
+    ) as listed
+    where occurrence > 1
 )
 
 {{ stack_rules(
@@ -279,10 +311,12 @@ dialogue_without_split as (
         'unknown_instruction',
         'dialogue_without_split'
     ],
+    definitions=['repeated_split_member'],
     others=[
         'repeated_turn',
         'long_run',
-        'conflicting_labels'
+        'conflicting_labels',
+        'repeated_split_member'
     ],
     slots=[
         'misplaced_segment',
