@@ -20,7 +20,7 @@ import duckdb
 import msgspec
 
 from dialogue_warehouse import environment
-from pipelines.building import blaming, contexts, dbt_places, inlining, schemas, templates, unread
+from pipelines.building import blaming, contexts, dbt_places, inlining, locating, schemas, templates, unread
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError, causes
 from pipelines.intake.regular_files import read_regular
@@ -70,7 +70,7 @@ class NodeResult:
     failures: int
     message: str
     query: str
-    """The SQL of a test, which selects the rows that fail."""
+    """The compiled SQL: a test's selects the rows that fail."""
     folders: tuple[str, ...] = ()
     """The folders of the model, or of the model that a test is about."""
     taken_from: str = ""
@@ -243,7 +243,11 @@ def _select(paths: WarehousePaths, query: str, most: int) -> Rows:
 def _describe_failure(result: NodeResult, select: Callable[[str, int], Rows]) -> tuple[str, set[str]]:
     """A line about a failure, and the corpora that it is about."""
     if not (result.is_test and result.failures):
-        return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}", blaming.named(result.folders)
+        place, about = "", blaming.named(result.folders)
+        with contextlib.suppress(duckdb.Error, CheckError):
+            place, found = locating.locate(result.query, result.message, result.folders, select)
+            about = about or found
+        return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}{place}", about
     first, about = "", blaming.named(result.folders)
     with contextlib.suppress(duckdb.Error, CheckError):
         names, broken = select(result.query, FIRST_ROWS)
@@ -263,7 +267,7 @@ def _node_result(node: Any) -> NodeResult:
         seconds=float(node.execution_time or 0),
         failures=int(node.failures or 0),
         message="skipped" if status == "skipped" else _one_line(node.message),
-        query=(getattr(node.node, "compiled_code", None) or "") if str(node.node.resource_type) == "test" else "",
+        query=getattr(node.node, "compiled_code", None) or "",
         folders=tuple(node.node.fqn[1:-1]),
     )
 

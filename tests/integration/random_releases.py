@@ -1,27 +1,35 @@
-"""Releases made at random: of each entity's schema, files that are mostly right and in part what no publisher would write.
+"""Draw releases at random from the types of each corpus' schema.
 
-Strange texts, empty lists, keys that no schema knows and records that a schema refuses are part of them. What a release
+A record begins as one of the generated sample; then none, a few or many of its values are replaced. What the records show
+is counted, and a state that falls behind is drawn next: so each of them is there often, and in few records. What a record
 must keep beyond the types of its schema says `tests/fixtures/<corpus>/strategies.py`.
 """
 
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import os
+import random
 import shutil
 import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypothesis import strategies as st
+import msgspec
 from msgspec import inspect
 
-from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Corpus, Entity
-from tests import fixtures
+from pipelines.intake import records
+from pipelines.intake.rawtypes import type_of
+from pipelines.intake.unpacking import unpack
 from tests.conftest import CLONE
 from tests.fixtures.shapes import Strategies
+from tests.integration.record_states import Place, State, member_of, members, parts_of, possible, states_of, unwrapped
 
 
 def commit() -> str:
@@ -33,131 +41,345 @@ def commit() -> str:
 
 SEED = int(os.environ.get("DIALOGUE_SEED") or int(commit(), 16) % 2**32)
 """Each commit tries releases of its own, and the same ones whenever it is tested."""
-
-TEXTS = st.one_of(
-    st.sampled_from(
-        ["", " ", "a/b", "50%", "~1", "é😀", "\n\t", '"', "'", "\\", "\x00", "null", "1.10", "a.b.accept", "x" * 300]
-    ),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+WANTED = 50
+"""How often each state occurs at least, in records that the schema takes."""
+ENOUGH = 70
+"""How often a state is drawn because it is wanted: some records that show it are refused for something else."""
+COUNTED = 1000
+"""Records of an entity that are counted, at most: in those that follow chance alone decides."""
+FEWEST = 300
+"""Records of an entity that are enough for that."""
+ODD_TEXTS = (
+    *("a/b", "50%", "~1", "~2", "é😀", '"', "'", "\\", "\x00", "null", "NULL", "1.10", "a.b.accept", "-1", "{}", "[]"),
+    *("unheard_of", "none", "None", "true", "/", "..", "<b>&amp;", "{{ x }}", "%s", "e\u0301", "\u202eabc", "\x1b[31m"),
 )
-NAMES = st.text(st.characters(codec="ascii", categories=["L", "N", "P"]), min_size=1, max_size=8)
-INTEGERS = st.one_of(st.integers(-3, 3), st.integers(-(2**31), 2**31 - 1))
-LINES = st.from_regex(r"[a-z0-9-]{1,9},?", fullmatch=True)
-"""Of a file of lines; one without its comma is refused."""
-EXTRAS = st.recursive(TEXTS | INTEGERS, st.lists, max_leaves=3)
-"""What an unknown key holds."""
-NO_RECORDS = st.sampled_from([7, None, [], {"no": "record"}, [[[["deep"]]]]])
+TEXTS = {
+    "empty text": ("",),
+    "blank text": (" ", "\t", "\n", "\r\n", "   ", "\u00a0", "\u3000"),
+    "long text": (*("x" * 300, "word " * 60, "😀" * 250, "a, b. c? " * 40) * 10, "word " * 3000),
+}
+NUMERIC_TEXTS = ("1480736453.0", "7", "0", "-1", "0.000000001", "999999999999.999999999", "-999999999999")
+INTEGERS = {"zero": (0,), "negative": (-1, -7, -(2**31)), "": (0, 1, 2, 3, 100, 2**31 - 1)}
+FLOATS = (0.0, 1.0, -1.5, 0.1, 1e-300, 5e-324, 1.7e308, 123456789.25)
+SCALARS: dict[type[inspect.Type], tuple[Any, ...]] = {
+    inspect.StrType: NUMERIC_TEXTS,
+    inspect.IntType: INTEGERS[""],
+    inspect.FloatType: FLOATS,
+    inspect.BoolType: (False, True),
+    inspect.NoneType: (None,),
+}
+NO_RECORDS: tuple[Any, ...] = (7, None, [], {"no": "record"}, [[[["deep"]]]], "text", True)
 """What stands among the records and is none."""
+NO_RECORD, UNMENDED, EXTRA_KEY = 0.02, 0.03, 0.001
+"""The share of what is no record, of records that nothing makes right, and of objects with a key that no schema knows."""
+MANY_ITEMS = 60
+"""Of so many items of a list one is drawn."""
+KNOWN_MOST = 100
+"""Values of the sample that are known of each place."""
+ABSENT: Any = object()
 
 
-def documents(kind: inspect.Type, mend: Strategies) -> st.SearchStrategy[Any]:
-    """Values that a schema's type takes, as plain JSON; optional keys present or absent."""
-    match kind:
-        case inspect.Metadata():
-            return documents(kind.type, mend)
-        case inspect.ListType():
-            return st.lists(documents(kind.item_type, mend), max_size=3)
-        case inspect.DictType():
-            return st.dictionaries(TEXTS, documents(kind.value_type, mend), max_size=3)
-        case inspect.UnionType():
-            floats = [option for option in kind.types if isinstance(option, inspect.FloatType)]
-            return st.one_of([documents(option, mend) for option in floats or kind.types])
-        case inspect.StructType():
-            return objects(kind, mend)
-        case _:
-            return scalars(kind)
+@dataclass(frozen=True)
+class Drawn:
+    """A record of a release, as JSON text."""
+
+    corpus: Corpus
+    entity: Entity
+    path: str
+    index: int
+    """Its place in the file, from 0; in its part, where the file has parts."""
+    key: str | None
+    text: bytes
+
+    @property
+    def file(self) -> str:
+        """The file, as `source_file_id` has it."""
+        return f"{self.corpus.corpus_id}/{self.path}"
 
 
-def objects(kind: inspect.StructType, mend: Strategies) -> st.SearchStrategy[Any]:
-    """Objects of a Struct, mended; arrays where it is written as one."""
-    if kind.array_like:
-        return st.tuples(*(documents(field.type, mend) for field in kind.fields)).map(list)
-    fields = {field.encode_name: documents(field.type, mend) for field in kind.fields}
-    required = {field.encode_name for field in kind.fields if field.required}
-    made = st.fixed_dictionaries(
-        {name: strategy for name, strategy in fields.items() if name in required},
-        optional={name: strategy for name, strategy in fields.items() if name not in required},
-    )
-    return made.map(lambda value: mend.mend_record(kind.cls.__name__, value))
-
-
-def scalars(kind: inspect.Type) -> st.SearchStrategy[Any]:
-    """Values of a type that holds no other."""
-    match kind:
-        case inspect.StrType(pattern=pattern):
-            return st.just("1480736453.0") | st.just("7") if pattern else TEXTS
-        case inspect.IntType():
-            return INTEGERS
-        case inspect.FloatType():
-            return st.floats(allow_nan=False, allow_infinity=False)
-        case inspect.BoolType():
-            return st.booleans()
-        case inspect.NoneType():
-            return st.none()
-        case inspect.LiteralType():
-            return st.sampled_from(kind.values)
-    raise TypeError(kind)
-
-
-def files_of(corpus: Corpus) -> list[tuple[Entity, str]]:
-    """One or two paths of each entity."""
+def files_of(corpus: Corpus, most: int = 2) -> list[tuple[Entity, str]]:
+    """The first listed paths of each entity."""
     found: list[tuple[Entity, str]] = []
     for entity in corpus.entities:
         listed = [
             file.path for file in corpus.files if corpus.entity_of(file.path) is entity and not file.is_documentation
         ]
-        found += [(entity, path) for path in listed[:2]]
+        found += [(entity, path) for path in listed[:most]]
     return found
 
 
-def records(kind: inspect.Type, mend: Strategies) -> st.SearchStrategy[Any]:
-    """Records of a file: of six, four are as they should be, one has an unknown key where it can, one is none."""
-    right = documents(kind, mend)
-    return st.one_of(right, right, right, right, st.builds(with_extra_key, right, NAMES, EXTRAS), NO_RECORDS)
+class Known:
+    """What the generated sample has: its records by entity, and its values by place."""
+
+    def __init__(self, corpus: Corpus, folder: Path) -> None:
+        self.records: dict[str, list[tuple[str | None, Any]]] = defaultdict(list)
+        self.values: dict[Place, list[Any]] = defaultdict(list)
+        for entity, path in files_of(corpus, most=1000):
+            file = folder / corpus.corpus_id / path
+            if file.is_file():
+                for record in records.split_records(entity, path, unpack(path, file.read_bytes()).content)[1]:
+                    self.records[entity.name].append((record.key, value := json.loads(record.text)))
+                    self._look_at(type_of(entity.record), (entity.name, "record"), value)
+
+    def _look_at(self, kind: inspect.Type, place: Place, value: Any) -> None:
+        values = self.values[place]
+        if len(values) < KNOWN_MOST and value not in values:
+            values.append(value)
+        for part in parts_of(kind, place, value):
+            self._look_at(*part)
 
 
-def with_extra_key(record: Any, name: str, value: Any) -> Any:
-    """The record with a key that no schema knows, where it has keys."""
-    return record | {f"extra {name}": value} if isinstance(record, dict) else record
+class Drawing:
+    """Draws the records of a corpus, and counts what those show that the schema takes."""
 
+    def __init__(self, corpus: Corpus, known: Known, mend: Strategies, chance: random.Random) -> None:
+        self.corpus, self.known, self.mend, self.chance = corpus, known, mend, chance
+        self.shown: Counter[State] = Counter()
+        self.progress = 0.0
+        self.is_counted = True
+        self.eagerness = 0.0
+        self.rate = 0.0
+        self.is_mended = True
 
-def file_contents(entity: Entity, mend: Strategies) -> st.SearchStrategy[Any]:
-    """The content of one file, in the container's layout."""
-    kind = inspect.type_info(entity.record)
-    many = st.lists(records(kind, mend), max_size=7)
-    match entity.container:
-        case Container.DOCUMENT:
-            contents: st.SearchStrategy[Any] = documents(kind, mend)
-        case Container.LINES:
-            contents = st.lists(LINES, max_size=5).map(lambda lines: "".join(f"{line}\n" for line in lines))
-        case Container.ARRAY:
-            contents = many
-        case Container.ENTRIES:
-            contents = st.dictionaries(TEXTS, records(kind, mend), max_size=7)
-        case Container.SPLITS:
-            order = st.permutations(["train", "dev", "test"])
-            contents = st.builds(lambda keys, *parts: dict(zip(keys, parts, strict=True)), order, many, many, many)
-    return contents.map(lambda content: mend.mend_file(entity.name, content))
+    def release(self, count: int) -> Iterator[Drawn]:
+        """Draw so many records of the first entity, half as many of each other one, and one where it is a document."""
+        for entity in self.corpus.entities:
+            files = [path for of, path in files_of(self.corpus) if of is entity]
+            wanted = count if entity is self.corpus.entities[0] else max(count // 2, min(count, FEWEST))
+            for number, path in enumerate(files):
+                share = wanted // len(files) + (number < wanted % len(files))
+                yield from self.file(entity, path, share, (number / len(files), (number + 1) / len(files)))
 
+    def file(self, entity: Entity, path: str, count: int, stretch: tuple[float, float] = (0, 1)) -> Iterator[Drawn]:
+        """The records of a file; `stretch` is the part of the entity's records that they are."""
+        begin, end = stretch
+        count = 1 if entity.container is Container.DOCUMENT else count
+        parts = itertools.cycle(["train", "dev", "test"]) if entity.container is Container.SPLITS else None
+        indexes: Counter[str | None] = Counter()
+        for number in range(count):
+            all_of_entity = count / (end - begin)
+            drawn = begin * all_of_entity + number + 1
+            self.is_counted = drawn <= (first := min(all_of_entity, COUNTED))
+            self.progress = min(1.0, drawn / first / 0.85)
+            key, text = self.record(entity)
+            key = next(parts) if parts else key
+            place = key if parts else None
+            yield Drawn(self.corpus, entity, path, indexes[place], key, text)
+            indexes[place] += 1
 
-def whole_releases() -> st.SearchStrategy[dict[str, Any]]:
-    """Path -> content of a release of every corpus."""
-    mends: dict[str, Strategies] = fixtures.load_all("strategies")
-    return st.fixed_dictionaries(
-        {
-            f"{corpus.corpus_id}/{path}": file_contents(entity, mends[corpus.corpus_id])
-            for corpus in registry.load_corpora()
-            for entity, path in files_of(corpus)
+    def record(self, entity: Entity) -> tuple[str | None, bytes]:
+        """The key and the text of a record."""
+        is_document = entity.container is Container.DOCUMENT
+        self.rate = self.chance.choice((0, 0.01, 0.01, 0.1, 0.1))
+        self.eagerness = 0.1 if is_document else 0.8 if self.rate and self.is_counted else 0
+        self.is_mended = is_document or self.chance.random() >= UNMENDED
+        kind, place = type_of(entity.record), (entity.name, "record")
+        key, value = self.chance.choice(self.known.records[entity.name] or [(None, ABSENT)])
+        value = self.draw(kind, place, value) if self.rate or value is ABSENT else value
+        if self.chance.random() < NO_RECORD and not is_document:
+            value = self.chance.choice(NO_RECORDS)
+        text = json.dumps(value, ensure_ascii=self.chance.random() < 0.5).encode()
+        if self.is_counted and is_taken(entity, text):
+            self.shown.update(states_of(kind, place, value))
+        if entity.container is Container.ENTRIES:
+            key = f"{key} {self.chance.randrange(10**6)}" if self.chance.random() < 0.6 else self._text(place)
+        return key, text
+
+    def states(self, record: Drawn) -> set[State]:
+        """The states that a record shows."""
+        kind = type_of(record.entity.record)
+        return set(states_of(kind, (record.entity.name, "record"), json.loads(record.text)))
+
+    def draw(self, kind: inspect.Type, place: Place, base: Any = ABSENT) -> Any:
+        """A value of this type, from a base that is kept where chance says so."""
+        kind = unwrapped(kind)
+        state = self._state_behind(kind, place)
+        if state is not None:
+            return self._of_state(kind, place, state)
+        if base is ABSENT or (self.chance.random() < self.rate and not isinstance(kind, inspect.StructType)):
+            return self._fresh(kind, place)
+        return self._vary(kind, place, base)
+
+    def _state_behind(self, kind: inspect.Type, place: Place) -> str | None:
+        """A state that this value is to show: one that few have shown, or any."""
+        is_eager = self.chance.random() < self.eagerness
+        if not is_eager and self.chance.random() >= self.rate / 2:
+            return None
+        never = self.mend.NEVER
+        behind = [
+            state
+            for state in possible(kind)
+            if (not is_eager or self.shown[*place, state] < ENOUGH * self.progress) and (*place, state) not in never
+        ]
+        rarest = sorted(behind, key=lambda state: self.shown[*place, state])[: -(-len(behind) // 2)]
+        return self.chance.choice(rarest) if rarest else None
+
+    def _of_state(self, kind: inspect.Type, place: Place, state: str) -> Any:
+        """A value that shows the state."""
+        match kind:
+            case inspect.UnionType():
+                found = members(kind)
+                if state in found:
+                    return self._fresh(found[state], place)
+                return self._of_state(next(one for one in found.values() if state in possible(one)), place, state)
+            case inspect.StrType():
+                return self.chance.choice(TEXTS[state])
+            case inspect.IntType():
+                return self.chance.choice(INTEGERS[state])
+            case inspect.BoolType():
+                return state == "true"
+            case inspect.LiteralType():
+                return next(value for value in kind.values if state == f"word {value}")
+            case inspect.ListType() if state == "repeated item":
+                items = [*self._known(place, []), self.draw(kind.item_type, (place[0], f"{place[1]}[]"))]
+                return [*items, self.chance.choice(items)]
+            case inspect.ListType():
+                return []
+        return {}
+
+    def _fresh(self, kind: inspect.Type, place: Place) -> Any:
+        """A value that owes nothing to the record it comes into."""
+        kind = unwrapped(kind)
+        match kind:
+            case inspect.UnionType():
+                return self._fresh(self.chance.choice(list(members(kind).values())), place)
+            case inspect.StrType(pattern=None):
+                return self._text(place)
+            case inspect.ListType():
+                return self._vary(kind, place, self._known(place, []))
+            case inspect.StructType() | inspect.DictType():
+                return self._vary(kind, place, self._known(place, {}))
+            case inspect.LiteralType(values=values):
+                return self.chance.choice(values)
+        return self.chance.choice(SCALARS[type(kind)])
+
+    def _known(self, place: Place, otherwise: Any) -> Any:
+        """A value that the sample has at the place, of the type of the other one."""
+        values = [value for value in self.known.values[place] if isinstance(value, type(otherwise) | list)]
+        return self.chance.choice(values or [otherwise])
+
+    def _text(self, place: Place) -> str:
+        """A text: one that the place knows, one that another place knows, or an odd one."""
+        odd = self.chance.random()
+        places = [place] if odd < 0.5 else [self.chance.choice(list(self.known.values))] if odd < 0.6 else []
+        texts = [value for known in places for value in self.known.values[known] if isinstance(value, str)]
+        return self.chance.choice(texts or ODD_TEXTS if odd < 0.95 else TEXTS["long text"])
+
+    def _vary(self, kind: inspect.Type, place: Place, base: Any) -> Any:
+        """The base, with some of its parts drawn."""
+        owner, name = place
+        match kind:
+            case inspect.UnionType():
+                found = member_of(kind, base)
+                return base if found is None else self._vary(found[1], place, base)
+            case inspect.ListType():
+                of = owner, f"{name}[]"
+                there = self._items(base)
+                few = range(len(there)) if len(there) < MANY_ITEMS else [self.chance.randrange(len(there))]
+                items = [self.draw(kind.item_type, of, item) if at in few else item for at, item in enumerate(there)]
+                while self.chance.random() < self.rate or (len(items) < 12 and self._state_behind(kind.item_type, of)):
+                    items.insert(self.chance.randint(0, len(items)), self.draw(kind.item_type, of))
+                return items
+            case inspect.DictType():
+                return self._vary_object(kind, place, base)
+            case inspect.StructType(array_like=True):
+                there = base if isinstance(base, list) else []
+                items = itertools.chain(there, itertools.repeat(ABSENT))
+                of = kind.cls.__name__
+                return [self.draw(field.type, (of, field.encode_name), next(items)) for field in kind.fields]
+            case inspect.StructType():
+                return self._vary_struct(kind, base)
+        return base
+
+    def _items(self, base: list[Any]) -> list[Any]:
+        """The items, of which one may be missing, there twice, or in another place."""
+        items = list(base)
+        if items and self.chance.random() < self.rate:
+            position = self.chance.randrange(len(items))
+            change = self.chance.randrange(3)
+            item = items[position] if change == 0 else items.pop(position)
+            if change < 2:
+                items.insert(self.chance.randint(0, len(items)), item)
+        return items
+
+    def _vary_object(self, kind: inspect.DictType, place: Place, base: dict[str, Any]) -> dict[str, Any]:
+        owner, name = place
+        keys, values = (owner, f"{name}{{key}}"), (owner, f"{name}{{}}")
+        pairs = [(self.draw(kind.key_type, keys, key), item) for key, item in base.items()]
+        while self.chance.random() < self.rate:
+            pairs.append((self._text(keys), ABSENT))
+        return {
+            key: self.draw(kind.value_type, values, item) for key, item in pairs if self.chance.random() > self.rate / 5
         }
-    )
+
+    def _vary_struct(self, kind: inspect.StructType, base: dict[str, Any]) -> dict[str, Any]:
+        of, value = kind.cls.__name__, {}
+        for field in kind.fields:
+            there = base.get(field.encode_name, ABSENT)
+            if field.required or self._is_there(of, field.encode_name, there is not ABSENT):
+                value[field.encode_name] = self.draw(field.type, (of, field.encode_name), there)
+        if self.is_mended:
+            value = self.mend.mend_record(of, value)
+        if self.rate and self.chance.random() < EXTRA_KEY:
+            value[f"extra {self._text((of, ''))}"] = self.chance.choice([*NO_RECORDS, *FLOATS, *ODD_TEXTS])
+        return value
+
+    def _is_there(self, of: str, field: str, otherwise: bool) -> bool:
+        """Whether an optional field is there."""
+        if self.chance.random() < self.eagerness:
+            if self.shown[of, field, "absent"] < ENOUGH * self.progress and self.chance.random() < 0.3:
+                return False
+            if self.shown[of, field, "there"] < 5 * WANTED * self.progress:  # what it holds has states as well
+                return True
+        return self.chance.random() < 0.5 if self.chance.random() < self.rate else otherwise
 
 
-def write(release: dict[str, Any], folder: Path) -> None:
+def is_taken(entity: Entity, text: bytes) -> bool:
+    """Whether the schema takes a record."""
+    try:
+        msgspec.json.decode(text, type=entity.record)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def write(release: Iterable[Drawn], folder: Path) -> None:
     """Write a release in place of the one before."""
     shutil.rmtree(folder, ignore_errors=True)
-    for path, content in release.items():
-        target = folder / path
+    folder.mkdir(parents=True)
+    grouped: dict[str, list[Drawn]] = defaultdict(list)
+    for record in release:
+        grouped[record.file].append(record)
+    for file, drawn in grouped.items():
+        target = folder / file
         target.parent.mkdir(parents=True, exist_ok=True)
-        is_plain = isinstance(content, str) and not path.endswith((".json", ".json.gz"))
-        text = content if is_plain else json.dumps(content, ensure_ascii=False)
-        target.write_bytes(gzip.compress(text.encode()) if path.endswith(".gz") else text.encode())
+        text = content_of(drawn)
+        target.write_bytes(gzip.compress(text, 1) if target.suffix == ".gz" else text)
+
+
+def content_of(drawn: list[Drawn]) -> bytes:
+    """The content of a file with these records, in the layout of their entity's container."""
+    texts = [record.text for record in drawn]
+    match drawn[0].entity.container:
+        case Container.DOCUMENT:
+            return texts[0]
+        case Container.LINES:
+            return b"".join(map(_line, texts))
+        case Container.ENTRIES:
+            members = (json.dumps(record.key).encode() + b": " + record.text for record in drawn)
+            return b"{" + b",\n".join(members) + b"}"
+        case Container.SPLITS:
+            parts: dict[str | None, list[bytes]] = defaultdict(list)
+            for record in drawn:
+                parts[record.key].append(record.text)
+            arrays = (json.dumps(key).encode() + b": [" + b",\n".join(of) + b"]" for key, of in parts.items())
+            return b"{" + b",\n".join(arrays) + b"}"
+        case _:
+            return b"[" + b",\n".join(texts) + b"]"
+
+
+def _line(text: bytes) -> bytes:
+    """The line of a record; one that is no value stands there as it is."""
+    value = json.loads(text)
+    value = f"{value['value']}," if isinstance(value, dict) and "value" in value else json.dumps(value)
+    return " ".join(value.splitlines()).encode() + b"\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from html.parser import HTMLParser
@@ -129,6 +130,51 @@ def test_hostile_text_is_only_text_on_a_page() -> None:
     assert found.text.count("<script>alert(1)</script>") > 30
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", html)
     assert "default-src 'none'" in html
+
+
+@pytest.mark.parametrize(
+    ("values", "canonical", "shown"),
+    [
+        (["noon", "tea time"], ["12:00"], "noon (12:00) tea time"),
+        (["noon"], ["12:00", "16:00"], "noon (12:00) (16:00)"),
+        (["noon"], ["noon", "16:00"], "noon (16:00)"),
+        ([], ["12:00"], "(12:00)"),
+        (["noon"], [], "noon"),
+        (["noon"], None, "noon"),
+        ([], [], ""),
+    ],
+)
+def test_lists_of_unequal_length_are_shown_as_they_are(
+    values: list[str], canonical: list[str] | None, shown: str
+) -> None:
+    """An act of SGD may have more values than canonical values, or fewer."""
+    act = parts.Act(
+        key="a",
+        type="t",
+        service=None,
+        act="OFFER",
+        slot=None,
+        values=values,
+        canonical_values=canonical,
+        guideline_steps=[],
+    )
+    html = page.render_page(dialogue(turn("Hello", acts=[act])))
+    told = Page(re.search(r'<span class="act".*?</span>', html, flags=re.S)[0]).text
+    assert " ".join(told.split()) == f"OFFER {shown}".strip()
+    printed(dialogue(turn("Hello", acts=[act])))
+
+
+@pytest.mark.parametrize(
+    ("moment", "shown"),
+    [
+        (datetime.datetime(2016, 12, 3, 3, 45, 33, 500), 'datetime="2016-12-03T03:45:33">03:45:33'),
+        ("33658-09-27 01:46:39.5", 'datetime="33658-09-27T01:46:39">01:46:39'),
+        ("29720-04-05 (BC) 22:13:21", 'datetime="29720-04-05T(BC)T22:13:21">22:13:21'),
+    ],
+)
+def test_time_beyond_the_years_of_python_is_shown(moment: datetime.datetime | str, shown: str) -> None:
+    """MutualFriends writes seconds as text, and DuckDB gives a time beyond the year 9999 as text."""
+    assert f"<time {shown}</time>" in page.render_page(dialogue(turn("Hello", occurred_at=moment)))
 
 
 def test_text_turns_no_direction_over_but_keeps_its_own() -> None:

@@ -50,7 +50,7 @@ def test_every_piece_is_described_in_the_page() -> None:
 
 def test_shapes_offer_what_they_document() -> None:
     assert fixtures.offered(shapes.Traces) == {"AGREES", "WITHOUT_PLACE", "KEYS"}
-    assert fixtures.offered(shapes.Strategies) == {"mend_record", "mend_file"}
+    assert fixtures.offered(shapes.Strategies) == {"NEVER", "mend_record"}
 
 
 def test_no_folder_of_fixtures_is_of_no_corpus() -> None:

@@ -186,13 +186,13 @@ cross join batch
 -- entity: kb
 select
     batch.source_file_id,
-    cast(row_number() over (order by intent_acts.intent) - 1 as integer) as record_index,
+    intent_acts.record_index,
     intent_acts.intent as record_key,
     to_json(list(intent_acts.act order by intent_acts.position)) as record
 from dim_intent_acts as intent_acts
 cross join batch
 where intent_acts.corpus_id = 'abcd'
-group by batch.source_file_id, intent_acts.intent
+group by batch.source_file_id, intent_acts.intent, intent_acts.record_index
 
 -- entity: guidelines
 with

@@ -7,6 +7,7 @@ directions over, are written out.
 from __future__ import annotations
 
 import base64
+import datetime
 import functools
 import hashlib
 import re
@@ -47,7 +48,7 @@ def style() -> str:
 
 @functools.cache
 def _environment() -> jinja2.Environment:
-    return html_templates.environment(HERE, text=text_of, harmless=harmless)
+    return html_templates.environment(HERE, text=text_of, harmless=harmless, moment=moment)
 
 
 def _values(dialogue: parts.Dialogue) -> dict[str, Any]:
@@ -65,6 +66,12 @@ def text_of(value: object) -> markupsafe.Markup:
     if value is None:
         return markupsafe.Markup('<span class="null">NULL</span>')
     return markupsafe.Markup('<bdi dir="auto">{}</bdi>').format(harmless(str(value)))
+
+
+def moment(value: datetime.datetime | str) -> str:
+    """Return a time in the form of ISO 8601, to the second."""
+    text = value if isinstance(value, str) else value.isoformat(" ")
+    return text.partition(".")[0].replace(" ", "T")
 
 
 def harmless(text: str) -> str:

@@ -167,7 +167,8 @@ class Turn:
     source_event_type: str | None
     text: str | None
     delexicalized: str | None
-    occurred_at: datetime.datetime | None
+    occurred_at: datetime.datetime | str | None
+    """A text where the year is beyond those of Python."""
     intent: str | None
     next_step: str | None
     json_pointer: str | None

@@ -1,6 +1,7 @@
 select
     'abcd' as corpus_id,
     subflow as intent,
+    record_index,
     position,
     act
 from {{ ref('stg_abcd__kb') }}

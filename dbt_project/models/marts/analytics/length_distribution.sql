@@ -7,7 +7,7 @@ utterances as (
         role,
         {{ word_count('utterance') }} as tokens
     from {{ ref('fct_turns') }}
-    where event_type = 'utterance'
+    where event_type = 'utterance' and utterance is not null
 ),
 
 dialogue_services as (

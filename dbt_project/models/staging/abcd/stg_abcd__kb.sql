@@ -1,5 +1,6 @@
 select
     source_file_id,
+    record_index,
     record_pointer,
     record_key as subflow,
     {{ explode_indexed('value', 'act', 'position', keep_empty=true) }}

@@ -148,6 +148,7 @@ selections as (
     select
         actions.dialogue_key,
         actions.turn_index,
+        actions.turn_key,
         actions.action_key,
         actions.service,
         actions.slot_name,
@@ -200,6 +201,25 @@ wrong_reward as (
     where
         dialogues.corpus_id = 'mutualfriends'
         and dialogues.outcome_reward <> case when coalesce(outcomes.found_count, 0) = 2 then 1 else 0 end
+),
+
+-- A message has no text, or a selection no friend: its data is null or of the other kind.
+missing_content as (
+    select
+        turns.dialogue_key,
+        turns.turn_index,
+        turns.turn_key as row_key,
+        turns.source_event_type || case turns.event_type when 'utterance' then ' without a text' else ' without a friend' end
+            as detail
+    from {{ ref('fct_turns') }} as turns
+    left join selections
+        on turns.turn_key = selections.turn_key
+    where
+        turns.corpus_id = 'mutualfriends'
+        and case turns.event_type
+            when 'utterance' then turns.utterance is null
+            when 'selection' then selections.action_key is null
+        end
 ),
 
 -- An event has an earlier time than the one before it.
@@ -285,6 +305,7 @@ bot_participant as (
     'mutualfriends',
     turns=[
         'selected_stranger',
+        'missing_content',
         'earlier_time',
         'named_stranger'
     ],

@@ -1,0 +1,299 @@
+"""Build a random release, use all that is made of it, and search for the records of which something fails.
+
+The search takes away corpora, then files, then records, for as long as the same step fails of what is left.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import itertools
+import os
+import re
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+from unittest import mock
+
+from rich.console import Console
+from streamlit.testing.v1 import AppTest
+
+from pipelines.building import dbt
+from pipelines.corpora import registry
+from pipelines.dashboard import menu
+from pipelines.errors import CheckError, InputError, first_line
+from pipelines.intake import raw_layer, releases
+from pipelines.intake.lander import Lander
+from pipelines.paths import WarehousePaths
+from pipelines.proving import tracing, verifying
+from pipelines.reading import connection
+from pipelines.reading.dialogues import page, parts, reading, terminal
+from pipelines.reading.keyed_rows import KEYED_TABLES
+from pipelines.settings import Settings
+from tests.conftest import run_command
+from tests.integration.random_releases import Drawn, write
+
+SHOWN, PRINTED, TRACED = 120, 5, 2
+"""Dialogues of a corpus that are shown as pages, those that are printed, and keys of a table that are traced."""
+SECONDS_OF_SEARCH = 900
+SHOWN_CHARACTERS = 3000
+NODE = re.compile(r"^(?:error: )?(?:model|test) (\w+): ", re.MULTILINE)
+GATHERED = "gathered from its records"
+"""The end of what is said of a key that has no single place."""
+T = TypeVar("T")
+
+
+class Failure(NamedTuple):
+    """A step that failed, and what it said."""
+
+    step: str
+    said: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folders of a trial."""
+
+    root: Path
+
+    @property
+    def source(self) -> Path:
+        return self.root / "source"
+
+    @property
+    def warehouse(self) -> Path:
+        return self.root / "warehouse"
+
+
+def build(place: Place) -> str | None:
+    """Build and publish with the command, each file verified."""
+    options = ("--verify", "--replace", "--force", "--quiet")
+    completed = run_command("build", "--source", place.source, "--warehouse", place.warehouse, *options)
+    return completed.stderr.strip() if completed.returncode else None
+
+
+def report(place: Place) -> str | None:
+    """Write the report."""
+    completed = run_command("report", "--warehouse", place.warehouse)
+    return completed.stderr.strip() if completed.returncode else None
+
+
+def show(place: Place) -> str | None:
+    """Show dialogues of each corpus as pages and as JSON, and print some."""
+    paths, console = WarehousePaths(place.warehouse), Console(file=io.StringIO(), force_terminal=True)
+    with connection.open_published(paths, settings=Settings(warehouse=place.warehouse)) as con:
+        keys = [
+            key
+            for (key,) in con.execute(
+                "select dialogue_key from core.dim_dialogues "
+                f"qualify row_number() over (partition by corpus_id order by hash(dialogue_key)) <= {SHOWN}"
+            ).fetchall()
+        ]
+        for number, dialogue in enumerate(reading.read_dialogues(con, keys)):
+            try:
+                page.render_page(dialogue)
+                parts.as_json(dialogue)
+                if number % (SHOWN // PRINTED) == 0:
+                    terminal.print_dialogue(dialogue, console)
+            except Exception as error:
+                return f"{dialogue.source.source_file_id}, record {dialogue.source.record_index}: {error!r}"
+    return None
+
+
+def trace(place: Place) -> str | None:
+    """Trace keys of each table and corpus."""
+    paths, settings = WarehousePaths(place.warehouse), Settings(warehouse=place.warehouse)
+    with connection.open_published(paths, settings=settings) as con:
+        keys = [
+            key
+            for table, column in KEYED_TABLES.items()
+            for (key,) in con.execute(
+                f"select {column} from core.{table} "
+                f"qualify row_number() over (partition by corpus_id order by hash({column})) <= {TRACED}"
+            ).fetchall()
+        ]
+    for key in keys:
+        try:
+            found = tracing.trace(paths, settings, key)
+        except Exception as error:
+            if GATHERED in str(error):
+                continue
+            return f"{key}: {error!r}"
+        if found.changed or found.missing:
+            return f"{key}: {found.changed or found.missing}"
+    return None
+
+
+def script(name: str) -> None:
+    """Show a page of the dashboard, as Streamlit runs it."""
+    import importlib
+
+    importlib.import_module(f"pipelines.dashboard.{name}").show()
+
+
+def browse(place: Place) -> str | None:
+    """Open each page of the dashboard, that of the corpora for each of them."""
+    pages = [(name, {}) for name in menu.PAGES]
+    pages += [("corpora", {"corpus": corpus_id}) for corpus_id in registry.corpus_ids()]
+    for name, address in pages:
+        test = AppTest.from_function(script, default_timeout=600, kwargs={"name": name})
+        for parameter, value in address.items():
+            test.query_params[parameter] = value
+        with mock.patch.dict(os.environ, {"DIALOGUE_WAREHOUSE": str(place.warehouse)}):
+            test.run()
+        if test.exception:
+            return f"page {name} {address}: {test.exception[0].value}"
+    return None
+
+
+STEPS: dict[str, Callable[[Place], str | None]] = {
+    "build": build,
+    "report": report,
+    "show": show,
+    "trace": trace,
+    "dashboard": browse,
+}
+
+
+def first_failure(place: Place, until: str | None = None) -> Failure | None:
+    """Take one step after the other, up to one of them, and return the first that fails."""
+    for name, step in STEPS.items():
+        if said := step(place):
+            return Failure(name, said)
+        if name == until:
+            return None
+    return None
+
+
+CORE = "+path:models/marts/core"
+"""The models that the files are rebuilt from."""
+
+
+def failure_of_models(place: Place, select: str | None = None) -> str | None:
+    """Return what fails when models are built in this process, which takes a fraction of a whole build.
+
+    Without a selection those of core are built, and each file is rebuilt from them and compared.
+    """
+    paths, settings = WarehousePaths(place.warehouse), Settings()
+    paths.scratch_database.unlink(missing_ok=True)
+    paths.scratch_staging.unlink(missing_ok=True)
+    corpora, landed, lander = registry.load_corpora(), [], Lander(paths.raw, settings)
+    try:
+        for corpus in corpora:
+            own = lander.land(releases.find_release(corpus, place.source))
+            raw_layer.link_raw(corpus, own, paths)
+            landed += own
+        raw_layer.write_catalog(corpora, landed, paths)
+        command = "build" if select else "run"
+        results = dbt.build(dbt.parse(paths), paths, select=select or CORE, exclude=dbt.AUDIT_TAG, command=command)
+        if (error := dbt.failure(results, paths)) is not None:
+            return str(error)
+        if select is None:
+            files = verifying.verify_database(paths.scratch_database, place.source, registry.corpus_ids(), settings)
+            verifying.refuse_differences(list(files))
+    except (CheckError, InputError) as error:
+        return str(error)
+    except Exception as error:
+        return f"{type(error).__name__}: {first_line(error)}"
+    return None
+
+
+Narrowing = Generator[list[Drawn], bool, list[Drawn]]
+"""Asks whether some records fail, and returns the fewest that do."""
+
+
+def narrow(release: Sequence[Drawn], said: str) -> Narrowing:
+    """Narrow a release that fails to one corpus where that is enough, to one file, and to the fewest records."""
+    left = list(release)
+    for part in (lambda record: record.corpus.corpus_id, lambda record: record.file, id):
+        groups: dict[str | int, list[Drawn]] = {}
+        for record in left:
+            groups.setdefault(part(record), []).append(record)
+        named = sorted(groups.values(), key=lambda group: str(part(group[0])) not in said)
+        search = reduce(named)
+        try:
+            tried = next(search)
+            while True:
+                tried = search.send((yield list(itertools.chain.from_iterable(tried))))
+        except StopIteration as found:
+            left = list(itertools.chain.from_iterable(found.value))
+    return left
+
+
+def reduce(items: Sequence[T]) -> Generator[list[T], bool, list[T]]:
+    """Reduce items that fail to some of which none can be left out: ddmin of Zeller and Hildebrandt (2002).
+
+    Yields items to try, is sent whether those fail, and returns what is left.
+    """
+    left, pieces = list(items), 2
+    while len(left) > 1:
+        size = -(-len(left) // pieces)
+        chunks = [left[start : start + size] for start in range(0, len(left), size)]
+        rests = [
+            [item for other in chunks if other is not chunk for item in other] for chunk in chunks if len(chunks) > 2
+        ]
+        for tried in itertools.chain(chunks, rests):
+            if (yield tried):
+                pieces = 2 if len(tried) <= size else max(pieces - 1, 2)
+                left = tried
+                break
+        else:
+            if size == 1:
+                break
+            pieces = min(2 * pieces, len(left))
+    return left
+
+
+def answer(search: Generator[list[T], bool, list[T]], fails: Callable[[list[T]], bool]) -> list[T]:
+    """Return what a search finds whose questions a function answers."""
+    try:
+        tried = next(search)
+        while True:
+            tried = search.send(fails(tried))
+    except StopIteration as found:
+        return found.value
+
+
+def find(release: Sequence[Drawn], place: Place, failure: Failure) -> list[Drawn]:
+    """Find the fewest records of which the step fails; what is left when time is up is taken for that."""
+    ends = time.monotonic() + SECONDS_OF_SEARCH
+    probe = _probe(release, place, failure)
+
+    def fails(records: list[Drawn]) -> bool:
+        if time.monotonic() > ends:
+            return False
+        write(records, place.source)
+        return probe() is not None
+
+    return answer(narrow(release, failure.said), fails)
+
+
+def _probe(release: Sequence[Drawn], place: Place, failure: Failure) -> Callable[[], str | None]:
+    """What tells of a part of the release that it fails: of a model, no more is built than what leads there."""
+    if failure.step == "build":
+        write(release, place.source)
+        node = NODE.search(failure.said)
+        for select in (f"+{node[1]}" if node else None, None):
+            if failure_of_models(place, select):
+                return functools.partial(failure_of_models, place, select)
+
+    def take_steps() -> str | None:
+        again = first_failure(place, until=failure.step)
+        return again.said if again and again.step == failure.step else None
+
+    return take_steps
+
+
+def told(found: Sequence[Drawn], failure: Failure) -> str:
+    """The records that were found and what fails of them, to be read by whoever mends it."""
+    lines = [f"the step '{failure.step}' fails: {failure.said[:SHOWN_CHARACTERS]}"]
+    for record in found[:5]:
+        text = record.text.decode()
+        shown = text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+        key = "" if record.key is None else f", key {record.key!r}"
+        lines.append(f"corpus {record.corpus.corpus_id}, file {record.file}, record {record.index}{key}: {shown}")
+    if len(found) > 5:
+        lines.append(f"and {len(found) - 5:,} more records")
+    return "\n".join(lines)

@@ -1,0 +1,181 @@
+"""Whatever the schemas admit is built, verified, reported, shown and traced: releases drawn at random from their types.
+
+One build has the records of all corpora, drawn so that each state of each field is in many of them. The records are others
+at each commit. When something fails, the records are taken apart until those that it fails of are left, and the message
+names corpus, file and record. `DIALOGUE_RECORDS` says how many records a corpus has, `DIALOGUE_SEED` which.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.building import dbt
+from pipelines.corpora import registry
+from pipelines.corpora.room import Container
+from pipelines.paths import DBT_PROJECT, WarehousePaths
+from tests import fixtures
+from tests.integration.random_releases import SEED, WANTED, Drawing, Drawn, Known, files_of, is_taken, write
+from tests.integration.record_states import states_of_schema
+from tests.integration.surviving import (
+    Failure,
+    Place,
+    answer,
+    failure_of_models,
+    find,
+    first_failure,
+    narrow,
+    reduce,
+    told,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+RECORDS = int(os.environ.get("DIALOGUE_RECORDS", "400"))
+FEW = 16
+"""Records of a corpus in which a planted bug is found."""
+CORPORA = registry.corpus_ids()
+
+
+def draw(corpus_id: str, sample: Path, count: int) -> tuple[Drawing, list[Drawn]]:
+    """Draw the records of a corpus."""
+    corpus = registry.load_corpus(corpus_id)
+    mend = fixtures.load(corpus_id, "strategies")
+    drawing = Drawing(corpus, Known(corpus, sample), mend, random.Random(f"{SEED}/{corpus_id}"))
+    return drawing, list(drawing.release(count))
+
+
+@pytest.fixture(scope="module")
+def drawn(generated_sample: Path) -> dict[str, tuple[Drawing, list[Drawn]]]:
+    """Corpus -> what was drawn of it."""
+    return {corpus_id: draw(corpus_id, generated_sample, RECORDS) for corpus_id in CORPORA}
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_every_state_of_every_field_is_drawn_often(
+    corpus_id: str, drawn: dict[str, tuple[Drawing, list[Drawn]]]
+) -> None:
+    """Every optional field is absent, null and empty, and each member of a union there, in records that pass the schema."""
+    drawing, records = drawn[corpus_id]
+    wanted = states_of_schema(drawing.corpus) - drawing.mend.NEVER
+    assert {state: drawing.shown[state] for state in wanted if drawing.shown[state] < WANTED} == {}
+    assert not [state for state in drawing.mend.NEVER if drawing.shown[state]]
+    taken = Counter((record.entity.name, is_taken(record.entity, record.text)) for record in records)
+    for entity in drawing.corpus.entities:
+        assert taken[entity.name, True] > 2 * taken[entity.name, False], entity.name
+
+
+@pytest.mark.timeout(7200)  # of a failure, and of many records; what holds takes a build
+def test_whatever_the_schemas_admit_survives(tmp_path: Path, drawn: dict[str, tuple[Drawing, list[Drawn]]]) -> None:
+    release = [record for _, records in drawn.values() for record in records]
+    place = Place(tmp_path)
+    write(release, place.source)
+    failure = first_failure(place)
+    if failure is not None:
+        again = f"DIALOGUE_SEED={SEED} DIALOGUE_RECORDS={RECORDS} gives these records again"
+        pytest.fail(f"{again}\n{told(find(release, place, failure), failure)}", pytrace=False)
+    with duckdb.connect(str(place.warehouse / "dialogues.duckdb"), read_only=True) as con:
+        quarantined = dict(
+            con.execute("select corpus_id, count(*) from core.source_quarantine group by all").fetchall()
+        )
+        extras = dict(con.execute("select corpus_id, count(*) from core.source_extras group by all").fetchall())
+    assert set(quarantined) == set(CORPORA)
+    assert extras
+
+
+def test_files_of_nothing_but_refused_records_come_back(tmp_path: Path) -> None:
+    """Every file of every corpus lands whole in quarantine, documents too: core has no row of it, and it is restored."""
+    texts = ("7", '{"no": "record"}', "[7]")
+    refused = [
+        Drawn(
+            corpus, entity, path, index, "train" if entity.container is Container.SPLITS else f"~{index}", text.encode()
+        )
+        for corpus in registry.load_corpora()
+        for entity, path in files_of(corpus)
+        for index, text in enumerate(texts[:1] if entity.container is Container.DOCUMENT else texts)
+    ]
+    assert not [record for record in refused if is_taken(record.entity, record.text)]
+    place = Place(tmp_path)
+    write(refused, place.source)
+    assert failure_of_models(place) is None
+    with duckdb.connect(str(WarehousePaths(place.warehouse).scratch_database), read_only=True) as con:
+        (count,) = con.execute("select count(*) from core.source_quarantine").fetchone()
+    assert count == len(refused)
+
+
+# The twin: a bug in a model of each corpus
+
+
+def plant(project: Path, corpus_id: str) -> tuple[str, str, str]:
+    """Put the bug of a corpus into a copy of dbt's project; the state of a record that it fails of."""
+    planted = tomllib.loads((fixtures.folder_of(corpus_id) / "planted.toml").read_text(encoding="utf-8"))
+    model = project / planted["model"]
+    text = model.read_text(encoding="utf-8")
+    assert text.count(planted["text"]) == 1, f"{planted['model']} has another text"
+    model.write_text(text.replace(planted["text"], planted["instead"]), encoding="utf-8")
+    return tuple(planted["fails_of"])  # ty: ignore[invalid-return-type]
+
+
+@pytest.fixture(scope="module")
+def buggy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, tuple[str, str, str]]]:
+    """A copy of dbt's project with a bug in each corpus, and what each fails of."""
+    project = tmp_path_factory.mktemp("buggy") / "dbt_project"
+    shutil.copytree(DBT_PROJECT, project, ignore=shutil.ignore_patterns(".*", "target"))
+    return project, {corpus_id: plant(project, corpus_id) for corpus_id in CORPORA}
+
+
+def test_planted_bug_of_each_corpus_is_found_with_its_record(
+    buggy: tuple[Path, dict[str, tuple[str, str, str]]], generated_sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The searches of all corpora go on side by side: each build answers a question of every one of them."""
+    project, fails_of = buggy
+    monkeypatch.setattr(dbt, "DBT_PROJECT", project)
+    place = Place(project.parent)
+    drawings = {corpus_id: draw(corpus_id, generated_sample, FEW) for corpus_id in CORPORA}
+    searches = {corpus_id: narrow(records, "") for corpus_id, (_, records) in drawings.items()}
+    asked = {corpus_id: records for corpus_id, (_, records) in drawings.items()}
+    assert broken_corpora(asked, place) == set(CORPORA)
+    asked = {corpus_id: next(search) for corpus_id, search in searches.items()}
+    found: dict[str, list[Drawn]] = {}
+    while asked:
+        broken = broken_corpora(asked, place)
+        for corpus_id in list(asked):
+            try:
+                asked[corpus_id] = searches[corpus_id].send(corpus_id in broken)
+            except StopIteration as end:
+                found[corpus_id] = end.value
+                del asked[corpus_id]
+    for corpus_id, records in found.items():
+        message = told(records, Failure("build", ""))
+        assert len(records) == 1, message
+        assert f"corpus {corpus_id}, file {records[0].file}, record {records[0].index}" in message
+        assert fails_of[corpus_id] in drawings[corpus_id][0].states(records[0]), message
+
+
+def broken_corpora(asked: dict[str, list[Drawn]], place: Place) -> set[str]:
+    """The corpora of which a file does not come back from the models of core."""
+    write((record for records in asked.values() for record in records), place.source)
+    said = failure_of_models(place) or ""
+    assert said.count("\n") + 1 == said.count(": restored otherwise: ") or not said, said
+    return {line.partition("/")[0] for line in said.splitlines()}
+
+
+def test_fewest_items_are_found() -> None:
+    """Two items that fail only together are both left, and nothing else."""
+    tried: list[list[int]] = []
+
+    def fails(items: list[int]) -> bool:
+        tried.append(items)
+        return {3, 71} <= set(items)
+
+    assert answer(reduce(range(100)), fails) == [3, 71]
+    assert len(tried) < 100
+    assert answer(reduce(range(100)), lambda items: 42 in items) == [42]
+    assert answer(reduce(range(9)), lambda items: len(items) == 9) == [*range(9)]
