@@ -32,7 +32,7 @@ from pipelines.settings import FORMS, RELEASE_FORM, Settings
 
 BRANCH = re.compile(r"-(?:master|main|[0-9a-f]{7,40})")
 """What an archive of a repository adds to its name."""
-LIKENESS = 0.85
+LIKENESS = 0.9
 """How like a known name another one has to be, from 0 to 1, to be taken for a slip of the pen."""
 
 
@@ -155,7 +155,7 @@ def _known_names() -> tuple[dict[str, str], dict[str, str]]:
 
 def _titles(corpus: Corpus) -> Iterator[str]:
     yield corpus.corpus_id
-    yield re.sub(r"\(.*?\)|:.*", "", corpus.title)
+    yield re.split(r"[(:]", corpus.title)[0]
     yield from re.findall(r"\((.*?)\)", corpus.title)
 
 

@@ -29,7 +29,6 @@ from pipelines.errors import first_line
 from pipelines.intake import rawtypes
 from pipelines.intake.checking import RecordCheck
 from pipelines.intake.checksums import git_blob_hash, sha256_of
-from pipelines.intake.file_names import GZIP
 from pipelines.intake.generated import is_generated
 from pipelines.intake.landed import Landed, refuse_what_is_unknown
 from pipelines.intake.records import LandingError
@@ -208,10 +207,10 @@ def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: 
     if listed is None or not (listed.sha256 or listed.git_blob_sha1):
         return "unlisted"
     is_packed = data.startswith(GZIP_MAGIC)
-    if path.endswith(GZIP) and not is_packed:
+    if path.endswith(".gz") and not is_packed:
         return "unlisted"
-    if is_packed and not path.endswith(GZIP):
-        data = unpack(f"{corpus.corpus_id}/{path}{GZIP}", data).content
+    if is_packed and not path.endswith(".gz"):
+        data = unpack(f"{corpus.corpus_id}/{path}.gz", data).content
         sha256 = sha256_of(data)
     if listed.sha256:
         return "verified" if listed.sha256 == sha256 else "mismatch"

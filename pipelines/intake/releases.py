@@ -38,7 +38,7 @@ class Release:
     """The form of the files, where it is not the release's own."""
     found_as: Mapping[str, str] = field(default_factory=dict)
     seconds: Mapping[str, str] = field(default_factory=dict)
-    """Entries not read because a better name for the same file is there: each with the file's path in the release."""
+    """Entries not read because a better name for the same file is there, each with that name."""
 
     def place(self, path: str) -> Path:
         """Where a file of the release lies."""
@@ -120,7 +120,7 @@ def find_release(corpus: Corpus, source: Path) -> Release:
         files.append((best[0].entity, path))
         if best[1].path != path:
             found_as[path] = best[1].path
-        seconds |= {entry.path: path for _, entry in others}
+        seconds |= {entry.path: best[1].path for _, entry in others}
         unread += [entry for _, entry in others]
     missing = tuple(file for file in corpus.files if file.path not in found and not file.is_documentation)
     return Release(corpus, folder, tuple(files), missing, tuple(unread), found_as=found_as, seconds=seconds)
