@@ -29,7 +29,7 @@ MOST_DIGITS = 17
 def difference(found: pa.DataType, expected: pa.DataType, place: str, classes: Classes) -> str | None:
     """Describe the first column whose found type has no value of the expected one, in one line; None without one."""
     found = _stored(found)
-    if pa.types.is_null(found) or is_json(found):
+    if pa.types.is_null(found) or is_json(found) or (pa.types.is_nested(expected) and is_text(found)):
         return None
     if pa.types.is_struct(expected):
         return _struct_difference(found, expected, place, classes)
