@@ -42,7 +42,7 @@ def read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
         found, count = file.schema_arrow, file.metadata.num_rows
         _refuse_bomb(file.metadata, data)
     except UNREADABLE as error:
-        raise FormError(f"not a Parquet file: {first_line(error)}") from error
+        raise FormError(f"cannot be read as Parquet, {first_line(error)}") from error
     read = _row_reader(table, found)
     number = 0
     try:
@@ -51,7 +51,7 @@ def read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
                 number += 1
                 yield read(row)
     except UNREADABLE as error:
-        raise FormError(f"broken Parquet: {first_line(error)}") from error
+        raise FormError(f"cannot be read as Parquet, {first_line(error)}") from error
     except FormError as error:
         raise FormError(f"row {number:,} of {count:,}: {error}") from error
 

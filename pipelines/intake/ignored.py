@@ -110,7 +110,9 @@ class Ignoring:
         groups: dict[str, dict[str, IgnoredFile]] = {}
         for kind, file in found:
             group = groups.setdefault(kind, {})
-            top = next((folder for folder in _folders(file.path) if folder not in kept), None) if kind == OTHER else None
+            top = (
+                next((folder for folder in _folders(file.path) if folder not in kept), None) if kind == OTHER else None
+            )
             if top is None:
                 group[file.path] = file
             else:
@@ -153,7 +155,9 @@ class Ignoring:
         """The file that a path would stand for if it had a suffix of this release behind its name."""
         stem = path.removesuffix(suffix_of(path))
         stems = dict.fromkeys((stem, path.rpartition(".")[0], stem.removesuffix(".tar")))
-        found = (self.names.find(name) for one in stems for name in (one, *(f"{one}{end}" for end in self.names.suffixes)))
+        found = (
+            self.names.find(name) for one in stems for name in (one, *(f"{one}{end}" for end in self.names.suffixes))
+        )
         return next((name.path for name in found if name), "")
 
 
