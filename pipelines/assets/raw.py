@@ -5,6 +5,7 @@ For the concept see https://docs.dagster.io/guides/build/assets/defining-assets
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import dagster as dg
 
@@ -13,8 +14,9 @@ from pipelines.building import carrying, holding_back, narrowing, state
 from pipelines.building.carrying import Kept
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError, counted
-from pipelines.intake import generated, raw_layer, releases
-from pipelines.intake.landed import Carried, Landed, data_version
+from pipelines.intake import foreign, generated, raw_layer, releases
+from pipelines.intake.ignored import NO_CORPUS, Ignored
+from pipelines.intake.landed import NOT_ASKED_FOR, Carried, Landed, data_version
 from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
 from pipelines.settings import RELEASE_FORM, Settings
@@ -67,6 +69,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         notices: list[str] = []
         scale: dict[str, float] = {}
         carried: dict[str, Carried] = {}
+        ignored: dict[str, tuple[Ignored, ...]] = {}
         release = releases.find(corpus, settings, paths)
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
@@ -79,10 +82,12 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
                     carried = {corpus.corpus_id: kept.carried}
                     stage.detail = f"stays as in build {kept.carried.build_id}"
             notices = [kept.carried.told_of(corpus.corpus_id)] if kept.carried else _notices(settings, release, landed)
-            for notice in notices:
+            is_asked_for = kept.carried is None or kept.carried.reason != NOT_ASKED_FOR
+            ignored = {corpus.corpus_id: release.ignored} if is_asked_for and release.ignored else {}
+            for notice in (*notices, *(release.ignored_lines() if ignored else ())):
                 reporter.notice(notice)
         raw = raw_layer.link_raw(corpus, landed, paths)
-        state.add_landed(build, paths, landed, raw, scale, notices, carried)
+        state.add_landed(build, paths, landed, raw, scale, notices, carried, ignored)
         if landed and not carried:
             context.log_event(_read_by_a_build(corpus, landed))
         for entity in corpus.entities:
@@ -146,9 +151,13 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
 
     @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES, pool=labels.POOL)
     def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
-        paths = context.resources.paths
+        paths, settings = context.resources.paths, context.resources.settings
         build = state.of_run(paths, context.run_id)
-        _refuse_nothing_new(build, context.resources.settings)
+        _refuse_nothing_new(build, settings)
+        if in_no_corpus := foreign.find_foreign(settings, paths):
+            build = replace(build, ignored=build.ignored | {NO_CORPUS: in_no_corpus})
+            for line in foreign.foreign_lines(settings, in_no_corpus):
+                context.resources.reporter.notice(line)
         _, counts = holding_back.write_catalog(build, paths)
         for name, count in counts.items():
             yield dg.MaterializeResult(
@@ -172,17 +181,25 @@ def _refuse_nothing_new(build: state.Build, settings: Settings) -> None:
 
 
 def _notices(settings: Settings, release: releases.Release, landed: list[Landed]) -> list[str]:
-    """What of a release is missing, and what of it was set aside."""
+    """What of a release is missing, was read under another name, or was set aside."""
     corpus_id = release.corpus.corpus_id
     notices = []
     if settings.form != RELEASE_FORM and release.form is None:
         notices.append(f"{corpus_id}: not offered in the form {settings.form}, skipped")
-    if release.missing and generated.read_marker(release.folder) is None:
+    is_generated = generated.read_marker(release.folder) is not None
+    if release.missing and not is_generated:
         first = release.missing[0]
         notices.append(
-            f"{corpus_id}: {len(release.missing)} of {len(release.missing) + len(release.files)} files are not there, "
+            f"{corpus_id}: {len(release.missing)} of {release.listed} files are not there, "
             f"such as {release.folder / first.path}"
         )
+    if is_generated and not landed:
+        notices.append(f"{corpus_id}: {release.folder} has the mark of a generated release, and no file of it")
+    if landed and not any(file.record_count for file in landed):
+        notices.append(f"{corpus_id}: {counted(len(landed), 'file')} read, without any record")
+    if release.found_as:
+        number, (path, found_as) = len(release.found_as), next(iter(release.found_as.items()))
+        notices.append(f"{corpus_id}: {counted(number, 'file')} read under another name, such as {found_as} for {path}")
     changed = [file.source_file_id for file in landed if file.verification == MISMATCH]
     if changed:
         notices.append(

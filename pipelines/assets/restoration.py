@@ -10,6 +10,7 @@ import dagster as dg
 
 from pipelines.assets import labels
 from pipelines.building import history, state
+from pipelines.intake.landed import places_of
 from pipelines.proving import verifying
 
 RESTORATIONS = dg.AssetKey(["audit", "restorations"])
@@ -43,7 +44,9 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
             with context.resources.reporter.stage("verify", "warehouse") as stage:
                 source = settings.source or paths.sample
                 read = [corpus_id for corpus_id in build.corpora if corpus_id not in build.carried]
-                for result in verifying.verify_database(paths.scratch_database, source, read, settings):
+                for result in verifying.verify_database(
+                    paths.scratch_database, source, read, settings, places_of(build.landed)
+                ):
                     results.append(result)
                     stage.update(result.source_file_id)
                 stage.detail = f"{len(results):,} files, {sum(result.records for result in results):,} records"

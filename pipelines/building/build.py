@@ -20,7 +20,7 @@ from pipelines.building.state import BuildError
 from pipelines.building.summary import Summary, summarize
 from pipelines.cluster import choosing
 from pipelines.corpora import registry
-from pipelines.intake import releases
+from pipelines.intake import foreign, releases
 from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
@@ -63,6 +63,8 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
         if not settings.force and fingerprint.unchanged(settings):
             for left in publishing.tidy(paths, settings):  # one that was killed once it had published has not
                 reporter.notice(left)
+            for line in foreign.ignored_lines(settings, paths):
+                reporter.notice(line)
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
         refuse_less(settings, paths)
         space.refuse_full_disk(settings, paths)

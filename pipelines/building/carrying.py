@@ -64,7 +64,7 @@ def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:
         is_whole = False
     if not is_whole:
         raise InputError(f"{file.source_file_id}: cannot stay as it is published: {parquet} is damaged")
-    return replace(landed, verification=file.verification, state=None)
+    return replace(landed, verification=file.verification, found_as=file.found_as, state=None)
 
 
 def reason_not_to_land(corpus: Corpus, is_there: bool, settings: Settings, paths: WarehousePaths) -> str | None:

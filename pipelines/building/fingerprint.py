@@ -20,11 +20,11 @@ LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "great-expectations", "msgspec"
 """What computes the content of a build."""
 
 
-def fingerprint(build: Build, files: Iterable[tuple[str, str, str]]) -> str:
+def fingerprint(build: Build, files: Iterable[tuple[str, ...]]) -> str:
     """Hash of all that decides what a build comes to.
 
-    That is each file's id, SHA-256 and verification (`files`), the code with its schemas, models and claims, the
-    libraries that compute, and the settings of the build.
+    That is each file's id, SHA-256, verification and path at the source (`files`), the code with its schemas, models
+    and claims, the libraries that compute, and the settings of the build.
     """
     digest = hashlib.sha256()
     for file in sorted(files):
@@ -44,7 +44,9 @@ def add_code(digest: hashlib._Hash, files: Iterable[Path]) -> None:
 
 def fingerprint_landed(build: Build) -> str:
     """The fingerprint of a build that has landed its files."""
-    return fingerprint(build, [(file.source_file_id, file.sha256, file.verification) for file in build.landed])
+    return fingerprint(
+        build, [(file.source_file_id, file.sha256, file.verification, file.found_as or "") for file in build.landed]
+    )
 
 
 def unchanged(settings: Settings) -> str | None:
@@ -80,12 +82,16 @@ def of_source(settings: Settings) -> str:
     """The fingerprint that a build of these settings would have now. Reads every file once."""
     paths = WarehousePaths(settings.warehouse)
     found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
-    tasks = [(release.corpus, release.folder, path) for release in found for _, path in release.files]
+    tasks = [
+        (release.corpus, release.folder, path, release.found_as.get(path))
+        for release in found
+        for _, path in release.files
+    ]
     with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:
         identities = pool.map(lambda task: landing.identify(*task), tasks)
         files = [
-            (f"{corpus.corpus_id}/{path}", *identity)
-            for (corpus, _, path), identity in zip(tasks, identities, strict=True)
+            (f"{corpus.corpus_id}/{path}", *identity, found_as or "")
+            for (corpus, _, path, found_as), identity in zip(tasks, identities, strict=True)
         ]
     return fingerprint(new_build(settings, ""), files)
 

@@ -101,6 +101,7 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths)
         fingerprint=build.fingerprint,
         changed=build.changed,
         notices=build.notices,
+        ignored=build.ignored,
         raw=build.raw,
         scales=build.scales,
         carried=build.carried,

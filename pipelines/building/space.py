@@ -36,7 +36,7 @@ def needed_bytes(settings: Settings, paths: WarehousePaths) -> int:
     if settings.source is None:
         return fixed
     found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
-    files = [release.folder / path for release in found for _, path in release.files]
+    files = [release.place(path) for release in found for _, path in release.files]
     states = {file: state_of(file) for file in files}  # landing says what cannot be looked at
     by_source = int(
         sum(state.size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file, state in states.items() if state)

@@ -14,6 +14,7 @@ from pipelines.building.progress import Reporter
 from pipelines.corpora import registry
 from pipelines.errors import CheckError, InputError
 from pipelines.intake import own_files, simulating, writing
+from pipelines.intake.ignored import Ignored
 from pipelines.intake.landed import Carried, Landed
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
@@ -60,6 +61,8 @@ class Build:
     """The tables whose rows are those of the published build."""
     notices: tuple[str, ...] = ()
     """What the user is told that does not stop the build; told again when nothing has changed."""
+    ignored: dict[str, tuple[Ignored, ...]] = field(default_factory=dict)
+    """What lies at the source and is not read, by corpus; NO_CORPUS has what belongs to none."""
 
     def save(self, paths: WarehousePaths) -> Build:
         """Write the state, all of it or nothing."""
@@ -130,8 +133,9 @@ def add_landed(
     scale: dict[str, float],
     notices: list[str],
     carried: dict[str, Carried],
+    ignored: dict[str, tuple[Ignored, ...]],
 ) -> Build:
-    """Note what a corpus landed or kept, at which scale its release was generated, and what is to be told of it."""
+    """Note what a corpus landed or kept, the scale of a generated release, notices, and files that are not read."""
     return replace(
         build,
         landed=(*build.landed, *landed),
@@ -139,6 +143,7 @@ def add_landed(
         scales=build.scales | scale,
         carried=build.carried | carried,
         notices=(*build.notices, *notices),
+        ignored=build.ignored | ignored,
     ).save(paths)
 
 

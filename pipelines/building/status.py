@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich import box
@@ -16,12 +16,14 @@ from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError
-from pipelines.intake import releases
+from pipelines.intake import foreign, releases
+from pipelines.intake.ignored import ENTRIES, FILES, NO_CORPUS, Ignored, describe
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.builds import UNEXPECTED
 from pipelines.reading.printing import make_console
 from pipelines.settings import DUCKDB, RELEASE_FORM, SPARK, Settings
+from pipelines.visible import visible
 
 DISPLAYED_MISSING = 5
 """Missing files of a corpus that the status names one by one."""
@@ -49,6 +51,8 @@ class BuildStatus:
     """Bytes of its database, and of the Parquet files of its tables where the rows are in those."""
     raw_bytes: int
     """Bytes of the raw Parquet that it was made from; builds of the same files share them."""
+    ignored: dict[str, tuple[Ignored, ...]]
+    """What lay at its source and was not read, by corpus; NO_CORPUS has what belongs to none."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,12 @@ class CorpusStatus:
     present: int
     listed: int
     missing: tuple[MissingFile, ...]
+    ignored: tuple[Ignored, ...]
+    """What lies in its folder and is not read."""
+    expected: tuple[str, ...]
+    """Examples of the paths that are read."""
+    found_as: dict[str, str]
+    """Path in the release -> path at the source, of files that have another name there."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,10 @@ class Status:
     corpora: tuple[CorpusStatus, ...]
     damaged: tuple[str, ...]
     """The published file and the published build's own, Parquet too, where they are not what was published."""
+    ignored: tuple[Ignored, ...]
+    """What lies at the source and belongs to no corpus."""
+    expected: tuple[str, ...]
+    """The folders of the source that are read."""
     is_fetchable: bool
     """Whether `fetch` can download what is missing: the publishers' own files, not their republication."""
 
@@ -97,7 +111,8 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
     """
     published = builds.published_build(paths)[0] if paths.pointer.exists() else None
     kept = tuple(_build_status(paths, build_id, published) for build_id in reversed(kept_builds(paths)))
-    source, form = _source(settings, next((build for build in kept if build.is_published), None))
+    looked_at = _looked_at(settings, next((build for build in kept if build.is_published), None))
+    source = looked_at.source
     corpora = registry.load_corpora(settings.only) if source else ()
     return Status(
         warehouse=str(paths.root),
@@ -106,17 +121,19 @@ def status(paths: WarehousePaths, settings: Settings) -> Status:
         database_bytes=sum(build.database_bytes for build in kept),
         raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
-        corpora=tuple(_corpus_status(corpus, source, form) for corpus in corpora if source),
+        corpora=tuple(_corpus_status(corpus, looked_at, paths) for corpus in corpora),
         damaged=tuple(str(file) for file in builds.damage(paths, published)) if published else (),
-        is_fetchable=form == RELEASE_FORM,
+        ignored=foreign.find_foreign(looked_at, paths) if source and source.is_dir() else (),
+        expected=tuple(foreign.expected_folders(looked_at)),
+        is_fetchable=looked_at.form == RELEASE_FORM,
     )
 
 
-def _source(settings: Settings, published: BuildStatus | None) -> tuple[Path | None, str]:
+def _looked_at(settings: Settings, published: BuildStatus | None) -> Settings:
     """Where to look for files, and in which form: what the settings say, else what is published was made from."""
     if settings.source is not None or published is None or published.source in (None, builds.EMBEDDED_SAMPLE):
-        return settings.source, settings.form
-    return Path(published.source), published.form
+        return settings
+    return replace(settings, source=Path(published.source), form=published.form)
 
 
 def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -> BuildStatus:
@@ -139,18 +156,23 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         engine=manifest.engine if manifest else DUCKDB,
         database_bytes=builds.size_of(paths, build_id),
         raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
+        ignored=manifest.ignored if manifest else {},
     )
 
 
-def _corpus_status(corpus: Corpus, source: Path, form: str) -> CorpusStatus:
-    if form == RELEASE_FORM:
-        release = releases.find_release(corpus, source)
-        listed = sum(not file.is_documentation for file in corpus.files)
-    else:
-        release = releases.find_form(corpus, source, registry.load_form(corpus.corpus_id, form))
-        listed = len(release.files) + len(release.missing)
+def _corpus_status(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> CorpusStatus:
+    release = releases.find(corpus, settings, paths)
     missing = tuple(MissingFile(file.path, file.url, str(release.folder / file.path)) for file in release.missing)
-    return CorpusStatus(corpus.corpus_id, listed - len(missing), listed, missing)
+    present = release.listed - len(missing)
+    return CorpusStatus(
+        corpus.corpus_id,
+        present,
+        release.listed,
+        missing,
+        release.ignored,
+        release.expected,
+        dict(release.found_as),
+    )
 
 
 def places(corpora: Iterable[Corpus]) -> list[str]:
@@ -236,10 +258,25 @@ def _source_lines(found: Status) -> Iterator[str]:
             yield f"    missing {file.path}: fetch {file.url} to {file.put_at}"
         if len(corpus.missing) > DISPLAYED_MISSING:
             yield f"    and {len(corpus.missing) - DISPLAYED_MISSING} more"
+        for path, found_as in list(corpus.found_as.items())[:1]:
+            yield f"    {len(corpus.found_as)} under another name, such as {visible(found_as)} for {path}"
+        yield from (f"    {visible(line)}" for line in describe(corpus.ignored, corpus.expected))
+    yield from (f"  {visible(line)}" for line in describe(found.ignored, found.expected, ENTRIES))
+    yield from _lines_of_build(found)
     incomplete = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
     if incomplete and found.is_fetchable:
         fetch = command("fetch", "--to", found.source, "--corpora", incomplete)
         yield f"  what is missing: `{fetch}` downloads it"
+
+
+def _lines_of_build(found: Status) -> Iterator[str]:
+    """What the published build has not read of a source that is no longer there."""
+    published = next((build for build in found.builds if build.is_published), None)
+    if published is None or published.source != found.source or Path(found.source or "").is_dir():
+        return
+    for corpus_id, ignored in published.ignored.items():
+        place, nouns = ("", ENTRIES) if corpus_id == NO_CORPUS else (f"{corpus_id}: ", FILES)
+        yield from (f"  {place}when it was built, {visible(line)}" for line in describe(ignored, (), nouns))
 
 
 def _size(count: int) -> str:

@@ -44,11 +44,19 @@ class Landed:
     """What the Parquet was when it was written: it is used again only as long as it is that."""
     state: FileState | None = field(default=None, compare=False)
     """The state of the source file when it was read."""
+    found_as: str | None = None
+    """The file's path at the source, where it is another than `path`, which is that in the release."""
 
     @property
     def source_file_id(self) -> str:
         """`<corpus_id>/<path>`."""
         return f"{self.corpus_id}/{self.path}"
+
+    @property
+    def place(self) -> str:
+        """The file's path below the source."""
+        path = self.found_as or self.path
+        return f"{self.corpus_id}/{path}" if self.form == RELEASE_FORM else path
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -76,6 +84,11 @@ def data_version(files: Iterable[Landed]) -> str:
     return digest.hexdigest()[:16]
 
 
+def places_of(files: Iterable[Landed]) -> dict[str, str]:
+    """The path at the source, by source_file_id, of each file that has another name there than in its release."""
+    return {file.source_file_id: file.found_as for file in files if file.found_as}
+
+
 def refuse_what_is_unknown(landed: Landed) -> None:
     """Raise LandingError when something of the file was set aside."""
     for extra in landed.extras:
@@ -87,7 +100,7 @@ def refuse_what_is_unknown(landed: Landed) -> None:
 def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:
     """What of these files is no longer at the source as it was read, a line each; reads those of another state."""
     for file in files:
-        path = source / (file.source_file_id if file.form == RELEASE_FORM else file.path)
+        path = source / file.place
         now = state_of(path)
         if now == file.state:
             continue

@@ -134,6 +134,7 @@ class Lander:
                 strict=self._strict,
                 form=release.form,
                 force=self._force,
+                found_as=release.found_as.get(path),
             )
             for entity, path in release.files
         ]
@@ -149,6 +150,6 @@ def land_or_refuse(task: LandingTask) -> Landed | LandingError:
 
 def _weight(task: LandingTask) -> int:
     """How much there is to do for a file, in bytes of text; one that is gone by now is refused when it is read."""
-    state = state_of(task.source / task.path)
+    state = state_of(task.file)
     size = state.size if state else 0
-    return size * PACKED if task.path.endswith(".gz") else size
+    return size * PACKED if task.file.suffix == ".gz" else size

@@ -60,6 +60,8 @@ FORM_CODE = ("form_columns", "form_files", "form_parquet")
 ROW_GROUP = 20_480
 """Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB meanwhile:
 100,000 of them in one file took 2.9 GB in DuckDB's own groups of 122,880."""
+GZIP_MAGIC = b"\x1f\x8b"
+"""The first bytes of a gzip archive."""
 UNREADABLE = (duckdb.Error, UnicodeDecodeError)
 """What DuckDB raises for a text that it does not read; its message may show a piece that is cut within a character."""
 
@@ -73,7 +75,7 @@ class LandingTask:
     source: Path
     """Folder of the corpus's release."""
     path: str
-    """The file's path inside the release, with `/`."""
+    """The file's path in the release, with `/`."""
     target: Path
     """Folder of the raw layer; the Parquet is `target/<corpus_id>/<entity>/<path>-<content>-<schema>.parquet`."""
     strict: bool = False
@@ -82,11 +84,18 @@ class LandingTask:
     """Another form that the file has; it is undone record by record."""
     force: bool = False
     """Land it although it was landed before."""
+    found_as: str | None = None
+    """The file's path below `source`, where it is another than in the release."""
 
     @property
     def source_file_id(self) -> str:
         """`<corpus_id>/<path>`."""
         return f"{self.corpus.corpus_id}/{self.path}"
+
+    @property
+    def file(self) -> Path:
+        """The file to read."""
+        return self.source / (self.found_as or self.path)
 
 
 def land_file(task: LandingTask) -> Landed:
@@ -94,8 +103,17 @@ def land_file(task: LandingTask) -> Landed:
 
     Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
     """
+    try:
+        return _land_file(task)
+    except LandingError as error:
+        if task.found_as is None:
+            raise
+        raise LandingError(f"{error} (the file is {task.file})") from error
+
+
+def _land_file(task: LandingTask) -> Landed:
     corpus, entity, form = task.corpus, task.entity, task.form
-    data, file_state = read_settled(task.source_file_id, task.source / task.path)
+    data, file_state = read_settled(task.source_file_id, task.file)
     sha256 = sha256_of(data)
     verification = _verification(corpus, task.source, task.path, data, sha256)
     stem = f"{task.path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
@@ -118,18 +136,19 @@ def land_file(task: LandingTask) -> Landed:
             form=form.name if form else RELEASE_FORM,
             losses=list(form.losses(task.path)) if form else [],
             state=file_state,
+            found_as=task.found_as,
         )
         parquet.parent.mkdir(parents=True, exist_ok=True)
-        landed = _land(entity, landed, task.source / task.path, data, parquet, table)
+        landed = _land(entity, landed, task.file, data, parquet, table)
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
     if task.strict:
         refuse_what_is_unknown(landed)
-    return replace(landed, verification=verification, state=file_state)
+    return replace(landed, verification=verification, state=file_state, found_as=task.found_as)
 
 
-def identify(corpus: Corpus, source: Path, path: str) -> tuple[str, str]:
+def identify(corpus: Corpus, source: Path, path: str, found_as: str | None = None) -> tuple[str, str]:
     """The SHA-256 of a file's bytes and its verification: what landing it would note. Raises LandingError."""
-    data, _ = read_settled(f"{corpus.corpus_id}/{path}", source / path)
+    data, _ = read_settled(f"{corpus.corpus_id}/{path}", source / (found_as or path))
     sha256 = sha256_of(data)
     return sha256, _verification(corpus, source, path, data, sha256)
 
@@ -177,12 +196,22 @@ def schema_hash(corpus: Corpus, form: str | None = None) -> str:
 
 
 def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: str) -> str:
-    """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml."""
+    """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml.
+
+    The listed checksum of a plain file is that of its text, however it is compressed at the source. That of a gzip
+    archive says nothing of its text, which may be compressed in many ways.
+    """
     if is_generated(source):
         return "simulated"
     listed = corpus.listed(path)
     if listed is None or not (listed.sha256 or listed.git_blob_sha1):
         return "unlisted"
+    is_packed = data.startswith(GZIP_MAGIC)
+    if path.endswith(".gz") and not is_packed:
+        return "unlisted"
+    if is_packed and not path.endswith(".gz"):
+        data = unpack(f"{corpus.corpus_id}/{path}.gz", data).content
+        sha256 = sha256_of(data)
     if listed.sha256:
         return "verified" if listed.sha256 == sha256 else "mismatch"
     blob = git_blob_hash(len(data))
@@ -192,7 +221,7 @@ def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: 
 
 def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
     """Check every record, let DuckDB write the Parquet, and complete the manifest row."""
-    text = Text(data) if table else unpack(landed.source_file_id, data)
+    text = Text(data) if table else unpack(f"{landed.corpus_id}/{landed.found_as or landed.path}", data)
     split = parquet.with_name(f"records.{os.getpid()}.ndjson")
     is_array = entity.container is Container.ARRAY and table is None
     is_direct = is_array and text.content is data and not GLOB_CHARACTERS & set(str(file))

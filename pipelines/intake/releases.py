@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from pipelines.corpora.forms import SUFFIXES, Form, FormError
 from pipelines.corpora.room import Corpus, Entity, SourceFile
 from pipelines.errors import InputError
 from pipelines.intake.file_names import FormNames, Name, names_of
-from pipelines.intake.ignored import Ignored, Ignoring
+from pipelines.intake.ignored import Ignored, Ignoring, describe
 from pipelines.intake.source_tree import Entry, walk
 from pipelines.paths import WarehousePaths
 from pipelines.settings import RELEASE_FORM, Settings
@@ -38,7 +39,7 @@ class Release:
     """The form of the files, where it is not the release's own."""
     found_as: Mapping[str, str] = field(default_factory=dict)
     seconds: Mapping[str, str] = field(default_factory=dict)
-    """Entries not read because a better name for the same file is there: each with the file's path in the release."""
+    """Entries not read because a better name for the same file is there, each with that name."""
 
     def place(self, path: str) -> Path:
         """Where a file of the release lies."""
@@ -59,12 +60,35 @@ class Release:
         examples = {entity.name if entity else path: path for entity, path in entities}
         return tuple(reversed(examples.values()))[:SHOWN_EXPECTED]
 
+    def ignored_lines(self) -> Iterator[str]:
+        """What is not read, as a line for people; nothing where all is."""
+        yield from (f"{self.corpus.corpus_id}: {line}" for line in describe(self.ignored, self.expected))
+
     @cached_property
     def ignored(self) -> tuple[Ignored, ...]:
         """What lies in the folder and is not read, by kind."""
         names = FormNames(self.corpus, self.form) if self.form else names_of(self.corpus)
         read = [self.found_as.get(path, path) for _, path in self.files]
         return Ignoring(names, read, self.seconds).sort(self.unread)
+
+
+class Places:
+    """Where the files that a build has read lie at a source, which may be another source than that of the build."""
+
+    def __init__(self, source: Path, found_as: Mapping[str, str]) -> None:
+        """`found_as` has the path at the source, by source_file_id, of files that had another name there."""
+        self._source, self._found_as = source, found_as
+        self._releases: dict[str, Release] = {}
+
+    def find(self, corpus: Corpus, path: str) -> Path:
+        """Where a file of a release lies: in the place recorded, else under another name; its own where it is not."""
+        corpus_id = corpus.corpus_id
+        recorded = self._source / corpus_id / self._found_as.get(f"{corpus_id}/{path}", path)
+        if os.path.lexists(recorded):
+            return recorded
+        if corpus_id not in self._releases:
+            self._releases[corpus_id] = find_release(corpus, self._source)
+        return self._releases[corpus_id].place(path)
 
 
 def find(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> Release:
@@ -97,7 +121,7 @@ def find_release(corpus: Corpus, source: Path) -> Release:
         files.append((best[0].entity, path))
         if best[1].path != path:
             found_as[path] = best[1].path
-        seconds |= {entry.path: path for _, entry in others}
+        seconds |= {entry.path: best[1].path for _, entry in others}
         unread += [entry for _, entry in others]
     missing = tuple(file for file in corpus.files if file.path not in found and not file.is_documentation)
     return Release(corpus, folder, tuple(files), missing, tuple(unread), found_as=found_as, seconds=seconds)

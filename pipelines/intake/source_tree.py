@@ -83,7 +83,7 @@ def _look(entry: os.DirEntry[str], place: _Folder, seen: set[tuple[int, int]], w
         return Entry(path, is_folder=True)
     if entry.is_file():
         return Entry(path)
-    return Entry(path, problem=NOT_REGULAR if os.path.exists(entry.path) else LINK_TO_NOTHING)
+    return Entry(path, problem=NOT_REGULAR if Path(entry.path).exists() else LINK_TO_NOTHING)
 
 
 def _identities(folder: Path) -> Iterator[tuple[int, int]]:

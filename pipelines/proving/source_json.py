@@ -16,21 +16,24 @@ DEEPEST_RECORD = 2
 """Most tokens in the pointer of a record: its part and its index."""
 
 
-def read_json_at(corpus_id: str, path: str, data: bytes, pointers: Iterable[str | None]) -> Iterator[str | None]:
+def read_json_at(
+    corpus_id: str, path: str, data: bytes, pointers: Iterable[str | None], found_as: str | None = None
+) -> Iterator[str | None]:
     """The JSON at each pointer of a file, None where nothing stands; only the records that it stands in are read.
 
+    `path` is the file's in its release, `found_as` its name at the source where that is another.
     Of records with equal keys the first is meant, which is the one that was landed. Raises LandingError for a file that
     is no JSON.
     """
-    texts = _texts(corpus_id, path, data)
+    texts = _texts(corpus_id, path, data, found_as or path)
     for pointer in pointers:
         yield None if pointer is None else _json_at(texts, pointer)
 
 
-def _texts(corpus_id: str, path: str, data: bytes) -> dict[str, bytes]:
+def _texts(corpus_id: str, path: str, data: bytes, found_as: str) -> dict[str, bytes]:
     """The JSON text of each record by its pointer; of a file of lines, the values of its lines."""
     where = f"{corpus_id}/{path}"
-    text = unpack(where, data).content
+    text = unpack(f"{corpus_id}/{found_as}", data).content
     entity = registry.load_corpus(corpus_id).entity_of(path)
     if entity is None:
         return {"": text}

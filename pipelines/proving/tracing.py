@@ -12,8 +12,11 @@ from typing import Any
 
 import duckdb
 
+from pipelines.corpora import registry
 from pipelines.errors import CheckError, InputError
 from pipelines.intake.checksums import sha256_of
+from pipelines.intake.landed import places_of
+from pipelines.intake.releases import Places
 from pipelines.paths import WarehousePaths
 from pipelines.proving.source_json import read_json_at
 from pipelines.reading import builds, connection
@@ -70,7 +73,8 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
     except InputError as error:
         found.missing = f"{error}; give --source"
     else:
-        file = source / source_file["corpus_id"] / source_file["path"]
+        corpus = registry.load_corpus(source_file["corpus_id"])
+        file = Places(source, _recorded_places(paths)).find(corpus, source_file["path"])
         found.read(file, source_file, place)
     return Trace(
         key=key,
@@ -87,6 +91,14 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
         missing=found.missing,
         changed=found.changed,
     )
+
+
+def _recorded_places(paths: WarehousePaths) -> dict[str, str]:
+    """Where the published build found files under other names; nothing where its manifest cannot be read."""
+    try:
+        return places_of(builds.read_manifest(paths, builds.published_build(paths)[0]).files)
+    except InputError:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -133,7 +145,7 @@ class _Found:
             self.changed = f"{file} has changed since it was read: its sha256 is not {source_file['sha256']}"
             return
         pointers = (place.json_pointer, place.other_json_pointer)
-        found = read_json_at(source_file["corpus_id"], source_file["path"], data, pointers)
+        found = read_json_at(source_file["corpus_id"], source_file["path"], data, pointers, file.name)
         self.value, self.other_value = found
         if self.value is None and self.other_value is None:
             self.changed = f"{place.source_file_id}: nothing stands at {place.json_pointer}"

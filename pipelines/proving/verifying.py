@@ -11,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -24,7 +25,9 @@ from pipelines.errors import CheckError
 from pipelines.intake import records, writing
 from pipelines.intake.checksums import sha256_of
 from pipelines.intake.json_pointer import pointer_token
+from pipelines.intake.landed import places_of
 from pipelines.intake.records import Record
+from pipelines.intake.releases import Places
 from pipelines.intake.unpacking import unpack
 from pipelines.paths import WarehousePaths
 from pipelines.proving.restored_files import RestoredFile
@@ -53,20 +56,29 @@ class Verified:
     first_difference: str | None
 
 
-def verify_database(database: Path, source: Path, corpora: Iterable[str], settings: Settings) -> Iterator[Verified]:
-    """Compare every file of these corpora that a database was built from with those below `source`."""
+def verify_database(
+    database: Path,
+    source: Path,
+    corpora: Iterable[str],
+    settings: Settings,
+    found_as: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Verified]:
+    """Compare every file of these corpora that a database was built from with those below `source`.
+
+    `found_as` has the path at the source of each file that was read under another name than in its release.
+    """
     rooms = [registry.load_corpus(corpus_id) for corpus_id in corpora]
     with open_core(database, settings) as con, contextlib.closing(Restorer(con).files(rooms)) as files:
-        yield from verify(files, source)
+        yield from verify(files, source, found_as)
 
 
 def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified]:
     """Compare the files of the published build; the results are also kept beside the build."""
     build_id, database = builds.published_build(paths)
     source = settings.source or builds.source_of(paths, build_id)
-    built = builds.read_manifest(paths, build_id).corpora
-    corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built]
-    results = list(verify_database(database, source, corpora, settings))
+    built = builds.read_manifest(paths, build_id)
+    corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built.corpora]
+    results = list(verify_database(database, source, corpora, settings, places_of(built.files)))
     content = json.dumps([asdict(result) for result in results], indent=1).encode()
     with contextlib.suppress(PermissionError):  # a warehouse of another user can be verified too
         writing.write_atomically(paths.build_restorations(build_id), content)
@@ -97,16 +109,20 @@ def write_results(results: list[Verified], folder: Path) -> None:
     writing.write_table(folder / "results.parquet", RESULTS_COLUMNS, [asdict(result) for result in results])
 
 
-def verify(files: Iterable[RestoredFile], source: Path) -> Iterator[Verified]:
+def verify(
+    files: Iterable[RestoredFile], source: Path, found_as: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Verified]:
     """Compare rebuilt files with those below `source/<corpus_id>`, in the order they come."""
+    places = Places(source, found_as)
     for restored in files:
-        yield verify_file(restored, source)
+        is_form = restored.table is not None
+        path = source / restored.file.path if is_form else places.find(restored.corpus, restored.file.path)
+        yield verify_file(restored, path)
 
 
-def verify_file(restored: RestoredFile, source: Path) -> Verified:
-    """Compare one rebuilt file with the one at the source; names the first difference."""
+def verify_file(restored: RestoredFile, path: Path) -> Verified:
+    """Compare one rebuilt file with the one that was read, at `path`; names the first difference."""
     name = restored.file.source_file_id
-    path = (source if restored.table else source / restored.corpus.corpus_id) / restored.file.path
     count = itertools.count()
     try:
         data = path.read_bytes()
@@ -121,7 +137,8 @@ def verify_file(restored: RestoredFile, source: Path) -> Verified:
         texts = ((index, text or json.dumps(row).encode()) for index, (text, row, _) in rows)
         parts, published = None, (Record(index, None, f"/{index}", text) for index, text in texts)
     else:
-        parts, published = records.split_records(restored.entity, name, unpack(name, data).content)
+        text = unpack(f"{restored.corpus.corpus_id}/{path.name}", data).content
+        parts, published = records.split_records(restored.entity, name, text)
     if list(restored.file.parts or ()) != list(parts or ()):
         return Verified(name, 0, False, f"the parts are {parts}, restored {restored.file.parts}")
     try:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from pipelines.commands import command
 from pipelines.errors import InputError
 from pipelines.intake import own_files
+from pipelines.intake.ignored import Ignored
 from pipelines.intake.landed import Carried, Landed
 from pipelines.paths import WarehousePaths
 from pipelines.reading import tables
@@ -78,6 +79,8 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """What differs from the build before, in a few words."""
     notices: tuple[str, ...] = ()
     """What was odd and did not stop the build."""
+    ignored: dict[str, tuple[Ignored, ...]] = {}
+    """What lay at the source and was not read, by corpus; NO_CORPUS has what belongs to none."""
     raw: dict[str, list[str]]
     """The Parquet files of each raw table, relative to the warehouse folder."""
     files: tuple[Landed, ...] = ()
