@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -139,13 +140,12 @@ def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
     except FormError as error:
         raise InputError(f"{corpus.corpus_id}/{error}") from error
     entities = {entity.name: entity for entity in corpus.entities}
-    files = [(entities[file.table.entity], file.path) for split in chosen.values() for file in split]
-    missing = [
-        SourceFile(f"{form.stem(table, split)}{SUFFIXES[0]}", form.homepage)
-        for table in form.tables
-        for split in form.parts
-        if (table.config, split) not in chosen
-    ]
+    files, missing = [], []
+    for table, split in itertools.product(form.tables, form.parts):
+        found = chosen.get((table.config, split), [])
+        files += [(entities[table.entity], file.path) for file in found]
+        if not found:
+            missing.append(SourceFile(f"{form.stem(table, split)}{SUFFIXES[0]}", form.homepage))
     read = {path for _, path in files}
     unread = [entry for entry in entries if entry.path not in read and (entry.problem or not entry.is_folder)]
     return Release(corpus, source, tuple(files), tuple(missing), tuple(unread), form)

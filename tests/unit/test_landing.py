@@ -295,5 +295,4 @@ def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
         found |= new
         waiting += new
     decide_nothing = {"checksums", "generated", "own_files", "writing"}
-    of_forms_only = {"form_files"}
-    assert found == set(landing.LANDING_CODE) | decide_nothing | of_forms_only
+    assert found == {*landing.LANDING_CODE, *landing.FORM_CODE} | decide_nothing
