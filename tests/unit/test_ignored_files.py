@@ -143,8 +143,8 @@ def test_links_in_a_ring_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "problem", "refused"),
     [
-        (os.mkfifo, "not a regular file", "is no regular file"),
-        (lambda path: path.symlink_to("/dev/null"), "not a regular file", "is no regular file"),
+        (os.mkfifo, "not a regular file", "not a regular file"),
+        (lambda path: path.symlink_to("/dev/null"), "not a regular file", "not a regular file"),
         (lambda path: path.symlink_to("nowhere"), "a link to nothing", "No such file or directory"),
         (lambda path: path.symlink_to(path.name), "Too many levels", "Too many levels"),
     ],
