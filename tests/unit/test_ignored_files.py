@@ -17,7 +17,7 @@ from pipelines.errors import InputError
 from pipelines.intake import foreign, landing, releases
 from pipelines.intake import ignored as ignored_files
 from pipelines.intake.records import LandingError
-from pipelines.paths import WarehousePaths
+from pipelines.paths import CLONE, WarehousePaths
 from pipelines.settings import Settings
 from tests.unit.toy_releases import ALL, CORPUS, NAMES, TALKS, found, ignored, write
 
@@ -95,6 +95,11 @@ def test_file_that_is_not_read_is_named_with_its_kind(tmp_path: Path, path: str)
 def test_documentation_and_files_of_the_system_need_no_word(tmp_path: Path, path: str) -> None:
     release = found(tmp_path, path)
     assert (release.files, release.ignored, list(release.ignored_lines())) == ((), (), [])
+
+
+def test_page_lists_the_kinds_of_ignored_files() -> None:
+    page = (CLONE / "docs" / "which_files_are_read.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.M) == list(ignored_files.KINDS)
 
 
 def test_folder_in_which_nothing_is_read_is_one_entry(tmp_path: Path) -> None:
