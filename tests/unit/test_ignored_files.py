@@ -200,6 +200,12 @@ def test_what_stands_in_the_place_of_a_corpus_folder_is_named(tmp_path: Path) ->
 # What belongs to no corpus
 
 
+def test_source_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
+    """Its folders may be read all the same, where their names are known."""
+    (source := tmp_path / "releases").write_text("")
+    assert entries(source) == {"unreadable": {"": ""}}
+
+
 def entries(source: Path, form: str = "release") -> dict[str, dict[str, str]]:
     settings = Settings(source=source, form=form)
     groups = foreign.find_foreign(settings, WarehousePaths(source / "warehouse"))
