@@ -14,6 +14,7 @@ from pipelines.corpora.forms import SUFFIXES, Form, FormError
 from pipelines.corpora.room import Corpus, Entity, SourceFile
 from pipelines.errors import InputError
 from pipelines.intake.file_names import FormNames, Name, names_of
+from pipelines.intake.generated import MARKER
 from pipelines.intake.ignored import Ignored, Ignoring, describe
 from pipelines.intake.source_tree import Entry, walk
 from pipelines.paths import WarehousePaths
@@ -44,6 +45,12 @@ class Release:
     def place(self, path: str) -> Path:
         """Where a file of the release lies."""
         return self.folder / self.found_as.get(path, path)
+
+    @property
+    def marked(self) -> Path:
+        """The folder that says if the release was generated: its own, or the one below it that has the mark."""
+        marks = [entry.path for entry in self.unread if entry.path.rsplit("/", 1)[-1] == MARKER]
+        return (self.folder / min(marks, key=len)).parent if marks else self.folder
 
     @property
     def listed(self) -> int:

@@ -136,6 +136,16 @@ def test_listed_checksum_of_an_archive_says_nothing_of_its_text(tmp_path: Path) 
     assert verification(tmp_path, ALL, ALL) == "mismatch"
 
 
+def test_generated_release_in_the_publishers_layout_is_generated(tmp_path: Path) -> None:
+    """Its mark is moved with its files, and they are not taken for real ones."""
+    write(tmp_path, "data/names.json", ALL)
+    write(tmp_path, "data/SIMULATED.json", text=b'{"scale": 0.5, "seed": 1}')
+    release = releases.find_release(CORPUS, tmp_path)
+    assert release.marked == release.folder / "data"
+    assert verification(tmp_path, NAMES, "data/names.json") == "simulated"
+    assert verification(tmp_path, ALL, ALL) == "unlisted"
+
+
 def task(source: Path, path: str, found_as: str | None, target: Path) -> LandingTask:
     entity = next(entity for entity in ENTITIES if entity.name == "names")
     corpus = registry.load_corpora()[0]
