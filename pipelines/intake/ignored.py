@@ -37,7 +37,7 @@ KINDS = {
 
 DOCUMENTATION = re.compile(
     r"(?:readme|licen[cs]e|copying|notice|authors|contributors|contributing|changelog|citation|code_of_conduct|security)"
-    r"(?:[._-].*)?(?<!\.json)(?<!\.gz)|[^.]+(?:\.[^.]+)*\.(?:md|rst|pdf|bib|cff)",
+    r"(?:[-_]\w+)*(?:\.(?:txt|html?|docx?|rtf|tex))?|[^.]+(?:\.[^.]+)*\.(?:md|rst|pdf|bib|cff)",
     re.IGNORECASE,
 )
 OWN_FILES = re.compile(rf"{re.escape(MARKER)}(?:{re.escape(UNFINISHED)})?|.*{re.escape(UNFINISHED)}\.etag")

@@ -53,6 +53,8 @@ NOT_READ = {
     "train/.talks_001.json.Xy12aB": ("partial", TALKS),
     "other.part": ("partial", ""),
     "data.json": ("other", ""),
+    "notice.json": ("other", ""),
+    "authors.csv": ("format", ""),
     "x\udcff.json": ("other", ""),
 }
 HARMLESS = (
@@ -60,6 +62,9 @@ HARMLESS = (
     "README.txt",
     "LICENSE",
     "Licence.md",
+    "README_en",
+    "README.zh.md",
+    "LICENSE-MIT.txt",
     "docs/paper.pdf",
     "sample.json",
     "data/sample.json",
