@@ -47,10 +47,10 @@ class Release:
         return self.folder / self.found_as.get(path, path)
 
     @property
-    def marked(self) -> Path:
-        """The folder that says if the release was generated: its own, or the one below it that has the mark."""
+    def marked(self) -> Path | None:
+        """The folder that has the mark of a generated release, its own or one below it; None for a real release."""
         marks = [entry.path for entry in self.unread if entry.path.rsplit("/", 1)[-1] == MARKER]
-        return (self.folder / min(marks, key=len)).parent if marks else self.folder
+        return (self.folder / min(marks, key=len)).parent if marks else None
 
     @property
     def listed(self) -> int:
