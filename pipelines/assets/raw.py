@@ -130,7 +130,7 @@ def _land_or_keep(release: releases.Release, lander: Lander, settings: Settings,
             return carrying.keep(corpus, paths, str(error))
         except InputError as why:
             raise InputError(f"{error}; {why}") from error
-    marker = generated.read_marker(release.folder) if landed else None
+    marker = generated.read_marker(release.marked) if landed and release.marked else None
     return Kept(landed, {corpus.corpus_id: marker.scale} if marker else {}, None)
 
 
@@ -186,15 +186,14 @@ def _notices(settings: Settings, release: releases.Release, landed: list[Landed]
     notices = []
     if settings.form != RELEASE_FORM and release.form is None:
         notices.append(f"{corpus_id}: not offered in the form {settings.form}, skipped")
-    is_generated = generated.read_marker(release.folder) is not None
-    if release.missing and not is_generated:
+    if release.missing and release.marked is None:
         first = release.missing[0]
         notices.append(
             f"{corpus_id}: {len(release.missing)} of {release.listed} files are not there, "
             f"such as {release.folder / first.path}"
         )
-    if is_generated and not landed:
-        notices.append(f"{corpus_id}: {release.folder} has the mark of a generated release, and no file of it")
+    if release.marked and not landed:
+        notices.append(f"{corpus_id}: {release.marked} has the mark of a generated release, and no file of it")
     if landed and not any(file.record_count for file in landed):
         notices.append(f"{corpus_id}: {counted(len(landed), 'file')} read, without any record")
     if release.found_as:

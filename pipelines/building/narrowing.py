@@ -13,7 +13,7 @@ import duckdb
 from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.errors import InputError
-from pipelines.intake import generated, releases
+from pipelines.intake import releases
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.tables import open_build
@@ -93,7 +93,7 @@ def _offered(settings: Settings, paths: WarehousePaths) -> dict[str, Holding]:
         return {corpus.corpus_id: Holding(len(corpus.files), is_generated=True) for corpus in corpora}
     found = [releases.find(corpus, settings, paths) for corpus in corpora]
     return {
-        release.corpus.corpus_id: Holding(len(release.files), generated.is_generated(release.folder))
+        release.corpus.corpus_id: Holding(len(release.files), release.marked is not None)
         for release in found
         if release.files
     }

@@ -104,7 +104,7 @@ def other_kind(path: str, data: bytes) -> Kind | None:
         return None
     head = data[:HEAD].removeprefix(b"\xef\xbb\xbf")
     if head and not head[:64].strip(b"\0"):
-        return Kind("a file that begins with zero bytes", f"its download did not finish: {DOWNLOAD}")
+        return Kind("a download that did not finish (it begins with zero bytes)", DOWNLOAD)
     for at, mark, kind in SIGNATURES:
         if head.startswith(mark, at):
             return kind

@@ -134,11 +134,18 @@ def repository_of(corpus: Corpus) -> str | None:
     return None
 
 
+def repository_path(corpus: Corpus, file: SourceFile) -> str:
+    """The path of a file in the publisher's repository; that in the release where no repository is known."""
+    parts = _address(file)
+    inner = parts[parts.index(corpus.release) + 1 :] if corpus.release in parts else []
+    return "/".join((*inner, file.path))
+
+
 def _publisher_folders(corpus: Corpus, file: SourceFile) -> Iterator[str]:
     """The folders that a file may lie below, as regular expressions: the end of its address, or a clone with its name.
 
-    `host/owner/abcd/<commit>/data/kb.json` gives `data/`, `<commit>/data/` and so on, and `abcd/data/`, with a branch
-    or commit behind the name of the repository, as in an archive of it.
+    `host/owner/repository/<commit>/data/a.json` gives `data/`, `<commit>/data/` and so on, and `repository/data/`, with
+    a branch or commit behind the name of the repository, as in an archive of it.
     """
     parts = _address(file)
     for first in range(len(parts)):

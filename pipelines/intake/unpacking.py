@@ -1,7 +1,7 @@
 """Unpacking: the bytes of a release's file become its text, a piece at a time, and UTF-8 or refused.
 
-The content decides, not the name. Compressed with gzip or not, once or twice, with a byte-order mark or zeros behind an
-archive as tapes leave them: it is read, and a note says so. JSON between programs is UTF-8 (RFC 8259), so UTF-16 and
+The content decides, not the name. Compressed with gzip or not, once or twice, with a byte-order mark in front or zeros
+behind it, as tapes leave them: it is read, and a note says so. JSON between programs is UTF-8 (RFC 8259), so UTF-16 and
 UTF-32 are refused, and so is a file of another kind.
 """
 
@@ -34,8 +34,8 @@ MOST_LAYERS = 2
 FRAME = 16 + zlib.MAX_WBITS
 """How zlib is told that there is gzip's frame, of which it checks the checksum and the length."""
 BYTE_ORDER_MARKS = re.compile(rb"(?:\xef\xbb\xbf)++")
-WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""How UTF-16 begins, and UTF-32 of the one order; that of the other begins with zeros."""
+WIDE = re.compile(rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff|[\x01-\x7f]\0|\0\0?\0?[\x01-\x7f]")
+"""How UTF-16 and UTF-32 begin, with a mark or with a character of ASCII."""
 
 
 class Text(NamedTuple):
@@ -52,7 +52,11 @@ def unpack(where: str, data: bytes) -> Text:
         return Text(data)
     content, notes = _unpack_layers(where, data)
     _refuse_other_kinds(where, content)
-    _refuse_other_encodings(where, content)
+    _refuse_other_encodings(where, content, is_archive=content is not data)
+    if content.endswith(b"\0"):
+        text = content.rstrip(b"\0")
+        notes.append(f"skipped {counted(len(content) - len(text), 'zero byte')} at its end")
+        content = text
     if marks := BYTE_ORDER_MARKS.match(content):
         content = content[marks.end() :]
         notes.append("skipped a byte-order mark in front")
@@ -127,10 +131,11 @@ def _refuse_other_kinds(where: str, content: bytes) -> None:
         raise LandingError(f"{where}: is {kind.name}, not the file: {kind.advice}")
 
 
-def _refuse_other_encodings(where: str, text: bytes) -> None:
+def _refuse_other_encodings(where: str, text: bytes, is_archive: bool) -> None:
     """Raise LandingError for bytes that are no UTF-8. A piece at a time: the text of a whole release is never held."""
-    if b"\0" in text[:4] or text.startswith(WIDE_MARKS):
+    if WIDE.match(text):
         raise LandingError(f"{where}: is UTF-16 or UTF-32, and must be UTF-8: convert it, for example with `iconv`")
+    found = "neither gzip nor" if where.endswith(".gz") and not is_archive else "not"
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(text)
     for start in range(0, len(text), PIECE):
@@ -138,4 +143,5 @@ def _refuse_other_encodings(where: str, text: bytes) -> None:
         try:
             decoder.decode(view[start : start + PIECE], final=start + PIECE >= len(text))
         except UnicodeDecodeError as error:
-            raise LandingError(f"{where}: not UTF-8 at {place_of(text, start - pending + error.start)}") from error
+            place = place_of(text, start - pending + error.start)
+            raise LandingError(f"{where}: {found} UTF-8 at {place}: convert it, or download it again") from error

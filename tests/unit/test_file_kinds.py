@@ -54,9 +54,9 @@ TEXTS = {
     "link": (b"../data/abcd_v1.1.json.gz", "the text of a symbolic link to ../data/abcd_v1.1.json.gz"),
     "link to a neighbour": (b"train.json", "the text of a symbolic link to train.json"),
     "absolute link": (b"/data/corpora/train", "the text of a symbolic link to /data/corpora/train"),
-    "zeros": (bytes(70_000), "a file that begins with zero bytes"),
-    "few zeros": (bytes(3), "a file that begins with zero bytes"),
-    "zeros in front": (bytes(4096) + JSON, "a file that begins with zero bytes"),
+    "zeros": (bytes(70_000), "a download that did not finish (it begins with zero bytes)"),
+    "few zeros": (bytes(3), "a download that did not finish (it begins with zero bytes)"),
+    "zeros in front": (bytes(4096) + JSON, "a download that did not finish (it begins with zero bytes)"),
     "rich text": (rb"{\rtf1\ansi dlg-1,\par}", "an RTF document"),
 }
 

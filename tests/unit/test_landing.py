@@ -149,8 +149,12 @@ def test_entries_splits_documents_and_lines_keep_key_and_pointer(tmp_path: Path)
         (b'[{"id": 1', "toy/train/items.json: not JSON"),
         (b"<!doctype html><p>404", "toy/train/items.json: is a web page, not the file: download the file itself"),
         (b'[{"id": NaN}]', "toy/train/items.json: not JSON"),
-        (b'["caf\xe9"]', "toy/train/items.json: not UTF-8 at byte 5, line 1, column 6"),
+        (
+            b'["caf\xe9"]',
+            "toy/train/items.json: not UTF-8 at byte 5, line 1, column 6: convert it, or download it again",
+        ),
         (b'{"id": 1}', "toy/train/items.json: Expected `array`, got `object`"),
+        (b'[{"id": ' + bytes(9), "toy/train/items.json: not JSON, cut off at its end, byte 8, line 1, column 9: "),
         (b"", "toy/train/items.json: is empty: download it again"),
         (b"\r\n \n", "toy/train/items.json: is empty: download it again"),
         (b'[\r\n {"id": "\xc3\xa9" 7}]', "toy/train/items.json: not JSON at byte 16, line 2, column 13"),
@@ -302,7 +306,7 @@ def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
         found |= new
         waiting += new
     decide_nothing = {"checksums", "generated", "own_files", "regular_files", "writing"}
-    of_forms_only = {"form_files"}
+    of_forms_only = set(landing.FORM_CODE)
     assert found == set(landing.LANDING_CODE) | decide_nothing | of_forms_only
 
 

@@ -108,6 +108,19 @@ def test_zeros_behind_an_archive_are_skipped_with_a_note(zeros: int, told: str) 
     assert text == Text(b"[1]", (f"skipped {told} behind the archive",))
 
 
+def test_zeros_behind_a_text_are_skipped_with_a_note() -> None:
+    """A download that reserves its space first leaves them, and so do tapes."""
+    assert unpack("toy/a.csv", b"dlg-1,\n" + bytes(70_000)) == Text(
+        b"dlg-1,\n", ("skipped 70,000 zero bytes at its end",)
+    )
+
+
+@pytest.mark.parametrize("data", [b"\x8b\x08 damaged", b"\xe9"])
+def test_archive_of_which_the_first_bytes_are_damaged_is_no_text(data: bytes) -> None:
+    with pytest.raises(LandingError, match=r"^toy/a\.json\.gz: neither gzip nor UTF-8 at byte 0, line 1, column 1: "):
+        unpack("toy/a.json.gz", data)
+
+
 @pytest.mark.parametrize("marks", [1, 2])
 def test_byte_order_mark_is_skipped_with_a_note(marks: int) -> None:
     """A mark is written by editors on Windows, a second one by tools that join files."""
@@ -194,5 +207,7 @@ def test_bytes_that_are_no_utf_8_are_refused_with_their_place() -> None:
     for place in (7, unpacking.PIECE - 1, unpacking.PIECE, 2 * unpacking.PIECE + 3):
         text = bytearray(json.dumps("x" * 3 * unpacking.PIECE).encode())
         text[place] = 0xE9
-        with pytest.raises(LandingError, match=f"^toy/a.json: not UTF-8 at byte {place}, line 1, column {place + 1}$"):
+        with pytest.raises(
+            LandingError, match=f"^toy/a.json: not UTF-8 at byte {place}, line 1, column {place + 1}: convert it"
+        ):
             unpack("toy/a.json", bytes(text))
