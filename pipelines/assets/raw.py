@@ -213,16 +213,19 @@ def _notices(settings: Settings, release: releases.Release, landed: list[Landed]
 
 
 def _set_aside(file: Landed) -> Iterator[str]:
-    """What of a file is told: what was passed over, what the schema does not know, what it refuses."""
-    if file.passed_over:
-        yield f"{file.source_file_id}: passed over {' and '.join(file.passed_over)}"
+    """What of a file is told: what is unusual about it, what the schema does not know, what it refuses."""
+    if file.notes:
+        yield f"{file.source_file_id}: {', '.join(file.notes)}"
     if file.extras:
         yield (
             f"{file.source_file_id}: {counted(len(file.extras), 'key')} that the schema does not know, kept in "
             f"core.source_extras, the first at {file.extras[0]['json_pointer']}"
         )
     if file.quarantine:
+        refused = counted(len(file.quarantine), "record")
+        if len(file.quarantine) == file.record_count:
+            refused = f"all {refused}" if file.record_count > 1 else "the only record"
         yield (
-            f"{file.source_file_id}: {counted(len(file.quarantine), 'record')} refused, kept in "
+            f"{file.source_file_id}: {refused} refused, kept in "
             f"core.source_quarantine, the first: {file.quarantine[0]['error']}"
         )

@@ -18,6 +18,7 @@ from pipelines.errors import InputError
 from pipelines.intake import landing
 from pipelines.intake.checksums import sha256_of
 from pipelines.intake.landed import NOT_ASKED_FOR, Carried, Landed
+from pipelines.intake.regular_files import read_regular
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import RELEASE_FORM, Settings
@@ -58,8 +59,8 @@ def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:
             f"{file.source_file_id}: cannot stay as it is published: another version of the code landed it"
         )
     try:
-        landed = msgspec.json.decode(parquet.with_suffix(".json").read_bytes(), type=Landed)
-        is_whole = sha256_of(parquet.read_bytes()) == landed.parquet_sha256
+        landed = msgspec.json.decode(read_regular(parquet.with_suffix(".json")), type=Landed)
+        is_whole = sha256_of(read_regular(parquet)) == landed.parquet_sha256
     except (OSError, msgspec.MsgspecError):
         is_whole = False
     if not is_whole:

@@ -22,6 +22,7 @@ import msgspec
 from pipelines.building import blaming, contexts, dbt_places, inlining, schemas, templates, unread
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError
+from pipelines.intake.regular_files import read_regular
 from pipelines.intake.sql_text import literal
 from pipelines.intake.writing import write_atomically
 from pipelines.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
@@ -78,7 +79,7 @@ class NodeResult:
 def _copy_whole(source: Path, target: Path) -> None:
     """Copy a file so that a reader sees all of it or nothing; not at all where that is impossible."""
     with contextlib.suppress(OSError):
-        content = source.read_bytes()
+        content = read_regular(source)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, content)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
+from pipelines.intake.regular_files import read_regular
 from pipelines.intake.writing import write_atomically
 
 MOST = 2_000
@@ -51,7 +52,7 @@ def remembered(file: Path, *libraries: str) -> Generator[Memory]:
 def _read(file: Path, made_by: str) -> dict[str, Any]:
     """The values of the file; none where it is of another version, or cannot be read."""
     try:
-        version, known = marshal.loads(file.read_bytes())  # noqa: S302 as Python reads its own from beside its modules
+        version, known = marshal.loads(read_regular(file))  # noqa: S302 as Python reads its own from beside its modules
     except (OSError, ValueError, EOFError, TypeError):
         return {}
     return known if version == made_by else {}

@@ -16,6 +16,7 @@ from pipelines.errors import CheckError, InputError
 from pipelines.intake import own_files, simulating, writing
 from pipelines.intake.ignored import Ignored
 from pipelines.intake.landed import Carried, Landed
+from pipelines.intake.regular_files import read_regular
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.builds import EMBEDDED_SAMPLE, Definitions
@@ -113,7 +114,7 @@ def new_build(settings: Settings, run_id: str) -> Build:
 
 def current(paths: WarehousePaths) -> Build:
     """The state of the running build."""
-    return msgspec.json.decode(paths.scratch_state.read_bytes(), type=Build)
+    return msgspec.json.decode(read_regular(paths.scratch_state), type=Build)
 
 
 def of_run(paths: WarehousePaths, run_id: str) -> Build:

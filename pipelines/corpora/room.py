@@ -40,7 +40,7 @@ class Container(enum.Enum):
     DOCUMENT = "document"
     """One JSON value, which is the only record."""
     LINES = "lines"
-    """Text lines `<value>,` (a comma, nothing behind it); each line is a record `{"value": ...}`."""
+    """Lines of a CSV file with one value each, quoted or not, with or without a comma; each is `{"value": ...}`."""
 
 
 @dataclass(frozen=True)

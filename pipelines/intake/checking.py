@@ -44,6 +44,7 @@ class RecordCheck:
         self.count = 0
         self.extras: list[dict[str, Any]] = []
         self.quarantine: list[dict[str, Any]] = []
+        self.notes: list[str] = []
 
     @property
     def has_refused(self) -> bool:
@@ -52,7 +53,7 @@ class RecordCheck:
 
     def run(self, text: bytes, split: Path | None) -> None:
         """Check every record; write those that pass, one a line, to `split` where one is given."""
-        self.count, self.extras, self.quarantine = 0, [], []
+        self.count, self.extras, self.quarantine, self.notes = 0, [], [], []
         self.parts, found = self._split(text)
         with split.open("wb") if split else contextlib.nullcontext() as lines:
             for record in found:
@@ -61,9 +62,13 @@ class RecordCheck:
                 if lines and accepted is not None:
                     head = json.dumps({"i": record.index, "k": record.key, "p": record.pointer})
                     lines.write(b'%s,"r":%s}\n' % (head[:-1].encode(), accepted.replace(b"\n", b" ")))
+        if self.table is None and self.count == len(self.quarantine):
+            records.refuse_answer(self.landed.source_file_id, text)
 
     def _split(self, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
         where = self.landed.source_file_id
+        if self.entity.container is Container.LINES and not text.endswith((b"\n", b"\r")):
+            self.notes.append("has a last line without an end, which may be cut off" if text else "is empty")
         if self.table is None:
             return records.split_records(self.entity, where, text)
         from pipelines.intake import form_files
@@ -111,6 +116,8 @@ class RecordCheck:
 
     def _set_aside(self, record: Record, reason: str) -> None:
         """Put a record into quarantine, with the path of what is wrong. Raises LandingError when there are too many."""
+        if record.place:
+            reason = f"{record.place}: {reason}"
         reason, _, inner = shown(reason).partition(" - at `$")
         key = "" if record.key is None else f".{shown(record.key)}"
         place = key if self.entity.container is Container.ENTRIES else f"{key}[{record.index}]"

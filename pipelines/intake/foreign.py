@@ -11,7 +11,6 @@ from pathlib import Path
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
-from pipelines.errors import InputError
 from pipelines.intake import releases
 from pipelines.intake.file_names import ReleaseNames, names_of, repository_of
 from pipelines.intake.ignored import (
@@ -20,6 +19,7 @@ from pipelines.intake.ignored import (
     NO_CORPUS,
     OTHER_FORM,
     OWN_FILES,
+    UNREADABLE,
     Ignored,
     IgnoredFile,
     describe,
@@ -37,16 +37,17 @@ LIKENESS = 0.9
 
 
 def find_foreign(settings: Settings, paths: WarehousePaths) -> tuple[Ignored, ...]:
-    """The entries of the settings' source that are no corpus' folder in the form asked for; none of the sample.
-
-    Raises InputError for a source that cannot be listed.
-    """
+    """The entries of the settings' source that are no corpus' folder in the form asked for; none of the sample."""
     if settings.source is None:
         return ()
     own = _folders_of(settings.form)
     warehouse = _warehouse_below(settings.source, paths)
     groups: dict[str, list[IgnoredFile]] = {NO_CORPUS: [], OTHER_FORM: []}
-    for name, is_folder in _entries(settings.source):
+    try:
+        entries = _entries(settings.source)
+    except OSError as error:  # what is in its folders may be read all the same
+        return (group_of(UNREADABLE, [IgnoredFile("", problem=error.strerror or str(error))]),)
+    for name, is_folder in entries:
         if name in own or name == warehouse:
             continue
         shown = printable(name) + ("/" if is_folder else "")
@@ -76,17 +77,16 @@ def foreign_lines(settings: Settings, ignored: tuple[Ignored, ...]) -> Iterator[
     yield from (f"{settings.source}: {line}" for line in describe(ignored, expected_folders(settings), ENTRIES))
 
 
-def _entries(source: Path) -> Iterator[tuple[str, bool]]:
+def _entries(source: Path) -> list[tuple[str, bool]]:
     """Name, and if it is a folder, of each entry of a source but documentation and files of the system or our own."""
-    try:
-        with os.scandir(source) as found:
-            for entry in found:
-                is_folder = _is_folder(entry)
-                is_known = SYSTEM_NAMES.fullmatch(entry.name) or OWN_FILES.fullmatch(entry.name)
-                if not (is_known or (not is_folder and DOCUMENTATION.fullmatch(entry.name))):
-                    yield entry.name, is_folder
-    except OSError as error:
-        raise InputError(f"{source}: {error.strerror or error}") from error
+    with os.scandir(source) as found:
+        entries = [(entry.name, _is_folder(entry)) for entry in found]
+    return [
+        (name, is_folder)
+        for name, is_folder in entries
+        if not (SYSTEM_NAMES.fullmatch(name) or OWN_FILES.fullmatch(name))
+        and (is_folder or not DOCUMENTATION.fullmatch(name))
+    ]
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -5,7 +5,6 @@ What a form is, and how a room declares one, is `pipelines.corpora.forms`. Nothi
 
 from __future__ import annotations
 
-import codecs
 import itertools
 import json
 import math
@@ -21,6 +20,7 @@ from pipelines.intake import form_columns, form_parquet
 from pipelines.intake.form_parquet import BATCH
 from pipelines.intake.records import LandingError
 from pipelines.intake.strict_json import decode_strictly
+from pipelines.intake.text_lines import split_lines
 
 
 class FormFileError(LandingError):
@@ -37,21 +37,27 @@ def read_rows(table: Table, where: str, data: bytes) -> Iterator[dict[str, Any]]
 
 def _read_lines(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
     read = form_columns.reader(pa.struct(list(table.columns)), form_parquet.class_ids(table))
-    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).rstrip().split(b"\n"), start=1):
-        if not line and number == 1:  # a file without a row
-            return
-        try:
-            row = decode_strictly(line.decode("utf-8"))
-        except (ValueError, RecursionError) as error:
-            raise FormError(f"line {number}: not JSON, {first_line(error)}") from error
+    for number, line in enumerate(split_lines(data), start=1):
+        row = _decode_line(line, number)
         if not isinstance(row, dict):
-            raise FormError(f"line {number}: {json.dumps(row)[:40]} is no row")
+            raise FormError(f"line {number}, column 1: {json.dumps(row)[:40]} is not a row")
         for name in form_parquet.index_columns(table, row, {}):
             del row[name]
         try:
             yield read(row)
         except FormError as error:
             raise FormError(f"line {number}: {error}") from error
+
+
+def _decode_line(line: bytes, number: int) -> Any:
+    """Decode a line of JSON. Raises FormError with the line and the column that an editor shows."""
+    try:
+        return decode_strictly(line.decode())
+    except json.JSONDecodeError as error:
+        what = f"not JSON, {error.msg}" if line.strip() else "the line is blank"
+        raise FormError(f"line {number}, column {error.colno}: {what}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormError(f"line {number}, column 1: not JSON, {first_line(error)}") from error
 
 
 def write_rows(table: Table, name: str, rows: Iterator[dict[str, Any]], stream: IO[bytes]) -> None:

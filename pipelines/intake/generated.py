@@ -10,6 +10,8 @@ from pipelines.intake import own_files
 
 MARKER = "SIMULATED.json"
 """Stands beside a generated release and says its scale and seed; written when the release is complete."""
+LARGEST_MARKER = 2**16
+"""Most bytes of the marker; it has two numbers."""
 UNFINISHED = ".part"
 """Suffix of what is being written or downloaded."""
 ASIDE = ".mismatch"
@@ -36,7 +38,7 @@ def holds_generated(folder: Path) -> bool:
 
 def read_marker(folder: Path) -> Marker | None:
     """What the marker of a corpus folder says, None for a real release. Raises InputError when it cannot be read."""
-    return own_files.read(folder / MARKER, Marker, "the scale and seed of a generated release")
+    return own_files.read(folder / MARKER, Marker, "the scale and seed of a generated release", LARGEST_MARKER)
 
 
 def begin_marker(folder: Path, scale: float, seed: int) -> None:

@@ -10,6 +10,8 @@ import json
 import re
 from typing import NamedTuple
 
+from pipelines.intake.text_lines import place_of
+
 TOKEN = re.compile(
     rb"""[ \t\n\r]*+(?:
         (?P<mark>[\[\]{},:])
@@ -56,7 +58,7 @@ def members(text: bytes, opening: str, position: int = 0) -> tuple[list[Member],
     """
     kind, at, position = _token(text, position)
     if kind != opening:
-        raise NotJsonError(f"expected `{opening}` at byte {at}")
+        raise NotJsonError(f"expected `{opening}` at {place_of(text, at)}")
     found: list[Member] = []
     kind, _, end = _token(text, position)
     while kind != CLOSING[opening]:
@@ -68,7 +70,7 @@ def members(text: bytes, opening: str, position: int = 0) -> tuple[list[Member],
         found.append(Member(key, start, end))
         kind, at, position = _token(text, end)
         if kind not in (CLOSING[opening], ","):
-            raise NotJsonError(f"not JSON at byte {at}")
+            raise NotJsonError(f"not JSON at {place_of(text, at)}")
         end = position
     return found, end
 
@@ -83,7 +85,7 @@ def end_of_value(text: bytes, position: int) -> int:
         if state == AFTER and kind == ",":
             step = KEY if inside[-1] else VALUE
         if step is None or (kind in ("]", "}") and inside.pop() != (kind == "}")):
-            raise NotJsonError(f"not JSON at byte {at}")
+            raise NotJsonError(f"not JSON at {place_of(text, at)}")
         if kind in CLOSING:
             inside.append(kind == "{")
         state = step
@@ -95,7 +97,7 @@ def refuse_more(text: bytes, position: int) -> None:
     """Raise NotJsonError when anything but blanks stands behind the whole."""
     end = _after_blanks(text, position)
     if end < len(text):
-        raise NotJsonError(f"not JSON at byte {end}")
+        raise NotJsonError(f"not JSON at {place_of(text, end)}")
 
 
 def _after_blanks(text: bytes, position: int) -> int:
@@ -106,10 +108,10 @@ def _after_blanks(text: bytes, position: int) -> int:
 def _key(text: bytes, position: int) -> tuple[str, int]:
     kind, at, end = _token(text, position)
     if kind != "text":
-        raise NotJsonError(f"not JSON at byte {at}")
+        raise NotJsonError(f"not JSON at {place_of(text, at)}")
     colon, after, position = _token(text, end)
     if colon != ":":
-        raise NotJsonError(f"not JSON at byte {after}")
+        raise NotJsonError(f"not JSON at {place_of(text, after)}")
     return json.loads(text[at:end]), position
 
 
@@ -119,8 +121,8 @@ def _token(text: bytes, position: int) -> tuple[str, int, int]:
     if found is None:
         start = _after_blanks(text, position)
         if start == len(text) or UNFINISHED_TEXT.match(text, start):
-            raise NotJsonError(f"not JSON, cut off at its end, byte {len(text)}")
-        raise NotJsonError(f"not JSON at byte {start}")
+            raise NotJsonError(f"not JSON, cut off at its end, {place_of(text, len(text))}: download it again")
+        raise NotJsonError(f"not JSON at {place_of(text, start)}")
     kind = str(found.lastgroup)
     start, end = found.span(kind)
     return (text[start:end].decode() if kind == "mark" else kind), start, end

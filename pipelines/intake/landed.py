@@ -12,6 +12,7 @@ import msgspec
 
 from pipelines.intake.checksums import sha256_of
 from pipelines.intake.records import LandingError
+from pipelines.intake.regular_files import read_regular
 from pipelines.intake.source_bytes import FileState, state_of
 from pipelines.settings import RELEASE_FORM
 
@@ -37,8 +38,8 @@ class Landed:
     quarantine: list[dict[str, Any]] = field(default_factory=list)
     form: str = RELEASE_FORM
     losses: list[str] = field(default_factory=list)
-    passed_over: list[str] = field(default_factory=list)
-    """What of the file's bytes is neither text nor an error."""
+    notes: list[str] = field(default_factory=list)
+    """What is unusual about the file's bytes, though nothing of its text is lost."""
     parquet_bytes: int = 0
     parquet_sha256: str = ""
     """What the Parquet was when it was written: it is used again only as long as it is that."""
@@ -113,6 +114,6 @@ def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:
 def _holds(path: Path, file: Landed) -> bool:
     """Whether the file still has the bytes that were read, whatever its times say."""
     try:
-        return path.stat().st_size == file.bytes and sha256_of(path.read_bytes()) == file.sha256
+        return path.stat().st_size == file.bytes and sha256_of(read_regular(path)) == file.sha256
     except OSError:
         return False

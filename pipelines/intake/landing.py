@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Generator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,12 +30,14 @@ from pipelines.errors import first_line
 from pipelines.intake import rawtypes
 from pipelines.intake.checking import RecordCheck
 from pipelines.intake.checksums import git_blob_hash, sha256_of
+from pipelines.intake.file_kinds import GZIP
 from pipelines.intake.generated import is_generated
 from pipelines.intake.landed import Landed, refuse_what_is_unknown
 from pipelines.intake.records import LandingError
+from pipelines.intake.regular_files import read_regular
 from pipelines.intake.source_bytes import read_settled, state_of
 from pipelines.intake.sql_text import GLOB_CHARACTERS, NO_PROGRESS_BAR, literal
-from pipelines.intake.unpacking import Text, unpack
+from pipelines.intake.unpacking import unpack
 from pipelines.intake.writing import replacing, write_atomically
 from pipelines.settings import RELEASE_FORM
 
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
 LANDING_CODE = (
     "checking",
+    "file_kinds",
     "json_pointer",
     "json_text",
     "landed",
@@ -51,6 +55,7 @@ LANDING_CODE = (
     "source_bytes",
     "sql_text",
     "strict_json",
+    "text_lines",
     "unpacking",
 )
 """The modules beside this one that decide what stands in a landed Parquet file."""
@@ -60,8 +65,6 @@ FORM_CODE = ("form_columns", "form_files", "form_parquet")
 ROW_GROUP = 20_480
 """Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB meanwhile:
 100,000 of them in one file took 2.9 GB in DuckDB's own groups of 122,880."""
-GZIP_MAGIC = b"\x1f\x8b"
-"""The first bytes of a gzip archive."""
 UNREADABLE = (duckdb.Error, UnicodeDecodeError)
 """What DuckDB raises for a text that it does not read; its message may show a piece that is cut within a character."""
 
@@ -156,10 +159,10 @@ def identify(corpus: Corpus, source: Path, path: str, found_as: str | None = Non
 def _landed_before(manifest: Path, parquet: Path, task: LandingTask, sha256: str) -> Landed | None:
     """The manifest row of an earlier landing of the same bytes and schema, where its Parquet is still what it was."""
     with contextlib.suppress(OSError, msgspec.MsgspecError):
-        landed = msgspec.json.decode(manifest.read_bytes(), type=Landed)
+        landed = msgspec.json.decode(read_regular(manifest), type=Landed)
         is_of_this = (landed.source_file_id, landed.sha256) == (task.source_file_id, sha256)
         if is_of_this and parquet.stat().st_size == landed.parquet_bytes:
-            return landed if sha256_of(parquet.read_bytes()) == landed.parquet_sha256 else None
+            return landed if sha256_of(read_regular(parquet)) == landed.parquet_sha256 else None
     return None
 
 
@@ -170,11 +173,18 @@ def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
     """
     parquet = target / corpus.corpus_id / entity.name / f"empty-{schema_hash(corpus)}.parquet"
     parquet.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".", suffix=f".{os.getpid()}.tmp", dir=parquet.parent) as folder:
-        nothing = Path(folder) / "nothing.ndjson"
+    with _scratch_folder(parquet.parent) as folder:
+        nothing = folder / "nothing.ndjson"
         nothing.write_bytes(b"")
         _copy(entity, rawtypes.select_split(entity, nothing), None, parquet)
     return parquet.relative_to(target).as_posix()
+
+
+@contextlib.contextmanager
+def _scratch_folder(parent: Path) -> Generator[Path]:
+    """Make a folder for what is written on the way; the next build removes that of a process that was killed."""
+    with tempfile.TemporaryDirectory(prefix=".", suffix=f".{os.getpid()}.tmp", dir=parent) as folder:
+        yield Path(folder)
 
 
 @functools.cache
@@ -206,11 +216,11 @@ def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: 
     listed = corpus.listed(path)
     if listed is None or not (listed.sha256 or listed.git_blob_sha1):
         return "unlisted"
-    is_packed = data.startswith(GZIP_MAGIC)
+    is_packed = data.startswith(GZIP)
     if path.endswith(".gz") and not is_packed:
         return "unlisted"
     if is_packed and not path.endswith(".gz"):
-        data = unpack(f"{corpus.corpus_id}/{path}.gz", data).content
+        data = unpack(f"{corpus.corpus_id}/{path}", data).content
         sha256 = sha256_of(data)
     if listed.sha256:
         return "verified" if listed.sha256 == sha256 else "mismatch"
@@ -221,19 +231,17 @@ def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: 
 
 def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
     """Check every record, let DuckDB write the Parquet, and complete the manifest row."""
-    text = Text(data) if table else unpack(f"{landed.corpus_id}/{landed.found_as or landed.path}", data)
-    split = parquet.with_name(f"records.{os.getpid()}.ndjson")
+    text = unpack(f"{landed.corpus_id}/{landed.found_as or landed.path}", data)
     is_array = entity.container is Container.ARRAY and table is None
     is_direct = is_array and text.content is data and not GLOB_CHARACTERS & set(str(file))
     check = RecordCheck(entity, landed, table)
-    try:
+    with _scratch_folder(parquet.parent) as folder:
+        split = folder / "records.ndjson"
         check.run(text.content, None if is_direct else split)
         if not (is_direct and not check.has_refused and _copy_as_it_stands(entity, landed, file, parquet)):
             if is_direct:
                 check.run(text.content, split)
             _copy_records(check, text.content, split, parquet)
-    finally:
-        split.unlink(missing_ok=True)
     written = parquet.read_bytes()
     return replace(
         landed,
@@ -241,7 +249,7 @@ def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path
         record_count=check.count,
         extras=check.extras,
         quarantine=check.quarantine,
-        passed_over=list(text.passed_over),
+        notes=[*text.notes, *check.notes],
         parquet_bytes=len(written),
         parquet_sha256=sha256_of(written),
     )

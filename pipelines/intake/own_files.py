@@ -9,17 +9,18 @@ from typing import TypeVar
 import msgspec
 
 from pipelines.errors import InputError
+from pipelines.intake.regular_files import LARGEST_FILE, read_regular
 
 Content = TypeVar("Content")
 
 
-def read(path: Path, content: type[Content], what: str) -> Content | None:
+def read(path: Path, content: type[Content], what: str, largest: int = LARGEST_FILE) -> Content | None:
     """What stands in a file of ours, None when it is not there.
 
     Raises InputError, in one line with the file, when something else stands in its place; `what` says what should.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=content)
+        return msgspec.json.decode(read_regular(path, largest), type=content)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -39,11 +39,11 @@ def select_array(entity: Entity, file: Path) -> str:
     kind = type_of(entity.record)
     if isinstance(kind, inspect.StructType) and not kind.array_like:
         columns = ", ".join(f"{identifier(name)}: {literal(duckdb_type(of))}" for name, of in _fields(kind))
-        reader = f"read_json({literal(file)}, format='array', columns={{{columns}}})"
+        reader = f"read_json({literal(file)}, format='array', compression='none', columns={{{columns}}})"
         record = ", ".join(f"{_projected(identifier(name), of)} as {identifier(name)}" for name, of in _fields(kind))
     else:
         columns = f"json: {literal(duckdb_type(kind))}"
-        reader = f"read_json({literal(file)}, format='array', records=false, columns={{{columns}}})"
+        reader = f"read_json({literal(file)}, format='array', compression='none', records=false, columns={{{columns}}})"
         record = _record_columns("json", kind)
     position = "row_number() over () - 1"
     place = f"cast({position} as integer) as record_index, '/' || ({position}) as record_pointer"

@@ -16,10 +16,18 @@ import msgspec
 from pipelines.corpora.room import Container, Entity
 from pipelines.errors import InputError
 from pipelines.intake import json_text
+from pipelines.intake.file_kinds import answer_kind
 from pipelines.intake.json_pointer import pointer_token
 from pipelines.intake.json_text import Member, NotJsonError
 from pipelines.intake.strict_json import RepeatedKeyError, shown
+from pipelines.intake.text_lines import split_lines
 
+LINE = re.compile(
+    r"""[ \t]*+(?:"(?P<quoted>(?:[^"\r]|"")*+)"|(?P<plain>[^",\r]*+))[ \t]*+  # one value
+    (?P<commas>(?:,[ \t]*+(?:"")?+[ \t]*+)*+)  # empty columns behind it""",
+    re.VERBOSE,
+)
+NEEDS_QUOTES = re.compile(r'[",\r\n]|^[ \t]|[ \t]$')
 MEMBER_KEY = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
 OBJECT_END = re.compile(rb"\s*\}\s*\Z")
 
@@ -38,15 +46,18 @@ class Record(NamedTuple):
     row: dict[str, Any] | None = None
     refused: str | None = None
     """Why the record is refused before it is read, and of another form the row that `text` was made from."""
+    place: str | None = None
+    """Line and column of the record in a file of lines."""
 
 
 def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
     """The parts of the file and its records as JSON text. Raises LandingError for a file that is no JSON."""
     if entity.container is Container.LINES:
-        return None, _split_lines(where, text)
+        return None, _split_lines(text)
     try:
         whole = _decode_members(entity, text)
     except msgspec.ValidationError as error:
+        refuse_answer(where, text)
         raise LandingError(f"{where}: {error}") from error
     except (msgspec.DecodeError, RecursionError, RepeatedKeyError):
         return _take_apart(entity, where, text)
@@ -83,14 +94,47 @@ def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
             yield Record(index, part, f"/{pointer_token(part)}/{index}", bytes(raw))
 
 
-def _split_lines(where: str, text: bytes) -> Iterator[Record]:
-    """Lines `<value>,`. A line of another shape becomes a record that no schema accepts."""
-    if text and not text.endswith(b"\n"):
-        raise LandingError(f"{where}: cut off, the last line has no end")
-    for index, line in enumerate(text.decode().split("\n")[:-1]):
-        value = line[:-1]
-        is_regular = line.endswith(",") and not set(value) & {",", '"', "\r"}
-        yield Record(index, None, f"/{index}", json.dumps({"value": value} if is_regular else line).encode())
+def _split_lines(text: bytes) -> Iterator[Record]:
+    """Read lines of one value each. A line of another shape becomes a record that is refused, as it was written."""
+    for index, raw in enumerate(split_lines(text)):
+        line = raw.decode()
+        found = LINE.match(line)
+        if found and found.end() == len(line) and line.strip():
+            quoted = found["quoted"]
+            value = found["plain"].rstrip(" \t") if quoted is None else quoted.replace('""', '"')
+            column, content, refused = found.start("plain" if quoted is None else "quoted"), {"value": value}, None
+        else:
+            column = found.end() if found and line.strip() else 0
+            content, refused = line, _why_refused(line, column)
+        place = f"line {index + 1}, column {column + 1}"
+        yield Record(index, None, f"/{index}", json.dumps(content).encode(), refused=refused, place=place)
+
+
+def _why_refused(line: str, at: int) -> str:
+    """Say what is wrong with a line, which is one value up to this character."""
+    if not line.strip():
+        return "the line is blank"
+    match line[at]:
+        case '"':
+            return "a quote that is not closed, or within a value that has none around it"
+        case "\r":
+            return "a carriage return within the line"
+        case _ if line[:at].rstrip(" \t").endswith(","):
+            return "a second column"
+    return "text behind the closing quote"
+
+
+def write_line(value: str) -> str:
+    """Write a value as a line that `split_records` reads as the same value."""
+    if NEEDS_QUOTES.search(value):
+        value = '"' + value.replace('"', '""') + '"'
+    return f"{value},\n"
+
+
+def refuse_answer(where: str, text: bytes) -> None:
+    """Raise LandingError for the error answer of a server. Call it only for a file that the schema refuses."""
+    if kind := answer_kind(text):
+        raise LandingError(f"{where}: is {kind.name}, not the file: {kind.advice}")
 
 
 def _members(text: bytes) -> dict[str, msgspec.Raw]:
@@ -109,6 +153,8 @@ def _members(text: bytes) -> dict[str, msgspec.Raw]:
 
 def _take_apart(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
     """Split a file that msgspec does not, but which may be JSON all the same: of equal keys, say, it keeps one."""
+    if not text.strip():
+        raise LandingError(f"{where}: is empty: download it again")
     try:
         if entity.container is Container.DOCUMENT:
             end = json_text.end_of_value(text, 0)

@@ -7,12 +7,12 @@ state of the file is noted before it is read, and compared whenever something el
 from __future__ import annotations
 
 import os
-import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.intake.records import LandingError
+from pipelines.intake.regular_files import open_regular, read_open
 
 ATTEMPTS = 5
 """Times that a file which changes while it is read is read again."""
@@ -46,11 +46,9 @@ def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
     """
     for _ in range(ATTEMPTS):
         try:
-            if not stat.S_ISREG(file.stat().st_mode):  # to open a pipe is to wait for its other end
-                raise LandingError(f"{where}: is no regular file")
-            with file.open("rb") as stream:
+            with open_regular(file) as stream:
                 before = _settled(stream.fileno())
-                data = stream.read()
+                data = read_open(stream)
         except OSError as error:
             raise LandingError(f"{where}: {error.strerror}") from error
         if state_of(file) == before and len(data) == before.size:

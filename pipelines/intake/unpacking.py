@@ -1,87 +1,141 @@
 """Unpacking: the bytes of a release's file become its text, a piece at a time, and UTF-8 or refused.
 
-What is decided of texts that are nearly right: JSON between programs is UTF-8 without a mark (RFC 8259), so that UTF-16
-and UTF-32 are refused; a byte-order mark in front of UTF-8 and zeros behind a gzip archive, as tapes leave them, are
-passed over, and said.
+The content decides, not the name. Compressed with gzip or not, once or twice, with a byte-order mark in front or zeros
+behind it, as tapes leave them: it is read, and a note says so. JSON between programs is UTF-8 (RFC 8259), so UTF-16 and
+UTF-32 are refused, and so is a file of another kind.
 """
 
 from __future__ import annotations
 
 import codecs
 import io
+import re
 import zlib
 from typing import NamedTuple
 
 from pipelines.errors import counted, first_line
+from pipelines.intake.file_kinds import GZIP, other_kind
 from pipelines.intake.records import LandingError
+from pipelines.intake.regular_files import LARGEST_FILE
+from pipelines.intake.text_lines import place_of
 
 PIECE = 2**20
-"""Bytes that are unpacked or decoded at a time."""
-LARGEST_TEXT = 2 * 2**30
-"""Bytes that a gzipped file may unpack to; ten times the largest release fits, and a machine of 4 GB is not stopped."""
+"""Most bytes that are unpacked or decoded at a time."""
+FIRST_PIECE = 2**9
+"""Bytes of an archive's member that are unpacked first. A file may have a hundred thousand members of a few bytes, and
+what is handed over of the next one is copied."""
+LARGEST_TEXT = LARGEST_FILE
+"""Bytes that a gzipped file may unpack to."""
 LARGEST_RATIO = 100
 """Bytes of text in a byte of gzip, beyond UNSUSPECTED bytes; a text of people has some ten, a thousand is the most."""
 UNSUSPECTED = 16 * 2**20
-GZIP = 16 + zlib.MAX_WBITS
+MOST_LAYERS = 2
+"""Times that a file may be compressed."""
+FRAME = 16 + zlib.MAX_WBITS
 """How zlib is told that there is gzip's frame, of which it checks the checksum and the length."""
-BYTE_ORDER_MARK = codecs.BOM_UTF8
-WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""How UTF-16 begins, and UTF-32 of the one order; that of the other begins with zeros."""
+BYTE_ORDER_MARKS = re.compile(rb"(?:\xef\xbb\xbf)++")
+WIDE = re.compile(rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff|[\x01-\x7f]\0|\0\0?\0?[\x01-\x7f]")
+"""How UTF-16 and UTF-32 begin, with a mark or with a character of ASCII."""
 
 
 class Text(NamedTuple):
-    """The text of a file, and what of the file was passed over."""
+    """The text of a file, and what is unusual about its bytes though nothing of the text is lost."""
 
     content: bytes
-    passed_over: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def unpack(where: str, data: bytes) -> Text:
-    """The text of the file, unzipped where its name says so. Raises LandingError for what is broken or no UTF-8."""
-    content, passed_over = _gunzip(where, data) if where.endswith(".gz") else (data, ())
-    _refuse_other_encodings(where, content)
-    if content.startswith(BYTE_ORDER_MARK):
-        return Text(content[len(BYTE_ORDER_MARK) :], (*passed_over, "a byte-order mark in front"))
-    return Text(content, passed_over)
+    """Unpack the text of a file, of a Parquet file its bytes. Raises LandingError for another kind and for no UTF-8."""
+    if where.endswith(".parquet"):
+        _refuse_other_kinds(where, data)
+        return Text(data)
+    content, notes = _unpack_layers(where, data)
+    _refuse_other_kinds(where, content)
+    _refuse_other_encodings(where, content, is_archive=content is not data)
+    if content.endswith(b"\0"):
+        text = content.rstrip(b"\0")
+        notes.append(f"skipped {counted(len(content) - len(text), 'zero byte')} at its end")
+        content = text
+    if marks := BYTE_ORDER_MARKS.match(content):
+        content = content[marks.end() :]
+        notes.append("skipped a byte-order mark in front")
+    return Text(content, tuple(notes))
 
 
-def _gunzip(where: str, data: bytes) -> Text:
-    """The text of all members of an archive, as one."""
-    text = io.BytesIO()
+def _unpack_layers(where: str, data: bytes) -> tuple[bytes, list[str]]:
+    """Undo gzip as often as it was applied; the content, and what of it the file's name does not say."""
     largest = min(LARGEST_TEXT, max(UNSUSPECTED, LARGEST_RATIO * len(data)))
+    content, layers, notes = data, 0, []
+    while content.startswith(GZIP):
+        if layers == MOST_LAYERS:
+            raise LandingError(f"{where}: is compressed more than {MOST_LAYERS} times: unpack it first")
+        content, zeros = _gunzip(where, content, largest)
+        layers += 1
+        if zeros:
+            notes.append(f"skipped {counted(zeros, 'zero byte')} behind the archive")
+    if where.endswith(".gz") and not layers:
+        notes.append("is not compressed although its name ends in .gz")
+    elif layers > 1:
+        notes.append("is compressed twice")
+    elif layers and not where.endswith(".gz"):
+        notes.append("is compressed with gzip although its name does not end in .gz")
+    return content, notes
+
+
+def _gunzip(where: str, data: bytes, largest: int) -> tuple[bytes, int]:
+    """Unpack all members of an archive into one text; the number of zero bytes behind them."""
+    text = io.BytesIO()
     position = 0
     while position < len(data):
-        if position and not data[position:].strip(b"\0"):
-            return Text(text.getvalue(), (f"{counted(len(data) - position, 'zero byte')} behind the archive",))
+        if position and not data[position]:  # the one place at which all that follows is looked at
+            if data.count(0, position) == len(data) - position:
+                return text.getvalue(), len(data) - position
+            raise LandingError(f"{where}: broken gzip, {_behind(data, position)} behind it: download it again")
         try:
             position = _unpack_member(memoryview(data), position, text, largest)
-        except (EOFError, zlib.error) as error:
-            raise LandingError(f"{where}: broken gzip, {first_line(error)}") from error
+        except EOFError as error:
+            raise LandingError(f"{where}: broken gzip, cut off before its end: download it again") from error
+        except zlib.error as error:
+            what = first_line(error) if data.startswith(GZIP, position) else f"{_behind(data, position)} behind it"
+            raise LandingError(f"{where}: broken gzip, {what}: download it again") from error
         if text.tell() > largest:
             told = "2 GiB" if largest == LARGEST_TEXT else f"{largest:,} bytes, out of {len(data):,}"
             raise LandingError(f"{where}: unpacks to more than {told}")
-    return Text(text.getvalue())
+    return text.getvalue(), 0
+
+
+def _behind(data: bytes, position: int) -> str:
+    return f"{counted(len(data) - position, 'byte')} that are not gzip"
 
 
 def _unpack_member(data: memoryview, position: int, text: io.BytesIO, largest: int) -> int:
     """Write the text of the member that begins at `position`; where it ends. Breaks off beyond `largest`."""
-    member = zlib.decompressobj(GZIP)
+    member = zlib.decompressobj(FRAME)
+    size = FIRST_PIECE
     while not member.eof and text.tell() <= largest:
         packed: bytes | memoryview = member.unconsumed_tail
         if not packed:
-            packed = data[position : position + PIECE]
+            packed = data[position : position + size]
             position += len(packed)
+            size = min(2 * size, PIECE)
         unpacked = member.decompress(packed, PIECE)
         if not packed and not unpacked and not member.eof:
-            raise EOFError("cut off before its end")
+            raise EOFError
         text.write(unpacked)
     return position - len(member.unused_data)
 
 
-def _refuse_other_encodings(where: str, text: bytes) -> None:
+def _refuse_other_kinds(where: str, content: bytes) -> None:
+    if kind := other_kind(where, content):
+        raise LandingError(f"{where}: is {kind.name}, not the file: {kind.advice}")
+
+
+def _refuse_other_encodings(where: str, text: bytes, is_archive: bool) -> None:
     """Raise LandingError for bytes that are no UTF-8. A piece at a time: the text of a whole release is never held."""
-    if b"\0" in text[:4] or text.startswith(WIDE_MARKS):
-        raise LandingError(f"{where}: is UTF-16 or UTF-32, and must be UTF-8")
+    if WIDE.match(text):
+        raise LandingError(f"{where}: is UTF-16 or UTF-32, and must be UTF-8: convert it, for example with `iconv`")
+    found = "neither gzip nor" if where.endswith(".gz") and not is_archive else "not"
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(text)
     for start in range(0, len(text), PIECE):
@@ -89,4 +143,5 @@ def _refuse_other_encodings(where: str, text: bytes) -> None:
         try:
             decoder.decode(view[start : start + PIECE], final=start + PIECE >= len(text))
         except UnicodeDecodeError as error:
-            raise LandingError(f"{where}: not UTF-8 at byte {start - pending + error.start}") from error
+            place = place_of(text, start - pending + error.start)
+            raise LandingError(f"{where}: {found} UTF-8 at {place}: convert it, or download it again") from error

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from pipelines.corpora import forms
 from pipelines.corpora.room import Container, Corpus, Entity
 from pipelines.errors import InputError
-from pipelines.intake.records import Record
+from pipelines.intake.records import Record, write_line
 from pipelines.settings import RELEASE_FORM
 
 
@@ -133,7 +133,7 @@ def write_records(restored: RestoredFile, stream: BinaryIO | gzip.GzipFile) -> N
         case Container.LINES:
             for record in restored.records:
                 value = json.loads(record.text)
-                stream.write((f"{value['value']},\n" if isinstance(value, dict) else f"{value}\n").encode())
+                stream.write((write_line(value["value"]) if isinstance(value, dict) else f"{value}\n").encode())
 
 
 def _write_separated(stream: BinaryIO | gzip.GzipFile, texts: Iterable[bytes]) -> None:

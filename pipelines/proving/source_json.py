@@ -37,12 +37,12 @@ def _texts(corpus_id: str, path: str, data: bytes, found_as: str) -> dict[str, b
     entity = registry.load_corpus(corpus_id).entity_of(path)
     if entity is None:
         return {"": text}
-    if entity.container is Container.LINES:
-        lines = text.decode().split("\n")[:-1]
-        return {f"/{index}": json.dumps(line.removesuffix(",")).encode() for index, line in enumerate(lines)}
     texts: dict[str, bytes] = {}
     for record in split_records(entity, where, text)[1]:
-        texts.setdefault(record.pointer, record.text)
+        is_value = entity.container is Container.LINES and not record.refused
+        texts.setdefault(
+            record.pointer, json.dumps(json.loads(record.text)["value"]).encode() if is_value else record.text
+        )
     return texts
 
 

@@ -16,6 +16,7 @@ from pipelines.corpora import registry
 from pipelines.errors import CheckError, InputError
 from pipelines.intake.checksums import sha256_of
 from pipelines.intake.landed import places_of
+from pipelines.intake.regular_files import read_regular
 from pipelines.intake.releases import Places
 from pipelines.paths import WarehousePaths
 from pipelines.proving.source_json import read_json_at
@@ -137,7 +138,7 @@ class _Found:
     def read(self, file: Path, source_file: dict[str, Any], place: _Place) -> None:
         """Read the file, and in it what stands at the pointers."""
         try:
-            data = file.read_bytes()
+            data = read_regular(file)
         except OSError as error:
             self.missing = f"{file}: {error.strerror}"
             return

@@ -27,6 +27,7 @@ from pipelines.intake.checksums import sha256_of
 from pipelines.intake.json_pointer import pointer_token
 from pipelines.intake.landed import places_of
 from pipelines.intake.records import Record
+from pipelines.intake.regular_files import read_regular
 from pipelines.intake.releases import Places
 from pipelines.intake.unpacking import unpack
 from pipelines.paths import WarehousePaths
@@ -125,7 +126,7 @@ def verify_file(restored: RestoredFile, path: Path) -> Verified:
     name = restored.file.source_file_id
     count = itertools.count()
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         return Verified(name, 0, False, f"{path}: {error.strerror}")
     if sha256_of(data) != restored.file.sha256:
@@ -133,7 +134,9 @@ def verify_file(restored: RestoredFile, path: Path) -> Verified:
     if restored.table:
         from pipelines.intake import form_files
 
-        rows = enumerate(form_files.undo_rows(restored.table, name, data))  # a refused row has no record
+        rows = enumerate(
+            form_files.undo_rows(restored.table, name, unpack(name, data).content)
+        )  # a refused row has no record
         texts = ((index, text or json.dumps(row).encode()) for index, (text, row, _) in rows)
         parts, published = None, (Record(index, None, f"/{index}", text) for index, text in texts)
     else:

@@ -16,6 +16,7 @@ from pipelines.errors import InputError
 from pipelines.intake import own_files
 from pipelines.intake.ignored import Ignored
 from pipelines.intake.landed import Carried, Landed
+from pipelines.intake.regular_files import open_regular
 from pipelines.paths import WarehousePaths
 from pipelines.reading import tables
 from pipelines.settings import DUCKDB, RELEASE_FORM
@@ -156,7 +157,7 @@ def published_build(paths: WarehousePaths) -> tuple[str, Path]:
 def describe_file(file: Path) -> PublishedFile:
     """What a file is known by. Reads it whole."""
     state = file.stat()
-    with file.open("rb") as stream:
+    with open_regular(file) as stream:
         digest = hashlib.file_digest(stream, "sha256")
     return PublishedFile(bytes=state.st_size, modified_ns=state.st_mtime_ns, sha256=digest.hexdigest())
 

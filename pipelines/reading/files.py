@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
+from pipelines.intake.regular_files import open_regular
 from pipelines.intake.writing import replacing
 from pipelines.reading.cells import distinct, plain_of, text_of
 from pipelines.reading.query import QueryResult
@@ -112,8 +113,11 @@ def stream_parquet(result: QueryResult, stream: BinaryIO) -> int:
 
 
 def _is_parquet(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+    try:
+        with open_regular(file) as stream:
+            return stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+    except OSError:
+        return False
 
 
 def _csv_line(values: Iterable[Any]) -> str:

@@ -38,7 +38,7 @@ class ParquetFiles(fsspec.AbstractFileSystem):
         self._opened: dict[str, int] = {}
         for name, file in files.items():
             try:
-                self._opened[name] = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+                self._opened[name] = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError as error:
                 self._close()
                 raise InputError(f"{file}: cannot be read: {error.strerror}") from error
@@ -116,7 +116,7 @@ class OpenFile:
         """Just so many bytes. Raises OSError where the file has fewer: DuckDB would take them for read."""
         if isinstance(self._place, int):
             return self._read(self._place, length)
-        descriptor = os.open(self._place, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(self._place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             return self._read(descriptor, length)
         finally:

@@ -6,6 +6,7 @@ import msgspec
 
 from pipelines.building import dbt
 from pipelines.charts.relations import Relations, relations
+from pipelines.intake.regular_files import read_regular
 from pipelines.paths import WarehousePaths
 from pipelines.reading import catalog
 from pipelines.reading.connection import Connection
@@ -52,7 +53,7 @@ class _Manifest(msgspec.Struct):
 def read_lineage(paths: WarehousePaths) -> dict[str, Row]:
     """By model: the models and sources that it reads (`reads`) and the models that read it (`read_by`)."""
     try:
-        manifest = msgspec.json.decode(dbt.manifest_path(paths).read_bytes(), type=_Manifest)
+        manifest = msgspec.json.decode(read_regular(dbt.manifest_path(paths)), type=_Manifest)
     except (FileNotFoundError, msgspec.MsgspecError):
         return {}
     reads = {

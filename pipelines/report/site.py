@@ -16,6 +16,7 @@ from pipelines import html_templates
 from pipelines.building import dbt
 from pipelines.charts import drawing
 from pipelines.errors import InputError
+from pipelines.intake.regular_files import read_regular
 from pipelines.paths import WarehousePaths
 from pipelines.reading.connection import open_published
 from pipelines.reading.dialogues import page
@@ -110,7 +111,7 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
 def is_about(build_id: str, folder: Path) -> bool:
     """Whether the report in this folder is of this build, and does not only list it among the earlier ones."""
     try:
-        return f"<p>Build <code>{build_id}</code>, " in (folder / "index.html").read_text(encoding="utf-8")
+        return f"<p>Build <code>{build_id}</code>, " in read_regular(folder / "index.html").decode()
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -201,7 +202,7 @@ def _refuse_foreign(to: Path) -> None:
     if to.is_symlink() or not to.is_dir():
         raise InputError(f"{to} exists and is no folder: no report is written there")
     try:
-        is_report = (to / "index.html").read_text(encoding="utf-8").startswith(MARK)
+        is_report = read_regular(to / "index.html").decode().startswith(MARK)
     except (OSError, UnicodeDecodeError):
         is_report = False
     if not is_report and any(to.iterdir()):

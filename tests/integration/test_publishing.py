@@ -97,7 +97,10 @@ def test_refused_file_leaves_what_was_published(
     before = what_a_reader_sees(published)
     failed = run_command("build", "--source", tmp_path / "releases", "--warehouse", published.root, "--quiet")
     assert failed.returncode == 2
-    assert failed.stderr == "error: sgd/dev/dialogues_001.json: not JSON, cut off at its end, byte 30\n"
+    assert (
+        failed.stderr
+        == "error: sgd/dev/dialogues_001.json: not JSON, cut off at its end, byte 30, line 1, column 31: download it again\n"
+    )
     assert what_a_reader_sees(published) == before
 
 

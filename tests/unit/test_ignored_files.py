@@ -17,7 +17,7 @@ from pipelines.errors import InputError
 from pipelines.intake import foreign, landing, releases
 from pipelines.intake import ignored as ignored_files
 from pipelines.intake.records import LandingError
-from pipelines.paths import WarehousePaths
+from pipelines.paths import CLONE, WarehousePaths
 from pipelines.settings import Settings
 from tests.unit.toy_releases import ALL, CORPUS, NAMES, TALKS, found, ignored, write
 
@@ -97,6 +97,11 @@ def test_documentation_and_files_of_the_system_need_no_word(tmp_path: Path, path
     assert (release.files, release.ignored, list(release.ignored_lines())) == ((), (), [])
 
 
+def test_page_lists_the_kinds_of_ignored_files() -> None:
+    page = (CLONE / "docs" / "which_files_are_read.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.M) == list(ignored_files.KINDS)
+
+
 def test_folder_in_which_nothing_is_read_is_one_entry(tmp_path: Path) -> None:
     """The variants that lie in a clone beside the data, in a folder of their own, were skipped without a word."""
     variants = [f"toy_x/data/v{number}/train/talks_00{number}.json" for number in range(1, 6)]
@@ -143,8 +148,8 @@ def test_links_in_a_ring_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "problem", "refused"),
     [
-        (os.mkfifo, "not a regular file", "is no regular file"),
-        (lambda path: path.symlink_to("/dev/null"), "not a regular file", "is no regular file"),
+        (os.mkfifo, "not a regular file", "not a regular file"),
+        (lambda path: path.symlink_to("/dev/null"), "not a regular file", "not a regular file"),
         (lambda path: path.symlink_to("nowhere"), "a link to nothing", "No such file or directory"),
         (lambda path: path.symlink_to(path.name), "Too many levels", "Too many levels"),
     ],
@@ -193,6 +198,12 @@ def test_what_stands_in_the_place_of_a_corpus_folder_is_named(tmp_path: Path) ->
 
 
 # What belongs to no corpus
+
+
+def test_source_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
+    """Its folders may be read all the same, where their names are known."""
+    (source := tmp_path / "releases").write_text("")
+    assert entries(source) == {"unreadable": {"": ""}}
 
 
 def entries(source: Path, form: str = "release") -> dict[str, dict[str, str]]:

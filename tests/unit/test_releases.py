@@ -111,8 +111,8 @@ def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "told"),
     [
-        (lambda path: path.mkdir(), "is no regular file"),
-        (os.mkfifo, "is no regular file"),
+        (lambda path: path.mkdir(), "not a regular file"),
+        (os.mkfifo, "not a regular file"),
         (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
         (lambda path: path.symlink_to("nowhere"), "No such file or directory"),
     ],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pipelines.corpora.room import Container, Entity, Integer, note
 
@@ -56,7 +56,7 @@ class Domain(Struct, forbid_unknown_fields=True):
 class SplitMember(Struct, forbid_unknown_fields=True):
     """A line of a split file."""
 
-    value: Annotated[str, note("conversation_id of a self dialog")]
+    value: Annotated[str, Meta(pattern=r"^dlg-[0-9A-Za-z_-]+$"), note("conversation_id of a self dialog")]
 
 
 ENTITIES = (
