@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from pipelines.corpora.forms import FormError, Table
 from pipelines.errors import first_line
-from pipelines.intake import form_columns, form_parquet
+from pipelines.intake import form_parquet, form_values
 from pipelines.intake.form_parquet import BATCH
 from pipelines.intake.records import LandingError
 from pipelines.intake.strict_json import decode_strictly
@@ -36,7 +36,7 @@ def read_rows(table: Table, where: str, data: bytes) -> Iterator[dict[str, Any]]
 
 
 def _read_lines(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
-    read = form_columns.reader(pa.struct(list(table.columns)), form_parquet.class_ids(table))
+    read = form_values.reader(pa.struct(list(table.columns)), form_parquet.class_ids(table))
     for number, line in enumerate(split_lines(data), start=1):
         row = _decode_line(line, number)
         if not isinstance(row, dict):

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 
 from pipelines.corpora.forms import FormError, Table
 from pipelines.errors import first_line
-from pipelines.intake import form_columns
-from pipelines.intake.form_columns import Classes
+from pipelines.intake import form_types, form_values
+from pipelines.intake.form_types import Classes
 from pipelines.intake.unpacking import LARGEST_RATIO, LARGEST_TEXT, UNSUSPECTED
 
 BATCH = 256
@@ -63,34 +63,32 @@ def index_columns(table: Table, names: Iterable[str], metadata: Mapping[bytes, b
     return {name for name in names if name in of_pandas or INDEX.fullmatch(name)} - set(table.columns.names)
 
 
-def _row_reader(table: Table, found: pa.Schema) -> form_columns.Reader:
+def _row_reader(table: Table, found: pa.Schema) -> form_values.Reader:
     """How a row is read from a file of this schema. Raises FormError when no row of it can be one of the table."""
     metadata = found.metadata or {}
     indexes = index_columns(table, found.names, metadata)
-    problem = form_columns.name_difference(
-        [name for name in found.names if name not in indexes], table.columns.names, ""
-    )
+    problem = form_types.name_difference([name for name in found.names if name not in indexes], table.columns.names, "")
     if problem:
         raise FormError(problem)
     classes = _classes(table, metadata)
     types = {field.name: (found.field(field.name).type, field.type) for field in table.columns}
     for name, (of, expected) in types.items():
-        problem = form_columns.difference(of, expected, name, classes)
+        problem = form_types.difference(of, expected, name, classes)
         if problem:
             raise FormError(problem)
-    of_json = [name for name, (of, _) in types.items() if form_columns.has_json(of)]
+    of_json = [name for name, (of, _) in types.items() if form_types.has_json(of)]
     renumbered = {
         place.partition(".")[0] for place, ids in classes.items() if not set(ids) <= {*table.class_names[place]}
     }
     readers = {
-        name: form_columns.reader(expected, classes, name)
+        name: form_values.reader(expected, classes, name)
         for name, (of, expected) in types.items()
-        if name in renumbered or not form_columns.is_as_declared(of, expected)
+        if name in renumbered or not form_types.is_as_declared(of, expected)
     }
 
     def read(row: dict[str, Any]) -> dict[str, Any]:
         for name in of_json:
-            row[name] = form_columns.decoded(row[name], types[name][0], name)
+            row[name] = form_values.decoded(row[name], types[name][0], name)
         for name, read_value in readers.items():
             row[name] = read_value(row[name])
         return {name: row[name] for name in types}
@@ -176,9 +174,9 @@ def _text_bytes(values: pa.Array) -> int:
         return _text_bytes(values.storage)
     if pa.types.is_map(of):
         return _text_bytes(values.keys) + _text_bytes(values.items)
-    if form_columns.is_list(of):
+    if form_types.is_list(of):
         return _text_bytes(values.flatten())
-    return _sum(_lengths(values)) if form_columns.is_text(of) else 0
+    return _sum(_lengths(values)) if form_types.is_text(of) else 0
 
 
 def _lengths(texts: pa.Array) -> pa.Array:

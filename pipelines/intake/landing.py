@@ -57,7 +57,7 @@ LANDING_CODE = (
     "unpacking",
 )
 """The modules beside this one that decide what stands in a landed Parquet file."""
-FORM_CODE = ("form_columns", "form_files", "form_parquet")
+FORM_CODE = ("form_files", "form_parquet", "form_types", "form_values")
 """Those that decide it for files of another form, besides."""
 
 LONGEST_NAME = 150
@@ -203,11 +203,8 @@ def schema_hash(corpus: Corpus, form: str | None = None) -> str:
     sources = [corpus.folder / "schema.py", here, Path(room.__file__)]
     sources += [here.with_name(f"{name}.py") for name in LANDING_CODE]
     if form:
-        sources += [
-            corpus.folder / f"{form}.py",
-            Path(room.__file__).with_name("forms.py"),
-            *(here.with_name(f"{name}.py") for name in FORM_CODE),
-        ]
+        sources += [corpus.folder / f"{form}.py", Path(room.__file__).with_name("forms.py")]
+        sources += [here.with_name(f"{name}.py") for name in FORM_CODE]
     for source in sources:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:12]

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -170,22 +172,58 @@ def test_catalog_says_the_form_and_the_part_of_the_release(both: duckdb.DuckDBPy
     assert both.execute("select distinct release_form from released.core.dim_source_files").fetchall() == [("release",)]
 
 
-def test_json_lines_give_the_rows_of_the_parquet(
+def write_shards(rows: pa.Table, stem: Path, ends: list[str]) -> None:
+    """Write rows to files that begin with `stem`, in the types that another writer chooses for each."""
+    step = -(-len(rows) // len(ends))
+    for number, end in enumerate(ends):
+        shard = rows.slice(number * step, step)
+        path = Path(f"{stem}{end}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".jsonl":
+            pl.DataFrame(pl.from_arrow(shard)).write_ndjson(path)
+        elif number % 3 == 0:
+            pl.DataFrame(pl.from_arrow(shard)).write_parquet(path)
+        elif number % 3 == 1:
+            shard.to_pandas().set_index(pd.Index(range(7, 7 + len(shard)), name="idx").astype(str)).to_parquet(path)
+        else:
+            pq.write_table(pa.Table.from_pylist(shard.to_pylist()), path)
+
+
+def test_other_layouts_and_types_give_the_same_rows(
     both: duckdb.DuckDBPyConnection, forms: Path, tmp_path: Path, form_folder: Path
 ) -> None:
+    """A split in shards, in types of other writers or as JSON lines has the same keys and values.
+
+    Services had the positions of their shard, so that no shard but the first was restored.
+    https://github.com/huggingface/dataset-viewer/issues/1463
+    """
+    source = tmp_path / "other"
+    pushed, converted = [f"-0000{shard}-of-00003.parquet" for shard in range(3)], [f"/000{i}.parquet" for i in range(3)]
+    layouts = {
+        "mutual_friends/plain_text/train": ("mutual_friends/data/train", pushed),
+        "mutual_friends/plain_text/validation": ("mutual_friends/data/validation", [".jsonl"]),
+        "schema_guided_dstc8/dialogues/test": ("schema_guided_dstc8/dialogues/schema_guided_dstc8-test", [".parquet"]),
+        "schema_guided_dstc8/dialogues/train": ("schema_guided_dstc8/dialogues/partial-train", converted),
+        "schema_guided_dstc8/schema/train": ("schema_guided_dstc8/schema/train", converted),
+    }
     for parquet in sorted(forms.rglob("*.parquet")):
-        lines = (tmp_path / "lines" / parquet.relative_to(forms)).with_suffix(".jsonl")
-        lines.parent.mkdir(parents=True, exist_ok=True)
-        both.execute(f"copy (from read_parquet('{parquet}')) to '{lines}' (format json)")
-    build_warehouse(tmp_path / "warehouse", "--source", tmp_path / "lines", "--verify", *BUILD)
-    both.execute(f"attach '{tmp_path}/warehouse/dialogues.duckdb' as lines (read_only)")
+        stem = parquet.relative_to(forms).with_suffix("").as_posix()
+        other, ends = layouts.get(stem, (stem, [".jsonl"]))
+        write_shards(pq.read_table(parquet), source / other, ends)
+    (source / "mutual_friends" / "data" / "dev.parquet").touch()
+    completed = run_command("build", "--warehouse", tmp_path / "w", "--source", source, "--verify", *BUILD)
+    assert completed.returncode == 0, completed.stderr
+    printed = completed.stdout + completed.stderr
+    assert "sgd: schema_guided_dstc8/dialogues/partial-train/*.parquet has only the first rows of train" in printed
+    assert "not files of the release: mutual_friends/data/dev.parquet" in printed
+    both.execute(f"attach '{tmp_path}/w/dialogues.duckdb' as other (read_only)")
     try:
         for table in core_tables(form_folder):
-            if table != "dim_source_files":
-                parquet_rows, line_rows = (rows_of(both, database, table, set()) for database in ("form", "lines"))
-                assert line_rows == parquet_rows, table
+            if table not in ("dim_source_files", "dim_key_pointers"):  # the files, and places in them
+                expected, found = (rows_of(both, database, table, set()) for database in ("form", "other"))
+                assert found == expected, table
     finally:
-        both.execute("detach lines")
+        both.execute("detach other")
 
 
 def test_form_is_verified_and_restored_as_the_form(form_folder: Path, forms: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.corpora import forms
-from pipelines.intake import form_columns, form_files
+from pipelines.intake import form_files, form_types
 from pipelines.intake.form_files import FormFileError
 from tests.unit.form_rows import EXAMPLES, FRIENDS, SCHEMA_GUIDED, changed, lines, table_of
 
@@ -94,7 +94,7 @@ def as_lists_of_objects(value: Any, of: pa.DataType) -> Any:
         return value
     if pa.types.is_list(of):
         return [as_lists_of_objects(item, of.value_type) for item in value]
-    element = form_columns.element_of(of)
+    element = form_types.element_of(of)
     if element is None:
         return {name: as_lists_of_objects(member, of.field(name).type) for name, member in value.items()}
     return [as_lists_of_objects(item, element) for item in items_of(value, of)]
