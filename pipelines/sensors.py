@@ -4,7 +4,6 @@ For the concept see https://docs.dagster.io/guides/automate/sensors
 """
 
 import hashlib
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import msgspec
 from pipelines.building import alerts
 from pipelines.building.build import TOLD
 from pipelines.building.state import PART_REFUSED
+from pipelines.intake import source_tree
 from pipelines.jobs import EVERYTHING, FETCH
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
@@ -36,21 +36,16 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def content_of(folder: Path) -> str:
-    """A hash of the names, sizes and times of all files below a folder; empty where there is none."""
+    """A hash of the names, sizes and times of all files that a build would look at; empty where there is none."""
     digest = hashlib.sha256()
     is_empty = True
-    for parent, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(parent, name)
-            try:
-                state = path.stat()
-            except OSError:  # it has gone meanwhile: the next look sees another content
-                continue
-            digest.update(
-                f"{path.relative_to(folder)}\0{state.st_size}\0{state.st_mtime_ns}\n".encode("utf-8", "replace")
-            )
-            is_empty = False
+    for name in sorted(entry.path for entry in source_tree.walk(folder) if not entry.is_folder):
+        try:
+            state = (folder / name).stat()
+        except OSError:  # it has gone meanwhile: the next look sees another content
+            continue
+        digest.update(f"{name}\0{state.st_size}\0{state.st_mtime_ns}\n".encode("utf-8", "replace"))
+        is_empty = False
     return "" if is_empty else digest.hexdigest()
 
 

@@ -130,7 +130,7 @@ def _land_or_keep(release: releases.Release, lander: Lander, settings: Settings,
             return carrying.keep(corpus, paths, str(error))
         except InputError as why:
             raise InputError(f"{error}; {why}") from error
-    marker = generated.read_marker(release.folder) if landed else None
+    marker = generated.read_marker(release.marked) if landed else None
     return Kept(landed, {corpus.corpus_id: marker.scale} if marker else {}, None)
 
 
@@ -186,7 +186,7 @@ def _notices(settings: Settings, release: releases.Release, landed: list[Landed]
     notices = []
     if settings.form != RELEASE_FORM and release.form is None:
         notices.append(f"{corpus_id}: not offered in the form {settings.form}, skipped")
-    is_generated = generated.read_marker(release.folder) is not None
+    is_generated = generated.read_marker(release.marked) is not None
     if release.missing and not is_generated:
         first = release.missing[0]
         notices.append(
@@ -194,7 +194,7 @@ def _notices(settings: Settings, release: releases.Release, landed: list[Landed]
             f"such as {release.folder / first.path}"
         )
     if is_generated and not landed:
-        notices.append(f"{corpus_id}: {release.folder} has the mark of a generated release, and no file of it")
+        notices.append(f"{corpus_id}: {release.marked} has the mark of a generated release, and no file of it")
     if landed and not any(file.record_count for file in landed):
         notices.append(f"{corpus_id}: {counted(len(landed), 'file')} read, without any record")
     if release.found_as:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pipelines.cluster import choosing
 from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError
-from pipelines.intake import releases
+from pipelines.intake import foreign, releases
+from pipelines.intake.file_names import repository_path
+from pipelines.intake.ignored import ENTRIES, describe
 from pipelines.intake.sql_text import GLOB_CHARACTERS
 from pipelines.paths import WarehousePaths
 from pipelines.settings import RELEASE_FORM, Settings
+from pipelines.visible import visible
 
 
 def check_input(settings: Settings, paths: WarehousePaths) -> None:
@@ -20,7 +25,7 @@ def check_input(settings: Settings, paths: WarehousePaths) -> None:
     choosing.check(settings)
     corpora = registry.load_corpora(settings.only)
     if settings.form != RELEASE_FORM:
-        _check_form(settings, corpora)
+        _check_form(settings, paths, corpora)
         return
     if settings.source is None:
         return
@@ -28,19 +33,50 @@ def check_input(settings: Settings, paths: WarehousePaths) -> None:
     if not settings.source.is_dir():
         raise InputError(f"{settings.source}: no such folder ({download})")
     if not any(releases.find_release(corpus, settings.source).files for corpus in corpora):
-        parent = settings.source.parent
-        if any(releases.find_release(corpus, parent).files for corpus in corpora):
-            raise InputError(
-                f"{settings.source}: is the folder of one corpus, or none; the releases stand below --source {parent}"
-            )
-        places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
         raise InputError(
-            f"{settings.source}: no data file of {places.replace('/', '')}; expected below {places} "
-            f"({download}, `{command('status')}` lists where they come from)"
+            f"{settings.source}: {_why_nothing_is_read(settings.source, corpora, settings, paths, download)}"
         )
 
 
-def _check_form(settings: Settings, corpora: tuple[Corpus, ...]) -> None:
+def _why_nothing_is_read(
+    source: Path, corpora: tuple[Corpus, ...], settings: Settings, paths: WarehousePaths, download: str
+) -> str:
+    """What is wrong with a source of which nothing would be read."""
+    parent = source.parent
+    if any(releases.find_release(corpus, parent).files for corpus in corpora):
+        return f"is the folder of one corpus, or none; the releases stand below --source {parent}"
+    places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
+    if corpus_id := _corpus_of(source, corpora):
+        return f"holds the files of {corpus_id}; put it at FOLDER/{corpus_id} and give --source FOLDER"
+    return (
+        f"no data file of {places.replace('/', '')}; expected below {places} "
+        f"({download}, `{command('status')}` lists where they come from){_what_is_there(settings, paths)}"
+    )
+
+
+def _what_is_there(settings: Settings, paths: WarehousePaths) -> str:
+    """What lies in the source and is not read, behind a sentence; empty where nothing lies there."""
+    corpora = registry.load_corpora(settings.only)
+    lines = [line for corpus in corpora for line in releases.find(corpus, settings, paths).ignored_lines()]
+    lines += describe(foreign.find_foreign(settings, paths), nouns=ENTRIES)
+    return "".join(f". {visible(line)}" for line in lines)
+
+
+def _corpus_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
+    """The corpus whose files lie in a folder itself, as published or in a clone of the publisher's repository."""
+    counts = {
+        corpus.corpus_id: sum(
+            any((source / path).is_file() for path in {file.path, repository_path(corpus, file)})
+            for file in corpus.files
+            if not file.is_documentation
+        )
+        for corpus in corpora
+    }
+    best = max(counts, key=lambda corpus_id: counts[corpus_id])
+    return best if counts[best] else None
+
+
+def _check_form(settings: Settings, paths: WarehousePaths, corpora: tuple[Corpus, ...]) -> None:
     """Raise InputError when the source has nothing of the form asked for."""
     forms = {corpus: registry.load_form(corpus.corpus_id, settings.form) for corpus in corpora}
     datasets = sorted({f"{form.dataset}/{table.config}/" for form in forms.values() if form for table in form.tables})
@@ -53,5 +89,5 @@ def _check_form(settings: Settings, corpora: tuple[Corpus, ...]) -> None:
     if not any(releases.find_form(corpus, settings.source, form).files for corpus, form in forms.items()):
         raise InputError(
             f"{settings.source}: no data file of the form {settings.form}; "
-            f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}"
+            f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}{_what_is_there(settings, paths)}"
         )

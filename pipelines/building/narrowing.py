@@ -93,7 +93,7 @@ def _offered(settings: Settings, paths: WarehousePaths) -> dict[str, Holding]:
         return {corpus.corpus_id: Holding(len(corpus.files), is_generated=True) for corpus in corpora}
     found = [releases.find(corpus, settings, paths) for corpus in corpora]
     return {
-        release.corpus.corpus_id: Holding(len(release.files), generated.is_generated(release.folder))
+        release.corpus.corpus_id: Holding(len(release.files), generated.is_generated(release.marked))
         for release in found
         if release.files
     }

@@ -24,7 +24,11 @@ from pipelines.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
 
 
 @cli.command()
-@click.option("--source", type=Folder, help="Folder with the releases, SOURCE/<corpus_id>/…  [default: a sample]")
+@click.option(
+    "--source",
+    type=Folder,
+    help="Folder with the releases, SOURCE/<corpus_id>/<path as published>, or a clone.  [default: a sample]",
+)
 @form_option
 @click.option("--engine", type=click.Choice(ENGINES), help="What lands files and runs the models.  [default: duckdb]")
 @click.option(
@@ -66,7 +70,7 @@ def build(quiet: bool, **options: Any) -> None:
 @form_option
 @warehouse_option
 def status(**options: Any) -> None:
-    """Show what is published, which builds are kept, and which files of the releases are missing."""
+    """Show what is published, which builds are kept, and which files of the releases are missing or not read."""
     from pipelines.building import status
 
     settings = Settings.from_environment(**options)

@@ -136,7 +136,7 @@ class Form:
         Raises FormError for a split that is there twice, and for one of which a shard is missing.
         """
         chosen: dict[tuple[str, str], list[FormFile]] = {}
-        for file in filter(None, map(self.file, sorted(paths))):
+        for file in filter(None, map(self.file, sorted(paths, key=lambda path: (path.endswith(SUFFIXES[1:]), path)))):
             chosen.setdefault((file.table.config, file.split), []).append(file)
         for files in chosen.values():
             _refuse_doubles(files)

@@ -37,6 +37,7 @@ class ReleaseNames:
         self._corpus = corpus
         self._spellings = {file.path.lower(): file.path for file in corpus.files}
         self._documentation = {file.path.lower() for file in corpus.files if file.is_documentation}
+        self._documentation_names = {path.rsplit("/", 1)[-1] for path in self._documentation}
         data = [file.path for file in corpus.files if not file.is_documentation]
         self._versions = {NUMBERS.sub("#", _plain(path)): path for path in reversed(data)}
         self.beginnings = _beginnings(data)
@@ -55,6 +56,8 @@ class ReleaseNames:
 
     def is_documentation(self, path: str) -> bool:
         """If a path is that of a file listed as documentation."""
+        if path.rsplit("/", 1)[-1].lower() not in self._documentation_names:
+            return False
         return any(rest.lower() in self._documentation for _, rest in self._rests(path))
 
     def version_of(self, path: str) -> str:
@@ -131,11 +134,18 @@ def repository_of(corpus: Corpus) -> str | None:
     return None
 
 
+def repository_path(corpus: Corpus, file: SourceFile) -> str:
+    """The path of a file in the publisher's repository; that in the release where no repository is known."""
+    parts = _address(file)
+    inner = parts[parts.index(corpus.release) + 1 :] if corpus.release in parts else []
+    return "/".join((*inner, file.path))
+
+
 def _publisher_folders(corpus: Corpus, file: SourceFile) -> Iterator[str]:
     """The folders that a file may lie below, as regular expressions: the end of its address, or a clone with its name.
 
-    `host/owner/abcd/<commit>/data/kb.json` gives `data/`, `<commit>/data/` and so on, and `abcd/data/`, with a branch
-    or commit behind the name of the repository, as in an archive of it.
+    `host/owner/repository/<commit>/data/a.json` gives `data/`, `<commit>/data/` and so on, and `repository/data/`, with
+    a branch or commit behind the name of the repository, as in an archive of it.
     """
     parts = _address(file)
     for first in range(len(parts)):

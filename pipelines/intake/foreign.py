@@ -11,15 +11,15 @@ from pathlib import Path
 
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
-from pipelines.errors import InputError
 from pipelines.intake import releases
-from pipelines.intake.file_names import names_of, repository_of
+from pipelines.intake.file_names import ReleaseNames, names_of, repository_of
 from pipelines.intake.ignored import (
     DOCUMENTATION,
     ENTRIES,
     NO_CORPUS,
     OTHER_FORM,
     OWN_FILES,
+    UNREADABLE,
     Ignored,
     IgnoredFile,
     describe,
@@ -32,24 +32,26 @@ from pipelines.settings import FORMS, RELEASE_FORM, Settings
 
 BRANCH = re.compile(r"-(?:master|main|[0-9a-f]{7,40})")
 """What an archive of a repository adds to its name."""
-LIKENESS = 0.85
+LIKENESS = 0.9
 """How like a known name another one has to be, from 0 to 1, to be taken for a slip of the pen."""
 
 
 def find_foreign(settings: Settings, paths: WarehousePaths) -> tuple[Ignored, ...]:
-    """The entries of the settings' source that are no corpus' folder in the form asked for; none of the sample.
-
-    Raises InputError for a source that cannot be listed.
-    """
+    """The entries of the settings' source that are no corpus' folder in the form asked for; none of the sample."""
     if settings.source is None:
         return ()
-    folders = {form: _folders_of(form) for form in FORMS}
+    own = _folders_of(settings.form)
+    warehouse = _warehouse_below(settings.source, paths)
     groups: dict[str, list[IgnoredFile]] = {NO_CORPUS: [], OTHER_FORM: []}
-    for name, is_folder in _entries(settings.source):
-        if name in folders[settings.form] or _is_warehouse(settings.source / name, paths):
+    try:
+        entries = _entries(settings.source)
+    except OSError as error:  # what is in its folders may be read all the same
+        return (group_of(UNREADABLE, [IgnoredFile("", problem=error.strerror or str(error))]),)
+    for name, is_folder in entries:
+        if name in own or name == warehouse:
             continue
         shown = printable(name) + ("/" if is_folder else "")
-        if is_folder and any(name in names for names in folders.values()):
+        if is_folder and any(name in _folders_of(form) for form in FORMS):
             groups[OTHER_FORM].append(IgnoredFile(shown))
         else:
             groups[NO_CORPUS].append(IgnoredFile(shown, _meant(name, is_folder)))
@@ -75,17 +77,16 @@ def foreign_lines(settings: Settings, ignored: tuple[Ignored, ...]) -> Iterator[
     yield from (f"{settings.source}: {line}" for line in describe(ignored, expected_folders(settings), ENTRIES))
 
 
-def _entries(source: Path) -> Iterator[tuple[str, bool]]:
+def _entries(source: Path) -> list[tuple[str, bool]]:
     """Name, and if it is a folder, of each entry of a source but documentation and files of the system or our own."""
-    try:
-        with os.scandir(source) as found:
-            for entry in found:
-                is_folder = _is_folder(entry)
-                is_known = SYSTEM_NAMES.fullmatch(entry.name) or OWN_FILES.fullmatch(entry.name)
-                if not (is_known or (not is_folder and DOCUMENTATION.fullmatch(entry.name))):
-                    yield entry.name, is_folder
-    except OSError as error:
-        raise InputError(f"{source}: {error.strerror or error}") from error
+    with os.scandir(source) as found:
+        entries = [(entry.name, _is_folder(entry)) for entry in found]
+    return [
+        (name, is_folder)
+        for name, is_folder in entries
+        if not (SYSTEM_NAMES.fullmatch(name) or OWN_FILES.fullmatch(name))
+        and (is_folder or not DOCUMENTATION.fullmatch(name))
+    ]
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -95,17 +96,19 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_warehouse(place: Path, paths: WarehousePaths) -> bool:
-    """If the warehouse is, or lies in, this entry of the source."""
-    return paths.root.resolve().is_relative_to(place.resolve())
+def _warehouse_below(source: Path, paths: WarehousePaths) -> str | None:
+    """The entry of the source that the warehouse is or lies in, None where it lies elsewhere."""
+    root, source = paths.root.resolve(), source.resolve()
+    return root.relative_to(source).parts[0] if source in root.parents else None
 
 
-def _folders_of(form: str) -> set[str]:
+@functools.cache
+def _folders_of(form: str) -> frozenset[str]:
     """The names of the folders that a form of the releases has below a source."""
     if form == RELEASE_FORM:
-        return set(registry.corpus_ids())
+        return frozenset(registry.corpus_ids())
     forms = (registry.load_form(corpus_id, form) for corpus_id in registry.corpus_ids())
-    return {one.dataset for one in forms if one}
+    return frozenset(one.dataset for one in forms if one)
 
 
 def _meant(name: str, is_folder: bool) -> str:
@@ -113,7 +116,7 @@ def _meant(name: str, is_folder: bool) -> str:
     if is_folder:
         corpus_id = _corpus_meant(name)
         return f"{corpus_id}/" if corpus_id else ""
-    found = {corpus.corpus_id: names_of(corpus).find(name) for corpus in registry.load_corpora()}
+    found = {corpus_id: names.find(name) for corpus_id, names in _names() if names.beginnings.match(name)}
     places = [f"{corpus_id}/{one.path}" for corpus_id, one in found.items() if one]
     return places[0] if len(places) == 1 else ""
 
@@ -127,8 +130,15 @@ def _corpus_meant(name: str) -> str:
     for count in range(len(parts), 0, -1):
         if corpus_id := known.get("".join(parts[:count])):
             return corpus_id
-    like = difflib.get_close_matches("".join(parts), known, n=1, cutoff=LIKENESS)
+    near = [one for one in known if one[0] == name[0].lower()]
+    like = difflib.get_close_matches("".join(parts), near, n=1, cutoff=LIKENESS)
     return known[like[0]] if like and re.findall(r"\d", like[0]) == re.findall(r"\d", name) else ""
+
+
+@functools.cache
+def _names() -> tuple[tuple[str, ReleaseNames], ...]:
+    """The names of the files of each corpus."""
+    return tuple((corpus.corpus_id, names_of(corpus)) for corpus in registry.load_corpora())
 
 
 @functools.cache
@@ -145,7 +155,7 @@ def _known_names() -> tuple[dict[str, str], dict[str, str]]:
 
 def _titles(corpus: Corpus) -> Iterator[str]:
     yield corpus.corpus_id
-    yield re.sub(r"\(.*?\)|:.*", "", corpus.title)
+    yield re.split(r"[(:]", corpus.title)[0]
     yield from re.findall(r"\((.*?)\)", corpus.title)
 
 

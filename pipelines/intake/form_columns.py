@@ -29,7 +29,7 @@ MOST_DIGITS = 17
 def difference(found: pa.DataType, expected: pa.DataType, place: str, classes: Classes) -> str | None:
     """Describe the first column whose found type has no value of the expected one, in one line; None without one."""
     found = _stored(found)
-    if pa.types.is_null(found) or is_json(found):
+    if pa.types.is_null(found) or is_json(found) or (pa.types.is_nested(expected) and is_text(found)):
         return None
     if pa.types.is_struct(expected):
         return _struct_difference(found, expected, place, classes)
@@ -44,8 +44,8 @@ def _struct_difference(found: pa.DataType, expected: pa.DataType, place: str, cl
     """Do what `difference` does for a struct, which may also be a list of structs, or a map."""
     if pa.types.is_map(found) or (is_list(found) and _names_of(found.value_type) == ["key", "value"]):
         return None
-    turned = _element(expected)
-    if turned is not None and is_list(found) and pa.types.is_struct(found.value_type):
+    turned = element_of(expected)
+    if turned is not None and is_list(found):
         return difference(found.value_type, turned, place, classes)
     if not pa.types.is_struct(found):
         return f"column {place} is {kind_of(found)}, not struct"
@@ -117,7 +117,7 @@ def _struct_reader(of: pa.DataType, classes: Classes, place: str) -> Reader:
         for i in range(of.num_fields)
     }
     names = list(members)
-    element = _element(of)
+    element = element_of(of)
     read_item = None if element is None else reader(element, classes, place)
 
     def read(value: Any) -> Any:
@@ -165,7 +165,7 @@ def _as_object(value: list[Any], place: str) -> dict[str, Any] | None:
     return members
 
 
-def _element(of: pa.DataType) -> pa.DataType | None:
+def element_of(of: pa.DataType) -> pa.DataType | None:
     """The type of one row of an object of parallel lists; None for what is not one.
 
     Readers of data sets disagree on a list of objects: some keep it, some turn it into an object of lists.
@@ -174,7 +174,7 @@ def _element(of: pa.DataType) -> pa.DataType | None:
         return of.value_type
     if not pa.types.is_struct(of):
         return None
-    elements = [(of.field(i).name, _element(of.field(i).type)) for i in range(of.num_fields)]
+    elements = [(of.field(i).name, element_of(of.field(i).type)) for i in range(of.num_fields)]
     return None if any(element is None for _, element in elements) else pa.struct(elements)
 
 

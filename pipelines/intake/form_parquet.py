@@ -24,6 +24,8 @@ from pipelines.intake.unpacking import LARGEST_RATIO, LARGEST_TEXT, UNSUSPECTED
 
 BATCH = 256
 """Rows of a Parquet file that are in memory as Python objects at once."""
+FEW = 16
+"""Rows that are measured at once where their texts share prefixes, so that none of a bomb's batches is large."""
 BYTES_OF_A_VALUE = 8
 """What a value counts for at least, so that columns of nothing but nulls or empty lists are bounded too."""
 SHARED_PREFIXES = "DELTA_BYTE_ARRAY"
@@ -40,7 +42,7 @@ def read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
         found, count = file.schema_arrow, file.metadata.num_rows
         _refuse_bomb(file.metadata, data)
     except UNREADABLE as error:
-        raise FormError(f"not a Parquet file: {first_line(error)}") from error
+        raise FormError(f"cannot be read as Parquet, {first_line(error)}") from error
     read = _row_reader(table, found)
     number = 0
     try:
@@ -49,7 +51,7 @@ def read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
                 number += 1
                 yield read(row)
     except UNREADABLE as error:
-        raise FormError(f"broken Parquet: {first_line(error)}") from error
+        raise FormError(f"cannot be read as Parquet, {first_line(error)}") from error
     except FormError as error:
         raise FormError(f"row {number:,} of {count:,}: {error}") from error
 
@@ -152,10 +154,11 @@ def _refuse_bomb(metadata: pq.FileMetaData, data: bytes) -> None:
         texts = {i for i in columns if metadata.schema.column(i).physical_type == "BYTE_ARRAY"}
         shared = [metadata.schema.column(i).path for i in texts - prefixed]
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=shared, arrow_extensions_enabled=False)
-        for batch in file.iter_batches(1 if prefixed else BATCH):
-            size += sum(map(_text_bytes, batch.columns))
-            if size > limit:
-                break
+        for group in range(metadata.num_row_groups):  # Arrow cannot join the dictionaries of two of them
+            for batch in file.iter_batches(FEW if prefixed else BATCH, row_groups=[group]):
+                size += sum(map(_text_bytes, batch.columns))
+                if size > limit:
+                    break
     if size > limit:
         told = "2 GiB" if limit == LARGEST_TEXT else f"{limit:,} bytes, out of {len(data):,}"
         raise FormError(f"unpacks to more than {told}")
@@ -171,7 +174,9 @@ def _text_bytes(values: pa.Array) -> int:
         return sum(map(_text_bytes, values.flatten()))
     if isinstance(values, pa.ExtensionArray):
         return _text_bytes(values.storage)
-    if pa.types.is_map(of) or form_columns.is_list(of):
+    if pa.types.is_map(of):
+        return _text_bytes(values.keys) + _text_bytes(values.items)
+    if form_columns.is_list(of):
         return _text_bytes(values.flatten())
     return _sum(_lengths(values)) if form_columns.is_text(of) else 0
 

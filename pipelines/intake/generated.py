@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pipelines.intake import own_files
 
@@ -29,6 +29,11 @@ class Marker:
 def is_generated(folder: Path) -> bool:
     """Whether the release in this folder was generated."""
     return (folder / MARKER).exists()
+
+
+def is_in_generated(folder: Path, path: str) -> bool:
+    """Tell if a file below a folder belongs to a generated release: one between the two has the mark, or the folder."""
+    return any(is_generated(folder / parent) for parent in PurePosixPath(path).parents)
 
 
 def holds_generated(folder: Path) -> bool:

@@ -14,14 +14,14 @@ from pipelines.intake.file_names import FormNames, ReleaseNames, suffix_of
 from pipelines.intake.generated import ASIDE, MARKER, UNFINISHED
 from pipelines.intake.source_tree import Entry
 
-FIRST = 3
+FIRST = 5
 """Files of a kind that are named."""
 FILES, ENTRIES = ("file", "files"), ("entry", "entries")
 SECOND, UNREADABLE, PARTIAL, COPY = "second", "unreadable", "partial", "copy"
 ARCHIVE, PARQUET, FORMAT, VERSION, OTHER = "archive", "parquet", "format", "version", "other"
 NO_CORPUS, OTHER_FORM = "no_corpus", "other_form"
 KINDS = {
-    SECOND: "not read because another file of the same content is expected under that name",
+    SECOND: "second candidates for a file that is read",
     UNREADABLE: "cannot be read",
     PARTIAL: "incomplete, downloads that were not finished or not accepted",
     COPY: "copies and backups",
@@ -31,13 +31,13 @@ KINDS = {
     VERSION: "of another version",
     OTHER: "not files of the release",
     NO_CORPUS: "in no corpus' folder",
-    OTHER_FORM: "the releases in another form, see --form",
+    OTHER_FORM: "in another form of the releases than the one asked for (--form)",
 }
 """Each kind of ignored file and what is said of it, in the order in which they are listed."""
 
 DOCUMENTATION = re.compile(
     r"(?:readme|licen[cs]e|copying|notice|authors|contributors|contributing|changelog|citation|code_of_conduct|security)"
-    r"(?:[._-].*)?(?<!\.json)(?<!\.gz)|.*\.(?:md|rst|pdf|bib|cff)",
+    r"(?:[._-].*)?(?<!\.json)(?<!\.gz)|[^.]+(?:\.[^.]+)*\.(?:md|rst|pdf|bib|cff)",
     re.IGNORECASE,
 )
 OWN_FILES = re.compile(rf"{re.escape(MARKER)}(?:{re.escape(UNFINISHED)})?|.*{re.escape(UNFINISHED)}\.etag")
@@ -55,21 +55,18 @@ DECORATIONS = {
     ),
 }
 """What other programs put around a file's name, by the kind of file that it makes; `name` and `suffix` are the rest."""
-CERTAIN = {
-    PARTIAL: re.compile(
-        rf".*(?:{re.escape(UNFINISHED)}|{re.escape(ASIDE)}|\.partial|\.crdownload|\.filepart|\.aria2|\.incomplete)",
-        re.IGNORECASE,
-    ),
-    COPY: re.compile(r".*(?:~|\.bak|\.backup|\.orig|\.sw[op])", re.IGNORECASE),
-    ARCHIVE: re.compile(r".*\.(?:zip|tar|tgz|tar\.\w+|7z|rar|bz2|xz|zst|lz4|lzma|z)", re.IGNORECASE),
-    PARQUET: re.compile(r".*\.parquet", re.IGNORECASE),
-    FORMAT: re.compile(
-        r".*\.(?:jsonl|ndjson|jl|csv|tsv|arrow|feather|avro|orc|xml|ya?ml|pkl|pickle|npy|npz|h5|hdf5|xlsx?|sqlite|db"
-        r"|duckdb|txt)(?:\.gz)?",
-        re.IGNORECASE,
+SUFFIXES_OF_KINDS = {
+    PARTIAL: (UNFINISHED, ASIDE, ".partial", ".crdownload", ".filepart", ".aria2", ".incomplete"),
+    COPY: ("~", ".bak", ".backup", ".orig", ".swp", ".swo"),
+    ARCHIVE: (".zip", ".tar", ".tgz", ".tar.gz", ".7z", ".rar", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".z"),
+    PARQUET: (".parquet",),
+    FORMAT: (
+        *(f"{suffix}{packed}" for suffix in (".jsonl", ".ndjson", ".jl", ".csv", ".tsv") for packed in ("", ".gz")),
+        *(".arrow", ".feather", ".avro", ".orc", ".xml", ".yaml", ".yml", ".pkl", ".pickle", ".npy", ".npz", ".h5"),
+        *(".hdf5", ".xls", ".xlsx", ".sqlite", ".db", ".duckdb"),
     ),
 }
-"""Names that say of which kind a file is, whatever it is a file of."""
+"""Ends of names that say of which kind a file is, whatever it is a file of."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class Ignoring:
     names: ReleaseNames | FormNames
     read: Iterable[str]
     seconds: Mapping[str, str]
-    """The path of the release for each file that stands for one which is read from elsewhere."""
+    """For each file that gave way to another name of the same file: that name."""
 
     def sort(self, entries: Iterable[Entry]) -> tuple[Ignored, ...]:
         """The ignored files by kind. A folder in which nothing is read, and nothing nearly right, is one entry."""
@@ -136,14 +133,15 @@ class Ignoring:
     def _kind(self, path: str, name: str) -> tuple[str, str]:
         """The kind of a file by its name, and the path that was expected."""
         folder = path[: len(path) - len(name)]
+        lowered = name.lower()
         is_similar = self.names.beginnings.match(name) is not None
         for kind, decoration in DECORATIONS.items() if is_similar else ():
             plain = decoration.fullmatch(name)
             if plain and (found := self.names.find(f"{folder}{plain['name']}{plain.groupdict().get('suffix') or ''}")):
                 return kind, found.path
         expected = self._with_another_suffix(path) if is_similar else ""
-        for kind, certain in CERTAIN.items():
-            if certain.fullmatch(name):
+        for kind, suffixes in SUFFIXES_OF_KINDS.items():
+            if lowered.endswith(suffixes):
                 return kind, expected
         if expected:
             return FORMAT, expected
@@ -185,17 +183,18 @@ def printable(path: str) -> str:
 
 def _listed(group: Ignored) -> str:
     more = group.files - sum(file.files for file in group.first)
-    return ", ".join(map(_named, group.first)) + (f" and {more:,} more" if more else "")
+    named = ", ".join(_named(file, "read is" if group.kind == SECOND else "expected") for file in group.first)
+    return named + (f" and {more:,} more" if more else "")
 
 
-def _named(file: IgnoredFile) -> str:
+def _named(file: IgnoredFile, label: str) -> str:
     notes = []
     if file.path.endswith("/") and file.files > 1:
         notes.append(f"{file.files:,} files")
     if file.problem:
         notes.append(file.problem)
     if file.expected:
-        notes.append(f"expected {file.expected}")
+        notes.append(f"{label} {file.expected}")
     return f"{file.path or './'} ({', '.join(notes)})" if notes else file.path or "./"
 
 

@@ -29,9 +29,7 @@ from pipelines.corpora.room import Container, Corpus, Entity
 from pipelines.errors import first_line
 from pipelines.intake import rawtypes
 from pipelines.intake.checking import RecordCheck
-from pipelines.intake.checksums import git_blob_hash, sha256_of
-from pipelines.intake.file_names import GZIP
-from pipelines.intake.generated import is_generated
+from pipelines.intake.checksums import sha256_of, verification_of
 from pipelines.intake.landed import Landed, refuse_what_is_unknown
 from pipelines.intake.records import LandingError
 from pipelines.intake.regular_files import read_regular
@@ -65,8 +63,6 @@ FORM_CODE = ("form_columns", "form_files", "form_parquet")
 ROW_GROUP = 20_480
 """Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB meanwhile:
 100,000 of them in one file took 2.9 GB in DuckDB's own groups of 122,880."""
-GZIP_MAGIC = b"\x1f\x8b"
-"""The first bytes of a gzip archive."""
 UNREADABLE = (duckdb.Error, UnicodeDecodeError)
 """What DuckDB raises for a text that it does not read; its message may show a piece that is cut within a character."""
 
@@ -120,7 +116,7 @@ def _land_file(task: LandingTask) -> Landed:
     corpus, entity, form = task.corpus, task.entity, task.form
     data, file_state = read_settled(task.source_file_id, task.file)
     sha256 = sha256_of(data)
-    verification = _verification(corpus, task.source, task.path, data, sha256)
+    verification = verification_of(corpus, task.source, task.path, task.found_as, data, sha256)
     stem = f"{task.path.replace('/', '~')}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
     table, part = form.place(task.path) if form else (None, entity.source_part(task.path))
     parquet = task.target / corpus.corpus_id / entity.name / f"{stem}.parquet"
@@ -155,7 +151,7 @@ def identify(corpus: Corpus, source: Path, path: str, found_as: str | None = Non
     """The SHA-256 of a file's bytes and its verification: what landing it would note. Raises LandingError."""
     data, _ = read_settled(f"{corpus.corpus_id}/{path}", source / (found_as or path))
     sha256 = sha256_of(data)
-    return sha256, _verification(corpus, source, path, data, sha256)
+    return sha256, verification_of(corpus, source, path, found_as, data, sha256)
 
 
 def _landed_before(manifest: Path, parquet: Path, task: LandingTask, sha256: str) -> Landed | None:
@@ -205,30 +201,6 @@ def schema_hash(corpus: Corpus, form: str | None = None) -> str:
     for source in sources:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:12]
-
-
-def _verification(corpus: Corpus, source: Path, path: str, data: bytes, sha256: str) -> str:
-    """`simulated`, `unlisted`, `verified` or `mismatch`, against source.toml.
-
-    The listed checksum of a plain file is that of its text, however it is compressed at the source. That of a gzip
-    archive says nothing of its text, which may be compressed in many ways.
-    """
-    if is_generated(source):
-        return "simulated"
-    listed = corpus.listed(path)
-    if listed is None or not (listed.sha256 or listed.git_blob_sha1):
-        return "unlisted"
-    is_packed = data.startswith(GZIP_MAGIC)
-    if path.endswith(GZIP) and not is_packed:
-        return "unlisted"
-    if is_packed and not path.endswith(GZIP):
-        data = unpack(f"{corpus.corpus_id}/{path}{GZIP}", data).content
-        sha256 = sha256_of(data)
-    if listed.sha256:
-        return "verified" if listed.sha256 == sha256 else "mismatch"
-    blob = git_blob_hash(len(data))
-    blob.update(data)
-    return "verified" if listed.git_blob_sha1 == blob.hexdigest() else "mismatch"
 
 
 def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from pipelines.corpora.forms import SUFFIXES, Form, FormError
 from pipelines.corpora.room import Corpus, Entity, SourceFile
 from pipelines.errors import InputError
 from pipelines.intake.file_names import FormNames, Name, names_of
+from pipelines.intake.generated import MARKER
 from pipelines.intake.ignored import Ignored, Ignoring, describe
 from pipelines.intake.source_tree import Entry, walk
 from pipelines.paths import WarehousePaths
@@ -38,11 +40,17 @@ class Release:
     """The form of the files, where it is not the release's own."""
     found_as: Mapping[str, str] = field(default_factory=dict)
     seconds: Mapping[str, str] = field(default_factory=dict)
-    """Entries not read because a better name for the same file is there: each with the file's path in the release."""
+    """Entries not read because a better name for the same file is there, each with that name."""
 
     def place(self, path: str) -> Path:
         """Where a file of the release lies."""
         return self.folder / self.found_as.get(path, path)
+
+    @property
+    def marked(self) -> Path:
+        """The folder that says if the release was generated: its own, or the one below it that has the mark."""
+        marks = [entry.path for entry in self.unread if entry.path.rsplit("/", 1)[-1] == MARKER]
+        return (self.folder / min(marks, key=len)).parent if marks else self.folder
 
     @property
     def listed(self) -> int:
@@ -120,7 +128,7 @@ def find_release(corpus: Corpus, source: Path) -> Release:
         files.append((best[0].entity, path))
         if best[1].path != path:
             found_as[path] = best[1].path
-        seconds |= {entry.path: path for _, entry in others}
+        seconds |= {entry.path: best[1].path for _, entry in others}
         unread += [entry for _, entry in others]
     missing = tuple(file for file in corpus.files if file.path not in found and not file.is_documentation)
     return Release(corpus, folder, tuple(files), missing, tuple(unread), found_as=found_as, seconds=seconds)
@@ -139,13 +147,12 @@ def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
     except FormError as error:
         raise InputError(f"{corpus.corpus_id}/{error}") from error
     entities = {entity.name: entity for entity in corpus.entities}
-    files = [(entities[file.table.entity], file.path) for split in chosen.values() for file in split]
-    missing = [
-        SourceFile(f"{form.stem(table, split)}{SUFFIXES[0]}", form.homepage)
-        for table in form.tables
-        for split in form.parts
-        if (table.config, split) not in chosen
-    ]
+    files, missing = [], []
+    for table, split in itertools.product(form.tables, form.parts):
+        found = chosen.get((table.config, split), [])
+        files += [(entities[table.entity], file.path) for file in found]
+        if not found:
+            missing.append(SourceFile(f"{form.stem(table, split)}{SUFFIXES[0]}", form.homepage))
     read = {path for _, path in files}
     unread = [entry for entry in entries if entry.path not in read and (entry.problem or not entry.is_folder)]
     return Release(corpus, source, tuple(files), tuple(missing), tuple(unread), form)

@@ -305,7 +305,7 @@ def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
         new = {name for name in names if (folder / f"{name}.py").is_file()} - found
         found |= new
         waiting += new
-    decide_nothing = {"checksums", "file_names", "generated", "own_files", "regular_files", "writing"}
+    decide_nothing = {"checksums", "generated", "own_files", "regular_files", "writing"}
     of_forms_only = set(landing.FORM_CODE)
     assert found == set(landing.LANDING_CODE) | decide_nothing | of_forms_only
 

@@ -14,19 +14,93 @@ from pipelines.intake import landing, releases
 from pipelines.intake.records import LandingError
 
 
-def test_table_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    corpus, form = registry.load_corpus("mutualfriends"), registry.load_form("mutualfriends", "huggingface")
-    folder = tmp_path / "mutual_friends" / "plain_text"
-    folder.mkdir(parents=True)
-    (folder / "train.parquet").touch()
-    found = releases.find_form(corpus, tmp_path, form)
-    assert [path for _, path in found.files] == ["mutual_friends/plain_text/train.parquet"]
-    assert [file.path for file in found.missing] == [
-        f"mutual_friends/plain_text/{split}.parquet" for split in ("validation", "test")
-    ]
-    (folder / "train.jsonl").touch()
-    with pytest.raises(InputError, match=r"train\.jsonl is there too, give one of them"):
-        releases.find_form(corpus, tmp_path, form)
+def form_of(tmp_path: Path, *paths: str, corpus_id: str = "mutualfriends") -> releases.Release:
+    """Put empty files below a source and look for the Hugging Face form of a corpus there."""
+    for path in paths:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    return releases.find_form(registry.load_corpus(corpus_id), tmp_path, registry.load_form(corpus_id, "huggingface"))
+
+
+CONFIG, DATASET = "mutual_friends/plain_text", "mutual_friends"
+LAYOUTS = [
+    [f"{CONFIG}/train.parquet"],
+    [f"{CONFIG}/train.jsonl"],
+    [f"{CONFIG}/train/0000.parquet"],
+    [f"{CONFIG}/train/0000.parquet", f"{CONFIG}/train/0001.parquet"],
+    [f"{CONFIG}/partial-train/0000.parquet"],
+    [f"{CONFIG}/train-00000-of-00001.parquet"],
+    [f"{CONFIG}/train-{shard:05}-of-00011.parquet" for shard in range(11)],
+    [f"{CONFIG}/train-00000-of-00001-0123456789abcdef.parquet"],
+    [f"{CONFIG}/mutual_friends-train.parquet"],
+    [f"{CONFIG}/mutual_friends-train-00000-of-00002.jsonl", f"{CONFIG}/mutual_friends-train-00001-of-00002.jsonl"],
+    [f"{DATASET}/data/train-00000-of-00001.parquet"],
+    [f"{DATASET}/default/train/0000.parquet"],
+    [f"{DATASET}/train-00000-of-00001.parquet"],
+]
+
+
+@pytest.mark.parametrize("paths", LAYOUTS, ids=lambda paths: paths[-1])
+def test_form_is_found_in_every_layout_of_the_hub(tmp_path: Path, paths: list[str]) -> None:
+    """The Hub converts to `<split>/0000.parquet`, and push_to_hub writes `<split>-00000-of-00002.parquet`.
+
+    https://github.com/huggingface/dataset-viewer/issues/1463
+    """
+    found = form_of(tmp_path, *reversed(paths), f"{CONFIG}/validation.parquet")
+    assert [path for _, path in found.files] == [*paths, f"{CONFIG}/validation.parquet"]
+    assert [file.path for file in found.missing] == [f"{CONFIG}/test.parquet"]
+    assert found.unread == ()
+    form = found.form
+    assert form is not None
+    assert all(form.place(path) == (form.tables[0], "train") for path in paths)
+    losses = {form.losses(path)[len(form.tables[0].losses) :] for path in paths}
+    cut = ("the Hub converted only the first rows of train: the others are missing",)
+    assert losses == {cut if "partial-" in paths[0] else ()}
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (["train.parquet", "train.jsonl"], "train.parquet: {0}/train.jsonl is there too, give one of them"),
+        (["train.parquet", "train/0000.parquet"], "train.parquet: {0}/train/0000.parquet is there too, give one"),
+        (["train/0000.parquet", "partial-train/0000.parquet"], "partial-train/0000.parquet: {0}/train/0000.parquet is"),
+        (["train-00000-of-00001.parquet", "train/0000.parquet"], "00000-of-00001.parquet: {0}/train/0000.parquet is"),
+        (["train-00000-of-00001.parquet", "../data/train-00000-of-00001.parquet"], "is there too, give one of them"),
+        (["train-00000-of-00002.parquet", "train-00000-of-00001.parquet"], "00000-of-00002.parquet is there too"),
+        (
+            ["train-00000-of-00001-0123456789abcdef.parquet", "train-00000-of-00001.parquet"],
+            "train-00000-of-00001.parquet is there too, give one of them",
+        ),
+        (
+            ["train-00000-of-00003.parquet", "train-00002-of-00003.parquet"],
+            "train-*-of-00003.parquet: 2 of 3 shards are there, missing 1; give all of them",
+        ),
+        (["train-00000-of-00009.parquet"], "train-*-of-00009.parquet: 1 of 9 shards are there, missing 1, 2, 3, 4, 5,"),
+        (["train/0000.parquet", "train/0002.parquet"], "train/*.parquet: 2 of 3 shards are there, missing 1; give"),
+        (["train-00002-of-00002.parquet"], "00002-of-00002.parquet: is beyond the 2 shards of the split"),
+        (["train-00000-of-00000.parquet"], "00000-of-00000.parquet: is beyond the 0 shards of the split"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_split_that_is_there_twice_or_in_part_is_refused(tmp_path: Path, paths: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=r"^mutualfriends/mutual_friends/") as caught:
+        form_of(tmp_path, *(f"{CONFIG}/{path}" for path in paths))
+    assert message.format(CONFIG) in str(caught.value)
+
+
+def test_what_lies_beside_the_files_of_a_form_is_known(tmp_path: Path) -> None:
+    others = ["dev.parquet", "train.parquet.part", "train-0-of-1.parquet", "train/part-0.parquet", "train.arrow"]
+    found = form_of(tmp_path, *(f"{CONFIG}/{path}" for path in others), f"{CONFIG}/train/0000.parquet")
+    assert [path for _, path in found.files] == [f"{CONFIG}/train/0000.parquet"]
+    assert sorted(entry.path for entry in found.unread) == sorted(f"{CONFIG}/{path}" for path in others)
+
+
+def test_folder_of_no_config_is_not_read_where_there_are_several(tmp_path: Path) -> None:
+    """`data` has the only config of a data set, and nothing says of which table it is where there are two."""
+    path = "schema_guided_dstc8/data/train-00000-of-00001.parquet"
+    found = form_of(tmp_path, path, corpus_id="sgd")
+    assert found.files == ()
+    assert [entry.path for entry in found.unread] == [path]
 
 
 def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
