@@ -187,6 +187,9 @@ def _notices(settings: Settings, release: releases.Release, landed: list[Landed]
     if settings.form != RELEASE_FORM and release.form is None:
         notices.append(f"{corpus_id}: not offered in the form {settings.form}, skipped")
     is_generated = generated.read_marker(release.marked) is not None
+    if release.form:
+        cuts = dict.fromkeys(release.form.cut(path) for _, path in release.files)
+        notices += [f"{corpus_id}: {cut}" for cut in cuts if cut]
     if release.missing and not is_generated:
         first = release.missing[0]
         notices.append(

@@ -87,6 +87,9 @@ def _check_form(settings: Settings, paths: WarehousePaths, corpora: tuple[Corpus
     if not settings.source.is_dir():
         raise InputError(f"{settings.source}: no such folder")
     if not any(releases.find_form(corpus, settings.source, form).files for corpus, form in forms.items()):
+        parent = settings.source.parent
+        if any(form and form.dataset == settings.source.name for form in forms.values()):
+            raise InputError(f"{settings.source}: is the folder of one data set, give --source {parent}")
         raise InputError(
             f"{settings.source}: no data file of the form {settings.form}; "
             f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}{_what_is_there(settings, paths)}"

@@ -94,11 +94,17 @@ class Form:
 
     def losses(self, path: str) -> tuple[str, ...]:
         """What no one can know again from a file of the form."""
+        cut = self.cut(path)
+        return (*self.place(path)[0].losses, *((cut,) if cut else ()))
+
+    def cut(self, path: str) -> str | None:
+        """What is missing from a file that the Hub made of the first rows of a split; None for any other file."""
         file = self.file(path)
-        if file is None:
-            return ()
-        cut = f"the Hub converted only the first rows of {file.split}: the others are missing"
-        return (*file.table.losses, cut) if file.is_cut else file.table.losses
+        if file is None or not file.is_cut:
+            return None
+        return (
+            f"{file.layout} has only the first rows of {file.split}, the Hub converted no more: the others are missing"
+        )
 
     def file(self, path: str) -> FormFile | None:
         """The file of the form that has this path; None for another path."""

@@ -141,7 +141,7 @@ class Ignoring:
                 return kind, found.path
         expected = self._with_another_suffix(path) if is_similar else ""
         for kind, suffixes in SUFFIXES_OF_KINDS.items():
-            if lowered.endswith(suffixes):
+            if lowered.endswith(suffixes) and not lowered.endswith(self.names.suffixes):
                 return kind, expected
         if expected:
             return FORMAT, expected

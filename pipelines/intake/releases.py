@@ -62,6 +62,9 @@ class Release:
     @property
     def expected(self) -> tuple[str, ...]:
         """Examples of the paths that are read, one an entity: of files that are missing, else of any."""
+        if self.form is not None:
+            stems = {table.entity: stem for table, stem in reversed(self.form.stems())}
+            return tuple(f"{stem}{SUFFIXES[0]}" for stem in reversed(stems.values()))[:SHOWN_EXPECTED]
         listed = self.missing or [file for file in self.corpus.files if not file.is_documentation]
         entities = ((self.corpus.entity_of(file.path), file.path) for file in reversed(listed))
         examples = {entity.name if entity else path: path for entity, path in entities}

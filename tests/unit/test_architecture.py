@@ -204,7 +204,7 @@ def test_layers_read_only_what_stands_before_them(path: Path) -> None:
     layer, room = layer_and_room(path)
     allowed = {
         ("staging", room): ("stg_",),
-        ("intermediate", room): (f"stg_{room}__", f"int_{room}__", "stg_landing__corpora"),
+        ("intermediate", room): (f"stg_{room}__", f"int_{room}__", "stg_landing__corpora", "stg_landing__source_files"),
         ("marts", "core"): ("stg_landing__", "fct_"),
         ("marts", "analytics"): ("dim_", "fct_", "source_", "violations", "shared__repeated_texts", *ANALYTICS),
         ("marts", "quality"): ("dim_", "fct_", "source_", "stg_landing__rules", "violations"),

@@ -180,13 +180,13 @@ def test_bytes_that_are_no_parquet_are_refused() -> None:
         (lines(changed(FRIENDS, "events", 3)), "column events has 3, which is no struct"),
         (lines(changed(FRIENDS, "events", "{")), "column events has a text that is no JSON"),
         (lines(changed(FRIENDS, "agents", [])), "column agents has [], which is no struct"),
-        (lines(FRIENDS)[:-2], "line 1: not JSON, "),
-        (lines(FRIENDS) + b"\n" + lines(FRIENDS), "line 2: not JSON, "),
-        (b'{"uuid": 1, "uuid": 2}\n', "line 1: not JSON, the key 'uuid' stands twice in an object"),
-        (b'{"uuid": NaN}\n', "line 1: not JSON, NaN is no JSON"),
-        (b"\xff\n", "line 1: not JSON, 'utf-8' codec"),
-        (b"null\n", "line 1: null is no row"),
-        (b"3\n", "line 1: 3 is no row"),
+        (lines(FRIENDS)[:-2], "line 1, column "),
+        (lines(FRIENDS) + b"\n" + lines(FRIENDS), "line 2, column 1: the line is blank"),
+        (b'{"uuid": 1, "uuid": 2}\n', "line 1, column 1: not JSON, the key 'uuid' stands twice in an object"),
+        (b'{"uuid": NaN}\n', "line 1, column 1: not JSON, NaN is no JSON"),
+        (b"\xff\n", "line 1, column 1: not JSON, 'utf-8' codec"),
+        (b"null\n", "line 1, column 1: null is not a row"),
+        (b"3\n", "line 1, column 1: 3 is not a row"),
     ],
 )
 def test_json_lines_of_another_shape_are_refused(data: bytes, message: str) -> None:
@@ -210,10 +210,9 @@ def test_numbers_in_json_lines_are_rounded_as_the_column_holds_them() -> None:
         lines(FRIENDS, FRIENDS)[:-1],
         lines(FRIENDS, FRIENDS) + b"\n\r\n",
         lines(FRIENDS, FRIENDS).replace(b"\n", b"\r\n"),
-        b"\xef\xbb\xbf" + lines(FRIENDS, FRIENDS),
         lines({**FRIENDS, "__index_level_0__": 3}, FRIENDS),
     ],
-    ids=["no end", "blank end", "CRLF", "byte-order mark", "index of pandas"],
+    ids=["no end", "blank end", "CRLF", "index of pandas"],
 )
 def test_json_lines_are_read_however_their_writer_ends_lines(data: bytes) -> None:
     """A file without an end of its last line was refused: https://github.com/Modalities/modalities/issues/395."""

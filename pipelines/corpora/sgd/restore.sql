@@ -203,10 +203,12 @@ with
 
 files as (
     select
-        files.source_file_id,
-        case files.source_part when 'dev' then 'validation' else files.source_part end as split
-    from dim_source_files as files
-    semi join batch on files.source_file_id = batch.source_file_id
+        source_file_id,
+        case source_part when 'dev' then 'validation' else source_part end as split,
+        record_count,
+        sum(record_count) over (partition by source_part order by source_file_id) - record_count as records_before
+    from dim_source_files
+    where corpus_id = 'sgd' and entity = 'services'
 ),
 
 slots as (
@@ -263,7 +265,7 @@ intents as (
 
 select
     files.source_file_id,
-    services.position as record_index,
+    services.position - files.records_before as record_index,
     null as record_key,
     to_json({
         'service_name': services.service,
@@ -272,7 +274,12 @@ select
         'intents': coalesce(intents.intents, [])
     }) as record
 from dim_services as services
-inner join files on services.split = files.split
+inner join files
+    on
+        services.split = files.split
+        and services.position >= files.records_before
+        and services.position < files.records_before + files.record_count
+semi join batch on files.source_file_id = batch.source_file_id
 left join slots
     on services.service_definition_key = slots.service_definition_key and services.service = slots.service
 left join intents
