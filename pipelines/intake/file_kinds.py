@@ -77,11 +77,11 @@ LINK_TEXT = re.compile(rb"(?!.*//)[^\x00-\x1f\"'{}\[\]<>|,:;?*]{1,1024}+\n?")
 """A path, which is all that a symbolic link's file holds where a checkout of Git could not make the link."""
 LINKED = re.compile(rb"\.{1,2}/|.*\.(?:json|jsonl|csv|parquet|gz)\n?\Z|.*/.*/", re.DOTALL)
 MARKUP = re.compile(
-    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?P<name>!doctype\s+html|[a-z][\w:-]*)", re.DOTALL | re.I
+    rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--(?>.*?-->)\s*+)*+<(?P<name>!doctype\s+html|[a-z][\w:-]*)", re.DOTALL | re.I
 )
 HTML = re.compile(rb"!doctype|html|head|body|title|meta|script|style|div|p|h[1-6]|center|br|table|pre|a|span", re.I)
-TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.DOTALL | re.I)
-CODE = re.compile(rb"<Code>(.*?)</Code>", re.DOTALL)
+TITLE = re.compile(rb"<title[^>]{0,200}+>(.{0,1000}?)</title", re.DOTALL | re.I)
+CODE = re.compile(rb"<Code>(.{0,200}?)</Code>", re.DOTALL)
 REFUSAL = re.compile(
     rb"(?:[45]\d\d\b[: -].*|(?:\w+ )?not found|forbidden|unauthorized|access denied|bad gateway|service unavailable"
     rb"|too many requests|access to \w+ .* restricted.*|invalid username or password|repository not found)\.?\s*",

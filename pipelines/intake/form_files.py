@@ -18,7 +18,7 @@ from pipelines.corpora.forms import FormError, Table
 from pipelines.errors import first_line
 from pipelines.intake import form_parquet, form_values
 from pipelines.intake.form_parquet import BATCH
-from pipelines.intake.records import LandingError
+from pipelines.intake.records import LandingError, refuse_answer
 from pipelines.intake.strict_json import decode_strictly
 from pipelines.intake.text_lines import split_lines
 
@@ -32,6 +32,7 @@ def read_rows(table: Table, where: str, data: bytes) -> Iterator[dict[str, Any]]
     try:
         yield from form_parquet.read_parquet(table, data) if where.endswith(".parquet") else _read_lines(table, data)
     except FormError as error:
+        refuse_answer(where, data)
         raise FormFileError(f"{where}: {error}") from error
 
 

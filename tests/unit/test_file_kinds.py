@@ -130,6 +130,16 @@ def test_other_kind_of_file_is_named_inside_an_archive(data: bytes, told: str) -
     assert str(refused.value).startswith(f"toy/data.json.gz: is {told}, not the file: ")
 
 
+@pytest.mark.parametrize(
+    ("piece", "kind"),
+    [(b"<!-- -->", None), (b"<title>", "a web page"), (b"<title", "a web page"), (b"<Code>", "XML")],
+)
+def test_text_that_is_made_to_take_long_does_not(piece: bytes, kind: str | None) -> None:
+    """A pattern that tries every way to divide so many comments would not end."""
+    found = other_kind("train.json", piece * 20_000)
+    assert (found and found.name) == kind
+
+
 def test_databases_are_named(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "a.sqlite") as con:
         con.execute("create table a (b)")
