@@ -9,12 +9,14 @@ from datetime import datetime
 from pathlib import Path
 
 from pipelines.errors import InputError
-from pipelines.intake import own_files
+from pipelines.intake import folder_use, own_files
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 
 BUILD_ID = re.compile(r"\d{8}T\d{12}Z")
 """How a build is named: by the moment it began, in UTC."""
+LONGEST_WRITING = 24 * 3600
+"""Seconds after which a temporary file is taken for a leftover, where the file system has no locks that tell."""
 
 
 def kept_builds(paths: WarehousePaths) -> list[str]:
@@ -97,13 +99,20 @@ def _built_at(paths: WarehousePaths, build_id: str) -> float:
         return time.time()
 
 
+def _is_old(file: Path) -> bool:
+    """Whether no command can still be writing a file or folder."""
+    with contextlib.suppress(OSError):
+        return time.time() - file.lstat().st_mtime > LONGEST_WRITING
+    return False
+
+
 def sweep(paths: WarehousePaths) -> None:
     """Remove what commands that were killed left behind. Call it with the warehouse's lock held."""
     places = (".*.tmp", ".*.old", f"{paths.builds.name}/.*.tmp", f"{paths.raw.name}/*/*/.*.tmp")
     for leftover in [file for place in places for file in paths.root.glob(place)]:
-        writer = leftover.suffixes[-2][1:] if len(leftover.suffixes) > 1 else ""
-        if not (writer.isdigit() and Path(f"/proc/{writer}").exists()):  # another command may be writing its report
-            own_files.remove(leftover)
+        with folder_use.alone_in(leftover.parent) as is_alone:  # another command may be writing its report
+            if is_alone or (is_alone is None and _is_old(leftover)):
+                own_files.remove(leftover)
     for beside in [file for kind in ("json", "tables") for file in paths.builds.glob(f"*.{kind}")]:
         build_id = beside.name.partition(".")[0]
         if BUILD_ID.fullmatch(build_id) and not paths.build_database(build_id).exists():

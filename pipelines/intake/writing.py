@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
-import os
+import secrets
 from collections.abc import Generator, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pipelines.intake import folder_use
 from pipelines.intake.sql_text import literal
 
-_attempts = itertools.count()
+
+def beside(path: Path, suffix: str) -> Path:
+    """Give a name beside `path` that no other attempt, process or container has."""
+    return path.with_name(f".{path.name}.{secrets.randbelow(10**15)}.{suffix}")
 
 
 @contextlib.contextmanager
@@ -24,12 +27,13 @@ def replacing(path: Path) -> Generator[Path]:
     failure, from a thread of its own.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{next(_attempts)}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    temporary = beside(path, "tmp")
+    with folder_use.writing_into(path.parent):
+        try:
+            yield temporary
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

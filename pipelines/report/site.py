@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterable
@@ -16,6 +15,7 @@ from pipelines import html_templates
 from pipelines.building import dbt
 from pipelines.charts import drawing
 from pipelines.errors import InputError
+from pipelines.intake import folder_use, writing
 from pipelines.paths import WarehousePaths
 from pipelines.reading.connection import open_published
 from pipelines.reading.dialogues import page
@@ -88,9 +88,20 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
     _refuse_foreign(to)
     with open_published(paths, settings=settings) as con:
         found = contents.read(con, paths)
-    partial = to.with_name(f".{to.name}.{os.getpid()}.tmp")
+    partial = writing.beside(to, "tmp")
     try:
-        partial.mkdir(parents=True)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with folder_use.writing_into(to.parent):
+            _write(found, paths, to, partial)
+    except OSError as error:
+        raise InputError(f"{to}: the report cannot be written: {error.strerror or error}") from error
+    return to / "index.html"
+
+
+def _write(found: contents.Contents, paths: WarehousePaths, to: Path, partial: Path) -> None:
+    """Write all files into a folder beside that of the report, which then takes its place."""
+    try:
+        partial.mkdir()
         for name in ASSETS:
             shutil.copyfile(TEMPLATES / name, partial / name)
         for name, style in STYLES.items():
@@ -100,11 +111,8 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
         for name, text in render(found).items():
             (partial / name).write_text(text, encoding="utf-8")
         _replace(to, partial)
-    except OSError as error:
-        raise InputError(f"{to}: the report cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return to / "index.html"
 
 
 def is_about(build_id: str, folder: Path) -> bool:
@@ -210,7 +218,7 @@ def _refuse_foreign(to: Path) -> None:
 
 def _replace(to: Path, partial: Path) -> None:
     """Put the new folder in the place of the old one, which comes back when that fails."""
-    old = to.with_name(f".{to.name}.{os.getpid()}.old")
+    old = writing.beside(to, "old")
     if not to.exists():
         partial.rename(to)
         return

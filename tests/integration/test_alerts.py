@@ -457,8 +457,8 @@ def test_the_command_tells_of_a_failure_and_of_its_end(
     assert well.returncode == 0, well.stderr
     assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
     assert "is well again" in hook[0].told[1]["text"]
-    paths.alerts.rename(tmp_path / "elsewhere")
-    paths.alerts.symlink_to(tmp_path / "elsewhere")
+    paths.alerts.unlink()
+    os.mkfifo(paths.alerts)
     unrecorded = f"notice: {paths.alerts}: an alert could not be recorded: a link, or not a regular file; remove it"
     failed = run_command(*cut, DIALOGUE_ALERT_WEBHOOK=hook[1])
     well = run_command("build", "--warehouse", paths.root, DIALOGUE_ALERT_WEBHOOK=hook[1])
