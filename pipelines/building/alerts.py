@@ -20,7 +20,6 @@ from pathlib import Path
 
 import msgspec
 
-from pipelines.building import channels
 from pipelines.errors import InputError
 from pipelines.intake import own_files, writing
 from pipelines.paths import WarehousePaths
@@ -113,6 +112,8 @@ def _standing(paths: WarehousePaths) -> str:
 
 def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> str | None:
     """Send a message everywhere, and record it with what became of it; why that failed, if it did."""
+    from pipelines.building import channels  # needs requests, which most builds do not
+
     undelivered = tuple(_without_secrets(place, settings)[:LONGEST] for place in channels.undelivered(settings, text))
     told = Told(at=_now(), kind=kind, text=text, undelivered=undelivered)
     try:
