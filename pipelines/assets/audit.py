@@ -11,7 +11,7 @@ import dagster as dg
 
 from expectations.suites import OUTCOMES, load_suites
 from pipelines.assets import labels, models
-from pipelines.building import auditing, blaming, holding_back, state
+from pipelines.building import auditing, blaming, holding_back, space, state
 from pipelines.building.first_cases import first_cases
 from pipelines.errors import CheckError
 
@@ -37,6 +37,7 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     specs, checks = _specs(audited)
 
     @dg.multi_asset(name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=labels.POOL)
+    @space.explained
     def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         summary, error = _audit_again(context)
         evaluated = sum(suite["evaluated"] for suite in summary.values())

@@ -14,7 +14,7 @@ from dagster_dbt import DagsterDbtTranslator
 from dagster_dbt.asset_utils import build_dbt_specs
 
 from pipelines.assets import labels
-from pipelines.building import auditing, dbt, holding_back, on_spark, reusing, state
+from pipelines.building import auditing, dbt, holding_back, on_spark, reusing, space, state
 from pipelines.building.progress import Reporter, Stage
 from pipelines.errors import CheckError
 from pipelines.paths import WarehousePaths
@@ -61,6 +61,7 @@ def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
         )
 
         @dg.multi_asset(name=name, specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=labels.POOL)
+        @space.explained
         def run(context: dg.AssetExecutionContext) -> Iterator[Any]:
             yield from _run(context, project, stage, **selection)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from pipelines.assets import labels
-from pipelines.building import history, state
+from pipelines.building import history, space, state
 from pipelines.proving import verifying
 
 RESTORATIONS = dg.AssetKey(["audit", "restorations"])
@@ -35,6 +35,7 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
         required_resource_keys={"settings", "paths", "reporter"},
         pool=labels.POOL,
     )
+    @space.explained
     def restorations(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         settings, paths = context.resources.settings, context.resources.paths
         build = state.of_run(paths, context.run_id)

@@ -18,7 +18,7 @@ from email.message import EmailMessage
 import msgspec
 
 from pipelines.errors import InputError, first_line
-from pipelines.intake import own_files, writing
+from pipelines.intake import own_files, ownership, writing
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
@@ -51,7 +51,14 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_part: bool = False) -> None:
-    """Tell that building has failed with these lines, unless that is what was told last."""
+    """Tell that building has failed with these lines, unless that is what was told last.
+
+    Says nothing where the folder is not a warehouse and cannot become one.
+    """
+    try:
+        ownership.claim(paths)
+    except InputError:  # nothing is written into a folder that the build was refused for
+        return
     with contextlib.suppress(OSError):
         lines = [visible(line)[:LONGEST] for line in error.splitlines() if line.strip()]
         text = "\n".join(lines[:LINES])
@@ -79,7 +86,7 @@ def tell_success(paths: WarehousePaths, settings: Settings) -> None:
         return
     with contextlib.suppress(OSError):
         trouble = _trouble(paths)
-        if trouble is not None:
+        if trouble is not None and ownership.is_warehouse(paths):
             own_files.remove(paths.trouble)
             since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
             _tell(paths, settings, "recovery", f"The build of {paths.root} is well again.\n{since}{_standing(paths)}")

@@ -6,14 +6,32 @@ import contextlib
 import itertools
 import json
 import os
+import re
 from collections.abc import Generator, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipelines.intake.sql_text import literal
 
 _attempts = itertools.count()
+LEFTOVER = re.compile(r"\.(?P<name>.+?)\.(?:[0-9]+\.)?(?P<writer>[0-9]+)\.(?:tmp|old)")
+"""The name of what a process writes beside a file or a folder, or has put aside."""
+
+
+class Leftover(NamedTuple):
+    """What a file is that a process writes before it takes its place."""
+
+    name: str
+    """The file or folder that it would become."""
+    writer: int
+    """The number of the process."""
+
+
+def leftover(path: str) -> Leftover | None:
+    """Read the name of such a file; None for any other name."""
+    found = LEFTOVER.fullmatch(path)
+    return Leftover(found["name"], int(found["writer"])) if found else None
 
 
 @contextlib.contextmanager

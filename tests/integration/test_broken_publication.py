@@ -21,6 +21,7 @@ from pipelines.reading import builds
 from pipelines.settings import Settings
 from tests.conftest import run_command
 
+GONE = "20260101T000000000000Z"
 PUBLISH = """
 import os, signal, sys
 from datetime import UTC, datetime
@@ -185,12 +186,12 @@ def test_unchanged_build_repeats_what_was_noticed(awkward_folder: Path, awkward_
 )
 def test_build_that_is_gone_is_told_in_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path)
-    paths.pointer.write_text(json.dumps({"build_id": "gone"}))
+    paths.pointer.write_text(json.dumps({"build_id": GONE}))
     arguments = [str(tmp_path / argument) if argument == "restored" else argument for argument in command]
     refused = run_command(*arguments, "--warehouse", tmp_path)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == (
-        f"error: {paths.pointer} names build gone, but {paths.build_database('gone')} is missing: build again\n"
+        f"error: {paths.pointer} names build {GONE}, but {paths.build_database(GONE)} is missing: build again\n"
     )
 
 
