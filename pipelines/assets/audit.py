@@ -14,6 +14,7 @@ from pipelines.assets import labels, models
 from pipelines.building import auditing, blaming, holding_back, space, state
 from pipelines.building.first_cases import first_cases
 from pipelines.errors import CheckError
+from pipelines.settings import Settings
 
 RESOURCES = {"settings", "paths", "reporter", "audit", "spark"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
@@ -69,7 +70,7 @@ def _audit_again(context: dg.AssetExecutionContext) -> tuple[dict[str, dict], Ch
     build = state.of_run(paths, context.run_id)
     while True:
         summary = _audit(context, build)
-        error = failure(summary, build.strict, paths.scratch_database)
+        error = failure(summary, build.strict, paths.scratch_database, settings)
         if error is None:
             return summary, None
         try:
@@ -113,7 +114,7 @@ def _specs(audited: list[dg.AssetKey]) -> tuple[list[dg.AssetSpec], list[dg.Asse
     return specs, checks
 
 
-def failure(summary: dict[str, dict], strict: bool, database: Path) -> state.BuildError | None:
+def failure(summary: dict[str, dict], strict: bool, database: Path, settings: Settings) -> state.BuildError | None:
     """What failed, with a line for each critical expectation; under `strict` for each warning too. None where nothing.
 
     A line names the first cases in the built `database`: file, record and key.
@@ -130,7 +131,7 @@ def failure(summary: dict[str, dict], strict: bool, database: Path) -> state.Bui
     described = []
     for name, failed in failures:
         what = f"{failed['expectation']} ({failed['severity']}): {failed['description']}; {failed['observed']}"
-        cases = first_cases(database, name, declared[name, failed["expectation"]])
+        cases = first_cases(database, name, declared[name, failed["expectation"]], settings)
         line = f"{name}: {what}{'; such as ' if cases else ''}{'; '.join(cases)}"
         described.append((line, blaming.named([name]) or blaming.of_rows([case] for case in cases)))
     return state.BuildError("\n".join(line for line, _ in described), blaming.at_fault(described))

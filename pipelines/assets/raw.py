@@ -120,7 +120,7 @@ def _land_or_keep(release: releases.Release, lander: Lander, settings: Settings,
     try:
         landed = lander.land(release)
     except InputError as error:
-        if not settings.keep_going or not narrowing.is_to_stay(corpus.corpus_id, paths):
+        if not settings.keep_going or not narrowing.is_to_stay(corpus.corpus_id, paths, settings):
             raise
         try:
             return carrying.keep(corpus, paths, str(error))

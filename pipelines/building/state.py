@@ -81,7 +81,7 @@ def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
         with reporter.stage("simulate", "sample") as stage:
             written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
             stage.detail = f"{len(written):,} files of all releases, generated"
-    build, taken = new_build(settings, run_id), builds.earlier_builds(paths) | set(kept.kept_builds(paths))
+    build, taken = new_build(settings, run_id), builds.earlier_builds(paths, settings) | set(kept.kept_builds(paths))
     while build.build_id in taken:  # the clock was set back
         moment = datetime.strptime(build.build_id, ID_FORMAT) + timedelta.resolution
         build = replace(build, build_id=moment.strftime(ID_FORMAT))

@@ -62,10 +62,11 @@ def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[s
     `columns` have the names of DuckDB's types, with [] behind that of a list's elements. Raises KeyError for a row that
     lacks a column, duckdb.Error for a value that cannot be made one of its type.
     """
-    import duckdb
+    from pipelines.intake.databases import connect
+    from pipelines.settings import Settings
 
     types = {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in columns.items()}
     values = json.dumps([{name: row[name] for name in columns} for row in rows], default=datetime.isoformat)
     unnested = f"unnest(from_json_strict($rows, {literal(json.dumps([types]))}), max_depth := 2)"
-    with replacing(path) as temporary, duckdb.connect() as con:
+    with replacing(path) as temporary, connect(Settings.from_environment()) as con:
         con.execute(f"copy (select {unnested}) to {literal(temporary)} (format parquet)", {"rows": values})

@@ -18,7 +18,7 @@ from pipelines.intake.landed import Carried, Landed
 from pipelines.intake.own_files import BuildId, RawPath, TablePath
 from pipelines.paths import WarehousePaths
 from pipelines.reading import tables
-from pipelines.settings import DUCKDB, RELEASE_FORM
+from pipelines.settings import DUCKDB, RELEASE_FORM, Settings
 
 EMBEDDED_SAMPLE = "embedded sample"
 """What a manifest calls the source of a build that was made from the embedded sample."""
@@ -194,10 +194,10 @@ def size_of(paths: WarehousePaths, build_id: str) -> int:
     return sum(file.stat().st_size for file in (paths.build_database(build_id), *files))
 
 
-def earlier_builds(paths: WarehousePaths) -> set[str]:
+def earlier_builds(paths: WarehousePaths, settings: Settings) -> set[str]:
     """The ids that builds of this warehouse have had, as far as the published build knows them."""
     with contextlib.suppress(InputError, duckdb.Error):
         _, database = published_build(paths)
-        with tables.open_build(database) as con:
+        with tables.open_build(database, settings) as con:
             return {build_id for (build_id,) in con.execute("select build_id from quality.builds").fetchall()}
     return set()
