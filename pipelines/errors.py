@@ -29,6 +29,10 @@ class CheckError(RuntimeError):
         self.at_fault = at_fault
 
 
+class BuildError(CheckError):
+    """A check failed, or the build could not be made; nothing was published."""
+
+
 def first_line(error: Exception) -> str:
     """What a library's error says, in one line."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__

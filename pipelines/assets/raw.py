@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from pipelines.assets import labels
-from pipelines.building import carrying, holding_back, narrowing, state
+from pipelines.building import carrying, holding_back, narrowing, space, state
 from pipelines.building.carrying import Kept
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError, counted
@@ -59,6 +59,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     ]
 
     @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING, pool=labels.POOL)
+    @space.explained
     def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
         paths = context.resources.paths
@@ -119,7 +120,7 @@ def _land_or_keep(release: releases.Release, lander: Lander, settings: Settings,
     try:
         landed = lander.land(release)
     except InputError as error:
-        if not settings.keep_going or not narrowing.is_to_stay(corpus.corpus_id, paths):
+        if not settings.keep_going or not narrowing.is_to_stay(corpus.corpus_id, paths, settings):
             raise
         try:
             return carrying.keep(corpus, paths, str(error))
@@ -145,6 +146,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
     ]
 
     @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES, pool=labels.POOL)
+    @space.explained
     def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         paths = context.resources.paths
         build = state.of_run(paths, context.run_id)

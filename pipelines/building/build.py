@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from expectations.client import AuditError, AuditProcess
 from pipelines.building import alerts, fingerprint, lock, mending, publishing, space
-from pipelines.building.inputs import check_input
-from pipelines.building.narrowing import refuse_less
+from pipelines.building.inputs import check_before_building, check_input
 from pipelines.building.progress import Reporter
 from pipelines.building.state import BuildError
 from pipelines.building.summary import Summary, summarize
@@ -66,8 +65,7 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
             for left in publishing.tidy(paths, settings):  # one that was killed once it had published has not
                 reporter.notice(left)
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
-        refuse_less(settings, paths)
-        space.refuse_full_disk(settings, paths)
+        check_before_building(settings, paths)
         spark = choosing.spark_of(settings, paths.scratch_spark)
         with (
             AuditProcess(settings.audit_timeout) as audit,
@@ -76,13 +74,10 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
         ):
             resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
             try:
-                _run_graph(resources | {"spark": spark}, load_graph)
-            except BaseException as error:
-                if (told := space.told_of_full_disk(error, settings, paths)) is not None:
-                    raise told from error
-                if isinstance(error, AuditError):
-                    raise BuildError(str(error)) from error
-                raise
+                with space.explaining(settings, paths):
+                    _run_graph(resources | {"spark": spark}, load_graph)
+            except AuditError as error:
+                raise BuildError(str(error)) from error
     return summarize(settings, paths, reporter)
 
 

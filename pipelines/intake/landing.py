@@ -38,7 +38,7 @@ from pipelines.intake.source_bytes import read_settled, state_of
 from pipelines.intake.sql_text import GLOB_CHARACTERS, NO_PROGRESS_BAR, literal
 from pipelines.intake.unpacking import unpack
 from pipelines.intake.writing import replacing, write_atomically
-from pipelines.settings import RELEASE_FORM
+from pipelines.settings import RELEASE_FORM, Settings
 
 if TYPE_CHECKING:
     from pipelines.corpora.forms import Form, Table
@@ -84,6 +84,8 @@ class LandingTask:
     """Another form that the file has; it is undone record by record."""
     force: bool = False
     """Land it although it was landed before."""
+    memory_limit: str = Settings.memory_limit
+    """Memory that DuckDB may use in the process that lands it."""
 
     @property
     def source_file_id(self) -> str:
@@ -122,6 +124,7 @@ def land_file(task: LandingTask) -> Landed:
             state=file_state,
         )
         parquet.parent.mkdir(parents=True, exist_ok=True)
+        _connection().execute(f"set memory_limit = {literal(task.memory_limit)}")
         landed = _land(entity, landed, task.source / task.path, data, parquet, table)
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
     if task.strict:

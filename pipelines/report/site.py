@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ from pipelines.reading.connection import open_published
 from pipelines.reading.dialogues import page
 from pipelines.reading.dialogues.address import url
 from pipelines.report import contents, dbt_docs, dictionary, differences, grids
-from pipelines.report.conversations import page_name
+from pipelines.report.conversations import is_page_name, page_name
 from pipelines.settings import Settings
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -212,8 +213,17 @@ def _refuse_foreign(to: Path) -> None:
         is_report = (to / "index.html").read_text(encoding="utf-8").startswith(MARK)
     except (OSError, UnicodeDecodeError):
         is_report = False
-    if not is_report and any(to.iterdir()):
-        raise InputError(f"{to} holds something else than a report: not overwritten")
+    foreign = [page.name for page in to.iterdir() if not is_own(page)]
+    if foreign or (not is_report and any(to.iterdir())):
+        such_as = f" ({foreign[0]})" if is_report else ""
+        raise InputError(f"{to} holds something else than a report{such_as}: not overwritten")
+
+
+def is_own(file: Path) -> bool:
+    """Tell if this is a file that a report consists of, by its name."""
+    pages = {f"{page}.html" for page in PAGES}
+    is_named = file.name in {*pages, *ASSETS, *STYLES, DBT_DOCS} or is_page_name(file.name)
+    return is_named and file.is_file() and not file.is_symlink()
 
 
 def _replace(to: Path, partial: Path) -> None:
@@ -228,4 +238,7 @@ def _replace(to: Path, partial: Path) -> None:
     except OSError:
         old.rename(to)
         raise
-    shutil.rmtree(old)
+    for file in filter(is_own, list(old.iterdir())):
+        file.unlink()
+    with contextlib.suppress(OSError):  # something else was put there meanwhile, and stays
+        old.rmdir()

@@ -18,6 +18,7 @@ import requests
 
 from pipelines.building import alerts
 from pipelines.errors import InputError
+from pipelines.intake import ownership
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings, SettingsError
 from tests.conftest import run_command
@@ -61,8 +62,15 @@ def hook() -> Iterator[tuple[type[Hook], str]]:
 @pytest.fixture
 def paths(tmp_path: Path) -> WarehousePaths:
     paths = WarehousePaths(tmp_path / "warehouse")
-    paths.root.mkdir()
+    ownership.claim(paths)
     return paths
+
+
+def test_nothing_is_told_of_a_folder_that_is_not_a_warehouse(tmp_path: Path, hook: tuple[type[Hook], str]) -> None:
+    (tmp_path / "mine.txt").touch()
+    assert alerts.tell_failure(WarehousePaths(tmp_path), Settings(alert_webhook=hook[1]), "x: y") is None
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+    assert hook[0].told == []
 
 
 def written(paths: WarehousePaths) -> list[dict[str, Any]]:

@@ -27,6 +27,10 @@ from tests.conftest import CLONE, run_command
 
 FIRST, SECOND = "20260101T000000000000Z", "20250101T000000000000Z"
 """Two builds; the clock was set back between them."""
+GONE = "20200101T000000000000Z"
+"""A build that is not kept."""
+LANDED = "dev.json-0123456789abcdef-0123456789ab"
+"""How landing names what it writes."""
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut": lambda file: file.write_bytes(file.read_bytes()[:100]),
     "overwritten": lambda file: file.write_bytes(b"x" * file.stat().st_size),
@@ -192,11 +196,14 @@ def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePat
     for folder in left:
         folder.mkdir()
         (folder / "index.html").touch()
-    left += [paths.root / f".dialogues.duckdb.{gone}.tmp", paths.builds / f".x.json.{gone}.tmp"]
-    left += [paths.builds / "20200101T000000000000Z.json", paths.builds / "20200101T000000000000Z.restorations.json"]
-    left += [paths.raw / "toy" / "items" / f".x.{gone}.tmp", paths.raw / "toy" / "items" / f".x.parquet.{gone}.tmp"]
+    left += [paths.root / f".dialogues.duckdb.{gone}.tmp", paths.builds / f".{FIRST}.json.0.{gone}.tmp"]
+    left += [paths.builds / f"{GONE}.json", paths.builds / f"{GONE}.restorations.json"]
+    items = paths.raw / "toy" / "items"
+    left += [items / f".a1b2c3d4.{gone}.tmp", items / f".{LANDED}.parquet.{gone}.tmp"]
     left[-2].mkdir(parents=True)
     stays = [paths.root / ".mine", paths.builds / "mine.json"]
+    stays += [paths.root / "mine.old", paths.root / ".mine.old", paths.root / f".mine.{gone}.old"]
+    stays += [paths.builds / f"{GONE}.notes.json", paths.builds / f".mine.{gone}.tmp", items / f".mine.{gone}.tmp"]
     for file in (*left[2:], *stays):
         if not file.is_dir():
             file.write_text("{}")
@@ -218,17 +225,16 @@ with folder_use.writing_into(file.parent):
 """
 
 
-@pytest.mark.parametrize("place", [".", "builds"])
+@pytest.mark.parametrize("place", ["reports", f"builds/{FIRST}.json"])
 def test_what_is_being_written_is_not_swept(paths: WarehousePaths, place: str) -> None:
     """Containers that share a volume do not see each other's processes: the lock tells that one is writing."""
-    (paths.root / place).mkdir(exist_ok=True)
-    command = [sys.executable, "-c", WRITE, paths.root / place / "reports"]
+    command = [sys.executable, "-c", WRITE, paths.root / place]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CLONE) as writer:
         assert writer.stdout
         temporary = Path(writer.stdout.readline().strip())
         kept.sweep(paths)
         assert temporary.is_dir()
-        with writing.replacing(paths.root / place / "other") as other:  # several may write at a time
+        with writing.replacing((paths.root / place).with_name("other")) as other:  # several may write at a time
             other.touch()
         writer.kill()
         writer.communicate()
@@ -262,8 +268,8 @@ def test_leftover_is_swept_when_it_is_old_where_there_are_no_locks(
         ".scratch/dbt_target/partial_parse.msgpack",
         ".scratch/dbt_target/graph_summary.json",
         ".scratch/dbt_target/compiled/dialogue_warehouse/models/marts/core/fct_turns.sql",
-        "raw/sgd/dialogues/dev.json",
-        "raw/sgd/dialogues/dev.parquet",
+        f"raw/sgd/dialogues/{LANDED}.json",
+        f"raw/sgd/dialogues/{LANDED}.parquet",
     ],
 )
 def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: WarehousePaths, place: str) -> None:
@@ -276,15 +282,16 @@ def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: Wareho
 
 
 def test_folder_that_belongs_there_stays(paths: WarehousePaths) -> None:
-    """dbt names folders after its YAML, and whoever puts a link there means it."""
+    """dbt names folders after its YAML, Spark after its tables, and whoever puts a link there means it."""
     own = paths.dbt_target / "compiled" / "fct_turns.yml"
     own.mkdir(parents=True)
+    (paths.raw / "sgd" / "dialogues" / "mine.parquet").mkdir(parents=True)
     other = paths.root.parent / "elsewhere"
     other.mkdir()
-    (paths.raw / "sgd" / "dialogues").mkdir(parents=True)
-    (paths.raw / "sgd" / "dialogues" / "dev.parquet").symlink_to(other)
+    (paths.raw / "sgd" / "dialogues" / f"{LANDED}.parquet").symlink_to(other)
     assert mending.mend(paths) == []
     assert own.is_dir()
+    assert (paths.raw / "sgd" / "dialogues" / "mine.parquet").is_dir()
     assert other.is_dir()
 
 
