@@ -31,6 +31,7 @@ from pipelines.corpora.declarations import DeclarationError
 from pipelines.errors import InputError
 from pipelines.intake import writing
 from pipelines.processes import collect_seldom, end_with_parent, with_a_roomy_stack
+from pipelines.settings import Settings
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -132,9 +133,15 @@ def run(request: Request) -> dict[str, dict[str, Any]]:
 
 def _ledger(database: Path, request: Request) -> Ledger:
     try:
-        return ledger.open_ledger(database, request.corpora, request.scales)
+        return ledger.open_ledger(database, request.corpora, request.scales, _settings(request))
     except (InputError, duckdb.Error) as error:
         raise RequestError(f"{database}: {' '.join(str(error).split())}") from error
+
+
+def _settings(request: Request) -> Settings:
+    """The limits that the audit was given. The ledger is opened before the processes begin that share the threads."""
+    limit = request.config.get("memory_limit", Settings.memory_limit)
+    return Settings(memory_limit=limit, threads=request.processes)
 
 
 def _without(suites: Iterable[Suite], keys: Collection[str]) -> list[Suite]:

@@ -19,6 +19,7 @@ from pipelines.corpora.claims import Claim, load_defects, read_claims
 from pipelines.corpora.defects import Defect
 from pipelines.intake.writing import write_table
 from pipelines.reading.tables import open_build
+from pipelines.settings import Settings
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -91,7 +92,7 @@ class Ledger:
         return checks
 
 
-def open_ledger(database: Path, corpora: Sequence[str], scales: Mapping[str, float]) -> Ledger:
+def open_ledger(database: Path, corpora: Sequence[str], scales: Mapping[str, float], settings: Settings) -> Ledger:
     """The ledger of a warehouse; `scales` says at which scale a corpus was generated."""
     rooms = {corpus_id: read_claims(corpus_id) for corpus_id in corpora}
     claims = tuple(claim for room in rooms.values() for claim, _ in room.claims)
@@ -100,7 +101,7 @@ def open_ledger(database: Path, corpora: Sequence[str], scales: Mapping[str, flo
         for corpus_id, room in rooms.items()
         for claim, entry in room.claims
     }
-    with open_build(database) as con:
+    with open_build(database, settings) as con:
         releases = _releases(con, corpora, scales)
         judged = [claim for claim in claims if not verdicts.unjudged(claim, releases[claim.corpus_id])]
         tested = count_basis(con, judged, queries)

@@ -8,11 +8,15 @@ from __future__ import annotations
 import dagster as dg
 
 from pipelines.assets.graph import assemble
-from pipelines.assets.selection import refuse_part
+from pipelines.assets.selection import refuse_part, refuse_settings
+from pipelines.errors import InputError
 from pipelines.settings import Settings
 
 
 @dg.definitions
 def definitions() -> dg.Definitions:
     """The graph for the settings of the environment."""
-    return refuse_part(assemble(Settings.from_environment()))
+    try:
+        return refuse_part(assemble(Settings.from_environment()))
+    except InputError as error:
+        raise refuse_settings(error) from error

@@ -30,6 +30,10 @@ class CheckError(RuntimeError):
         self.at_fault = at_fault
 
 
+class BuildError(CheckError):
+    """A check failed, or the build could not be made; nothing was published."""
+
+
 @contextlib.contextmanager
 def naming(path: object) -> Generator[None]:
     """Let an error of the system that names no file, as one of `write` or `fsync` does not, name this one."""

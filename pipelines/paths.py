@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,12 @@ def absolute(path: Path) -> Path:
         raise InputError(f"{path}: there is no home folder of this user; write the whole path") from None
 
 
+BUILD_ID = re.compile(r"[0-9]{8}T[0-9]{12}Z")
+"""The name of a build: the moment it began, in UTC."""
+RAW_FILE = re.compile(r"(?P<stem>[^/]+-[0-9a-f]{16}-[0-9a-f]{12}|empty-[0-9a-f]{12})\.(parquet|json)")
+"""The name of a landed file: its path, its content and its schema, or the empty file of an entity."""
+
+
 def shell_history() -> Path:
     """What was typed into the shell of `sql`, where the user's programs keep such things."""
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
@@ -58,6 +65,20 @@ class WarehousePaths:
     """
 
     root: Path
+
+    @property
+    def mark(self) -> Path:
+        """JSON `{"format": ...}`: says that the folder is a warehouse. It is the first file written into one."""
+        return self.root / ".dialogue-warehouse"
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Every file and folder at the top of a warehouse that this project writes."""
+        return (
+            *(self.mark, self.lock, self.pointer, self.started_publication, self.published, self.alerts, self.trouble),
+            *(self.builds, self.raw, self.sample, self.reports, self.landing),
+            *(self.scratch, self.scratch_spark, self.dagster_home),
+        )
 
     @property
     def published(self) -> Path:

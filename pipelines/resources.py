@@ -44,7 +44,7 @@ def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
     """Where things lie; the warehouse's lock is held while the run lasts."""
     paths = WarehousePaths(context.resources.settings.warehouse)
     with lock.exclusive(paths, context.resources.settings.patience):
-        if context.instance is not None:
+        if context.instance is not None and instance.is_own(context.instance, paths):
             instance.forget_old_runs(context.instance)
         for mended in mending.mend(paths):
             context.resources.reporter.notice(mended)

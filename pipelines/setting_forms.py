@@ -28,6 +28,10 @@ LEAST_MEMORY = {"memory_limit": ("a build", 300 * 10**6), "query_memory_limit": 
 """Bytes: the sample is built with 250 MB, and with 150 MB its models run out of memory; it is read with 20 MB."""
 
 
+ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/")
+"""How the address of an object store or a server begins; a drive has one letter."""
+
+
 class SettingsError(InputError):
     """A setting has a value that cannot be used."""
 
@@ -127,6 +131,15 @@ def is_mirror(url: str) -> bool:
     return bool(host) if parts.scheme in ("http", "https") else parts.scheme == "file" and host in (None, "localhost")
 
 
+def folder_named(text: str, asked_by: str) -> Path:
+    """Read the path of a local folder; `asked_by` is the option or variable that has it. Raises SettingsError."""
+    if not text.strip():
+        raise SettingsError(f"{asked_by}: names no folder")
+    if ADDRESS.match(text):
+        raise SettingsError(f"{asked_by}: '{text}' is an address; only folders of this machine can be used so far")
+    return Path(text)
+
+
 def has_host(url: str, schemes: tuple[str, ...]) -> bool:
     """Whether this is a URL of one of these schemes that names a host."""
     try:
@@ -137,7 +150,7 @@ def has_host(url: str, schemes: tuple[str, ...]) -> bool:
 
 
 _FORMS: tuple[tuple[set[str], Callable[[str, str], Any]], ...] = (
-    ({"source", "warehouse"}, lambda _, text: Path(text)),
+    ({"source", "warehouse"}, lambda name, text: folder_named(text, f"DIALOGUE_{name.upper()}")),
     ({"only", "refresh"}, lambda name, text: corpora_named([text], f"DIALOGUE_{name.upper()}")),
     ({"alert_to"}, lambda _, text: tuple(part.strip() for part in text.split(",") if part.strip())),
     ({"cron", "fetch_cron"}, _cron),

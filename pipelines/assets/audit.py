@@ -11,9 +11,10 @@ import dagster as dg
 
 from expectations.suites import OUTCOMES, load_suites
 from pipelines.assets import labels, models
-from pipelines.building import auditing, blaming, holding_back, state
+from pipelines.building import auditing, blaming, holding_back, space, state
 from pipelines.building.first_cases import first_cases
 from pipelines.errors import CheckError
+from pipelines.settings import Settings
 
 RESOURCES = {"settings", "paths", "reporter", "audit", "spark"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
@@ -37,6 +38,7 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     specs, checks = _specs(audited)
 
     @dg.multi_asset(name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=labels.POOL)
+    @space.explained
     def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         summary, error = _audit_again(context)
         evaluated = sum(suite["evaluated"] for suite in summary.values())
@@ -68,7 +70,7 @@ def _audit_again(context: dg.AssetExecutionContext) -> tuple[dict[str, dict], Ch
     build = state.of_run(paths, context.run_id)
     while True:
         summary = _audit(context, build)
-        error = failure(summary, build.strict, paths.scratch_database)
+        error = failure(summary, build.strict, paths.scratch_database, settings)
         if error is None:
             return summary, None
         try:
@@ -112,7 +114,7 @@ def _specs(audited: list[dg.AssetKey]) -> tuple[list[dg.AssetSpec], list[dg.Asse
     return specs, checks
 
 
-def failure(summary: dict[str, dict], strict: bool, database: Path) -> state.BuildError | None:
+def failure(summary: dict[str, dict], strict: bool, database: Path, settings: Settings) -> state.BuildError | None:
     """What failed, with a line for each critical expectation; under `strict` for each warning too. None where nothing.
 
     A line names the first cases in the built `database`: file, record and key.
@@ -129,7 +131,7 @@ def failure(summary: dict[str, dict], strict: bool, database: Path) -> state.Bui
     described = []
     for name, failed in failures:
         what = f"{failed['expectation']} ({failed['severity']}): {failed['description']}; {failed['observed']}"
-        cases = first_cases(database, name, declared[name, failed["expectation"]])
+        cases = first_cases(database, name, declared[name, failed["expectation"]], settings)
         line = f"{name}: {what}{'; such as ' if cases else ''}{'; '.join(cases)}"
         described.append((line, blaming.named([name]) or blaming.of_rows([case] for case in cases)))
     return state.BuildError("\n".join(line for line, _ in described), blaming.at_fault(described))

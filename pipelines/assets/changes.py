@@ -8,7 +8,7 @@ from dataclasses import replace
 import dagster as dg
 
 from pipelines.assets import labels
-from pipelines.building import history, state
+from pipelines.building import history, space, state
 from pipelines.reading import recorded_changes
 
 CHANGES = dg.AssetKey(["audit", "build_changes"])
@@ -27,6 +27,7 @@ def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         required_resource_keys={"settings", "paths", "reporter"},
         pool=labels.POOL,
     )
+    @space.explained
     def build_changes(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         settings, paths = context.resources.settings, context.resources.paths
         build = state.of_run(paths, context.run_id)

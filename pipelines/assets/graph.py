@@ -11,6 +11,7 @@ import dagster as dg
 from pipelines.assets import audit, changes, models, published, raw, restoration
 from pipelines.building import dbt
 from pipelines.corpora import registry
+from pipelines.intake import ownership
 from pipelines.jobs import EVERYTHING, build_jobs
 from pipelines.paths import WarehousePaths
 from pipelines.resources import default_resources
@@ -20,8 +21,12 @@ from pipelines.settings import Settings
 
 
 def assemble(settings: Settings) -> dg.Definitions:
-    """The whole graph for these settings. Parses the dbt project, partially where nothing changed."""
+    """The whole graph for these settings. Parses the dbt project, partially where nothing changed.
+
+    Raises InputError for a folder that cannot be a warehouse.
+    """
     paths = WarehousePaths(settings.warehouse)
+    ownership.claim(paths)
     corpora = registry.load_corpora()
     model_assets, audit_models = models.model_assets(dbt.parse_and_write(paths))
     audit_asset = audit.audit_asset(list(model_assets.keys))

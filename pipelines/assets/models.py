@@ -14,7 +14,7 @@ from dagster_dbt import DagsterDbtTranslator
 from dagster_dbt.asset_utils import build_dbt_specs
 
 from pipelines.assets import labels
-from pipelines.building import auditing, dbt, holding_back, on_spark, reusing, state
+from pipelines.building import auditing, dbt, holding_back, on_spark, reusing, space, state
 from pipelines.building.progress import Reporter, Stage
 from pipelines.errors import CheckError
 from pipelines.paths import WarehousePaths
@@ -61,6 +61,7 @@ def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
         )
 
         @dg.multi_asset(name=name, specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=labels.POOL)
+        @space.explained
         def run(context: dg.AssetExecutionContext) -> Iterator[Any]:
             yield from _run(context, project, stage, **selection)
 
@@ -130,7 +131,7 @@ def _run_models(
             stage.detail = f"{len(ran) - tests} models, {tests} tests"
             if len(ran) < len(results):
                 stage.detail += f"; {len(results) - len(ran)} stay as they were"
-        error = dbt.failure(results, paths, spark and on_spark.select(spark))
+        error = dbt.failure(results, paths, spark and on_spark.select(spark), settings)
         if error is None and spark is not None:
             error = _load(results, project.manifest, paths, settings, reporter)
         if error is None:
@@ -151,7 +152,7 @@ def _make_what_changed(
     if reuse.base is None:
         results = run(exclude=dbt.AUDIT_TAG)
     else:
-        results = reusing.run(reuse, paths, lambda selector: run(select=selector, tests="empty"))
+        results = reusing.run(reuse, paths, settings, lambda selector: run(select=selector, tests="empty"))
     return results, replace(build, definitions=reuse.now, taken=tuple(reuse.taken())).save(paths)
 
 
@@ -163,4 +164,4 @@ def _load(
         models = {result.unique_id for result in results if not result.is_test}
         loaded = on_spark.load(manifest, paths, models, settings)
         stage.detail = f"{len(loaded)} tables"
-    return dbt.failure(loaded, paths)
+    return dbt.failure(loaded, paths, settings=settings)

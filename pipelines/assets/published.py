@@ -6,7 +6,7 @@ Publishing itself is `pipelines.building.publishing`, the report `pipelines.repo
 import dagster as dg
 
 from pipelines.assets import labels
-from pipelines.building import publishing, state
+from pipelines.building import publishing, space, state
 from pipelines.errors import InputError
 from pipelines.intake.landed import Landed, changes_since
 from pipelines.reading import builds
@@ -30,6 +30,7 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
         required_resource_keys={"settings", "paths", "reporter"},
         pool=labels.POOL,
     )
+    @space.explained
     def dialogues(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         settings = context.resources.settings
         paths = context.resources.paths
@@ -71,6 +72,7 @@ def report_asset() -> dg.AssetsDefinition:
         required_resource_keys={"settings", "paths", "reporter"},
         pool=labels.POOL,
     )
+    @space.explained
     def report(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         from pipelines.report import site
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import dagster as dg
 
 from pipelines.assets import labels
-from pipelines.building import carrying, holding_back, narrowing, state
+from pipelines.building import carrying, holding_back, narrowing, space, state
 from pipelines.building.carrying import Kept
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError, counted
@@ -61,6 +61,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     ]
 
     @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING, pool=labels.POOL)
+    @space.explained
     def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
         paths = context.resources.paths
@@ -124,7 +125,7 @@ def _land_or_keep(release: releases.Release, lander: Lander, settings: Settings,
     try:
         landed = lander.land(release)
     except InputError as error:
-        if not settings.keep_going or not narrowing.is_to_stay(corpus.corpus_id, paths):
+        if not settings.keep_going or not narrowing.is_to_stay(corpus.corpus_id, paths, settings):
             raise
         try:
             return carrying.keep(corpus, paths, str(error))
@@ -150,6 +151,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
     ]
 
     @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES, pool=labels.POOL)
+    @space.explained
     def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         paths, settings = context.resources.paths, context.resources.settings
         build = state.of_run(paths, context.run_id)

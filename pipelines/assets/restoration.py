@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from pipelines.assets import labels
-from pipelines.building import history, state
+from pipelines.building import history, space, state
 from pipelines.intake.landed import places_of
 from pipelines.proving import verifying
 
@@ -36,6 +36,7 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
         required_resource_keys={"settings", "paths", "reporter"},
         pool=labels.POOL,
     )
+    @space.explained
     def restorations(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         settings, paths = context.resources.settings, context.resources.paths
         build = state.of_run(paths, context.run_id)
@@ -51,7 +52,7 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
                     stage.update(result.source_file_id)
                 stage.detail = f"{len(results):,} files, {sum(result.records for result in results):,} records"
         verifying.write_results(results, paths.scratch_audit / "restorations")
-        history.keep_restorations(build, paths)
+        history.keep_restorations(build, paths, settings)
         unequal = sum(not result.is_equal for result in results)
         yield dg.MaterializeResult(asset_key=RESTORATIONS, metadata={"dagster/row_count": len(results)})
         yield dg.AssetCheckResult(

@@ -10,16 +10,26 @@ import dagster as dg
 
 from pipelines.assets.published import REPORT
 from pipelines.building.state import PART_REFUSED
-from pipelines.errors import first_line
+from pipelines.errors import InputError, first_line
 
 SELECTING = {"launch": "assets", "materialize": "select"}
 """The commands of `dg` and `dagster` that run a selection of assets, and the option that names it."""
 
 
 class SelectionError(click.ClickException):
-    """What was selected cannot be run alone. No UsageError, which the command would explain itself before."""
+    """What was selected cannot be run alone, or the settings cannot be used.
+
+    No UsageError, which the command would explain itself before.
+    """
 
     exit_code = 2
+
+
+def refuse_settings(error: InputError) -> Exception:
+    """Give what loading the definitions raises for settings that cannot be used: a line, where a command loads them."""
+    context = click.get_current_context(silent=True)
+    is_server = context is None or context.command.name == "grpc"
+    return error if is_server else SelectionError(str(error))
 
 
 def refuse_part(definitions: dg.Definitions) -> dg.Definitions:

@@ -20,9 +20,8 @@ from pathlib import Path
 
 import msgspec
 
-from pipelines.building import channels
 from pipelines.errors import InputError
-from pipelines.intake import own_files, writing
+from pipelines.intake import own_files, ownership, writing
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
@@ -56,8 +55,11 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_part: bool = False) -> str | None:
     """Tell that building has failed with these lines, unless that is what was told last.
 
-    Returns why the message could not be recorded, if it could not.
+    Says nothing where the folder is not a warehouse and cannot become one. Returns why the message could not be
+    recorded, if it could not.
     """
+    if not _is_ours(paths):
+        return None
     text = _without_secrets("\n".join(visible(line) for line in error.splitlines() if line.strip()), settings)
     lines = [line[:LONGEST] for line in text.splitlines()]
     text = "\n".join(lines[:LINES])
@@ -71,6 +73,15 @@ def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_pa
     return _tell(paths, settings, "failure", f"The build of {paths.root} has failed{part}.\n{text}{_standing(paths)}")
 
 
+def _is_ours(paths: WarehousePaths) -> bool:
+    """Tell if the folder is a warehouse, and make it one where that is possible; nothing is written into another."""
+    with contextlib.suppress(InputError):
+        if not ownership.is_warehouse(paths):
+            ownership.claim(paths)
+        return True
+    return False
+
+
 def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
     """Tell that building is well again, where it was told that it was not.
 
@@ -81,7 +92,7 @@ def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
     if left:
         return tell_failure(paths, settings, left, is_in_part=True)
     trouble = _trouble(paths)
-    if trouble is None:
+    if trouble is None or not ownership.is_warehouse(paths):
         return None
     with contextlib.suppress(OSError):
         own_files.remove(paths.trouble)
@@ -113,6 +124,8 @@ def _standing(paths: WarehousePaths) -> str:
 
 def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> str | None:
     """Send a message everywhere, and record it with what became of it; why that failed, if it did."""
+    from pipelines.building import channels  # needs requests, which most builds do not
+
     undelivered = tuple(_without_secrets(place, settings)[:LONGEST] for place in channels.undelivered(settings, text))
     told = Told(at=_now(), kind=kind, text=text, undelivered=undelivered)
     try:

@@ -14,7 +14,7 @@ def begin(audit: AuditProcess, build: Build, paths: WarehousePaths, settings: Se
 
     What of the history cannot be read, a line each. Nobody has the database open for writing, until it is answered.
     """
-    notices = history.prepare_audit(build, paths)
+    notices = history.prepare_audit(build, paths, settings)
     audit.begin(
         {
             "database": str(paths.scratch_database),

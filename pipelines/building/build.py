@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from expectations.client import AuditError, AuditProcess
 from pipelines.building import alerts, fingerprint, lock, mending, publishing, space
-from pipelines.building.inputs import check_input
-from pipelines.building.narrowing import refuse_less
+from pipelines.building.inputs import check_before_building, check_input
 from pipelines.building.progress import Reporter
 from pipelines.building.state import BuildError
 from pipelines.building.summary import Summary, summarize
@@ -70,8 +69,7 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
             for line in foreign.ignored_lines(settings, paths):
                 reporter.notice(line)
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
-        refuse_less(settings, paths)
-        space.refuse_full_disk(settings, paths)
+        check_before_building(settings, paths)
         spark = choosing.spark_of(settings, paths.scratch_spark)
         with (
             AuditProcess(settings.audit_timeout) as audit,

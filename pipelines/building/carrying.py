@@ -72,6 +72,6 @@ def reason_not_to_land(corpus: Corpus, is_there: bool, settings: Settings, paths
     """Why a corpus stays as it is before anybody has looked into its files; None where it is to be landed."""
     if settings.refresh and corpus.corpus_id not in settings.refresh:
         return NOT_ASKED_FOR
-    if not is_there and settings.keep_going and is_to_stay(corpus.corpus_id, paths):
+    if not is_there and settings.keep_going and is_to_stay(corpus.corpus_id, paths, settings):
         return "none of its files is at the source"
     return None

@@ -22,6 +22,14 @@ SECONDS = 10.0
 """Seconds in which a server has to answer each time."""
 MOST_SECONDS = 30.0
 """Seconds that all answers of a mail server may take together."""
+REASONS: dict[type[Exception], str] = {
+    EndlessLinesError: "the server sends answers without end",
+    smtplib.SMTPNotSupportedError: "the server offers no encryption, or no login",
+    smtplib.SMTPRecipientsRefused: "the server refuses the recipients",
+    smtplib.SMTPServerDisconnected: "the server cuts the connection, or says nothing",
+    TimeoutError: "no answer in time",
+}
+"""Why a message did not arrive, by the kind of the error."""
 
 
 def undelivered(settings: Settings, text: str) -> Iterator[str]:
@@ -41,20 +49,10 @@ def _reason(error: Exception) -> str:
             return str(error)
         case ssl.SSLCertVerificationError():
             return certificates.refusal(error, "the server")
-        case EndlessLinesError():
-            return f"the server sends answers without end, for {MOST_SECONDS:g} s"
-        case smtplib.SMTPNotSupportedError():
-            return "the server offers no encryption, or no login"
-        case smtplib.SMTPRecipientsRefused():
-            return "the server refuses the recipients"
         case smtplib.SMTPResponseException():
             return f"the server answers {error.smtp_code}"
-        case smtplib.SMTPServerDisconnected():
-            return "the server cuts the connection"
-        case OSError() if error.strerror:
-            return error.strerror
-        case _:
-            return type(error).__name__
+    known = next((text for kind, text in REASONS.items() if isinstance(error, kind)), None)
+    return known or getattr(error, "strerror", None) or type(error).__name__
 
 
 def _post(settings: Settings, text: str) -> None:

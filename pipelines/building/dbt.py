@@ -23,6 +23,7 @@ from dialogue_warehouse import environment
 from pipelines.building import blaming, contexts, dbt_places, inlining, locating, schemas, templates, unread
 from pipelines.building.plain_path import plain_path
 from pipelines.errors import CheckError, causes
+from pipelines.intake.databases import connect
 from pipelines.intake.regular_files import read_regular
 from pipelines.intake.sql_text import literal
 from pipelines.intake.writing import write_atomically
@@ -217,7 +218,10 @@ Rows = tuple[list[str], list[tuple[Any, ...]]]
 
 
 def failure(
-    results: list[NodeResult], paths: WarehousePaths, select: Callable[[str, int], Rows] | None = None
+    results: list[NodeResult],
+    paths: WarehousePaths,
+    select: Callable[[str, int], Rows] | None = None,
+    settings: Settings | None = None,
 ) -> ModelError | None:
     """What failed, with one line for each model or test, and a failing row of each test; None where nothing did.
 
@@ -227,14 +231,14 @@ def failure(
     if not failed:
         return None
     causes = [result for result in failed if result.message != "skipped"] or failed
-    select = select or functools.partial(_select, paths)
+    select = select or functools.partial(_select, paths, settings or Settings())
     described = [_describe_failure(cause, select) for cause in sorted(causes, key=lambda one: one.name)]
     return ModelError("\n".join(line for line, _ in described), blaming.at_fault(described))
 
 
-def _select(paths: WarehousePaths, query: str, most: int) -> Rows:
+def _select(paths: WarehousePaths, settings: Settings, query: str, most: int) -> Rows:
     """The first rows of a query of the databases that a build works on."""
-    with duckdb.connect(str(paths.scratch_database), read_only=True) as con:
+    with connect(settings, paths.scratch_database, read_only=True) as con:
         con.execute(f"attach {literal(str(paths.scratch_staging))} as staging (read_only)")
         rows = con.execute(query)
         return [column[0] for column in rows.description], rows.fetchmany(most)

@@ -16,7 +16,10 @@ from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings
 
-LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "great-expectations", "msgspec")
+LIBRARIES = (
+    *("dbt-adapters", "dbt-core", "dbt-duckdb", "duckdb", "duckdb-engine", "great-expectations", "jinja2", "msgspec"),
+    "pyarrow",
+)
 """What computes the content of a build."""
 
 
@@ -103,7 +106,7 @@ def code_version() -> str:
 
 def code_files() -> Iterable[Path]:
     """The files that decide what a build does."""
-    suffixes = {".py", ".sql", ".yml", ".toml", ".md"}
+    suffixes = {".py", ".sql", ".yml", ".toml", ".md", ".html", ".css", ".js"}
     for folder in ("pipelines", "expectations", "dbt_project"):
         found = (path for path in (CLONE / folder).rglob("*") if path.suffix in suffixes and path.is_file())
         yield from sorted(path for path in found if "target" not in path.parts)

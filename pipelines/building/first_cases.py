@@ -16,18 +16,20 @@ import duckdb
 from expectations.suites import UNEXPECTED_ROWS, Expectation
 from pipelines.corpora.claims import read_claims
 from pipelines.corpora.registry import corpus_ids
+from pipelines.intake.databases import connect
 from pipelines.intake.sql_text import identifier, literal
+from pipelines.settings import Settings
 
 TOLD = 3
 """Cases that are named."""
 
 
-def first_cases(database: Path, suite: str, expectation: Expectation) -> list[str]:
+def first_cases(database: Path, suite: str, expectation: Expectation, settings: Settings) -> list[str]:
     """The first rows that break an expectation, as text; none where what fails is a number and no row."""
     query = _cases_query(suite, expectation)
     if query is None:
         return []
-    with duckdb.connect(str(database), read_only=True) as con:
+    with connect(settings, database, read_only=True) as con:
         try:
             found = con.sql(f"from ({query}) order by all limit {TOLD}")
             rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]

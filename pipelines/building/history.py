@@ -12,6 +12,7 @@ from pipelines.building.fingerprint import code_version
 from pipelines.building.state import Build, BuildError
 from pipelines.errors import InputError
 from pipelines.intake import writing
+from pipelines.intake.databases import connect
 from pipelines.intake.sql_text import identifier, literal
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
@@ -56,7 +57,7 @@ CARRIED_OVER = ("builds", "expectation_results", "build_changes")
 """The tables of `quality` that tell of every build."""
 
 
-def prepare_audit(build: Build, paths: WarehousePaths) -> list[str]:
+def prepare_audit(build: Build, paths: WarehousePaths, settings: Settings) -> list[str]:
     """Write the row of this build and carry over the history of the published one, as Parquet for dbt to load.
 
     What of the history cannot be read, a line each; normally nothing.
@@ -68,7 +69,7 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> list[str]:
     counted = {"dialogue_count": "core.dim_dialogues", "turn_count": "core.fct_turns"}
     counted |= {"action_count": "core.fct_actions", "slot_count": "core.fct_slots"}
     counted |= {"violation_count": "(from quality.violations where kind = 'defect')"}
-    with duckdb.connect(str(paths.scratch_database), read_only=True) as con:
+    with connect(settings, paths.scratch_database, read_only=True) as con:
         counts = {name: con.sql(f"from {table}").count("*").fetchall()[0][0] for name, table in counted.items()}
     row = {
         "build_id": build.build_id,
@@ -80,7 +81,7 @@ def prepare_audit(build: Build, paths: WarehousePaths) -> list[str]:
         "corpora": ",".join(build.corpora),
     }
     writing.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_COLUMNS, [row | counts])
-    return _carry_over(paths)
+    return _carry_over(paths, settings)
 
 
 def _relative_source(build: Build, paths: WarehousePaths) -> str:
@@ -90,14 +91,14 @@ def _relative_source(build: Build, paths: WarehousePaths) -> str:
     return os.path.relpath(build.source, paths.root)
 
 
-def _carry_over(paths: WarehousePaths) -> list[str]:
+def _carry_over(paths: WarehousePaths, settings: Settings) -> list[str]:
     """Copy the history of the published build; a line when there is one that cannot be read."""
     build_id = builds.pointed_build(paths)
     if build_id is None:
         return []
     database = paths.build_database(build_id)
     try:
-        with open_build(database) as con:
+        with open_build(database, settings) as con:
             listed = "select table_name from information_schema.tables where table_schema = 'quality'"
             there = con.execute(listed).fetchall()
             for name in CARRIED_OVER:
@@ -118,7 +119,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
     """
     base = builds.pointed_build(paths)
     found = None
-    if base is not None and _is_readable(paths.build_database(base)):
+    if base is not None and _is_readable(paths.build_database(base), settings):
         before = Side(base, paths.build_database(base))
         now = Side(build.build_id, paths.scratch_database, paths.scratch_audit / "claim_checks")
         try:
@@ -130,10 +131,10 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
     return found
 
 
-def _is_readable(database: Path) -> bool:
+def _is_readable(database: Path, settings: Settings) -> bool:
     """Whether there is anything to compare with: one that nobody can open has been told of with its history."""
     try:
-        with open_build(database) as con:
+        with open_build(database, settings) as con:
             for schema, view in con.execute(
                 "select schema_name, view_name from duckdb_views() where not internal"
             ).fetchall():
@@ -143,7 +144,7 @@ def _is_readable(database: Path) -> bool:
     return True
 
 
-def keep_restorations(build: Build, paths: WarehousePaths) -> None:
+def keep_restorations(build: Build, paths: WarehousePaths, settings: Settings) -> None:
     """Carry over what was found of the files of corpora that stay as they are published."""
     target = paths.scratch_audit / "restorations" / "carried.parquet"
     target.unlink(missing_ok=True)
@@ -151,5 +152,5 @@ def keep_restorations(build: Build, paths: WarehousePaths) -> None:
     if build.carried and base is not None:
         listed = ", ".join(literal(corpus_id) for corpus_id in sorted(build.carried))
         rows = f"from quality.restorations where split_part(source_file_id, '/', 1) in ({listed})"
-        with open_build(paths.build_database(base)) as con:
+        with open_build(paths.build_database(base), settings) as con:
             con.execute(f"copy ({rows}) to {literal(str(target))} (format parquet)")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pipelines.building import narrowing, space
 from pipelines.cluster import choosing
 from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError
-from pipelines.intake import foreign, releases
+from pipelines.intake import foreign, ownership, releases
 from pipelines.intake.file_names import repository_path
 from pipelines.intake.ignored import ENTRIES, describe
 from pipelines.intake.sql_text import GLOB_CHARACTERS
@@ -18,10 +19,21 @@ from pipelines.settings import RELEASE_FORM, Settings
 from pipelines.visible import visible
 
 
+def check_before_building(settings: Settings, paths: WarehousePaths) -> None:
+    """Check all that is checked before a build begins, however it was started; the warehouse's lock is held.
+
+    Raises InputError for input that cannot be used and for less that would replace more, BuildError for a full disk.
+    """
+    check_input(settings, paths)
+    narrowing.refuse_less(settings, paths)
+    space.refuse_full_disk(settings, paths)
+
+
 def check_input(settings: Settings, paths: WarehousePaths) -> None:
     """Raise InputError before anything is done."""
     if GLOB_CHARACTERS & set(str(paths.root)):
         raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
+    ownership.refuse_foreign(paths)
     choosing.check(settings)
     corpora = registry.load_corpora(settings.only)
     if settings.form != RELEASE_FORM:

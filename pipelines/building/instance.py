@@ -21,8 +21,8 @@ from dagster._core.instance.ref import InstanceRef
 from pipelines.building import event_log
 from pipelines.building.event_log import OpenEventLog
 from pipelines.building.plain_path import plain_path
-from pipelines.errors import is_full, is_out_of_memory
-from pipelines.intake import own_files
+from pipelines.errors import InputError, is_full, is_out_of_memory
+from pipelines.intake import own_files, ownership
 from pipelines.intake.writing import write_atomically
 from pipelines.paths import WarehousePaths
 
@@ -115,6 +115,11 @@ def forget_old_runs(instance: dg.DagsterInstance) -> None:
     event_log.forget_checks(instance.event_log_storage, checked - known)
 
 
+def is_own(instance: dg.DagsterInstance, paths: WarehousePaths) -> bool:
+    """Tell if an instance is that of this warehouse, and not one that others keep their runs in too."""
+    return instance.is_persistent and Path(instance.root_directory) == paths.dagster_home
+
+
 def write_configuration(paths: WarehousePaths) -> None:
     """Tell Dagster how the instance of this warehouse works.
 
@@ -125,6 +130,7 @@ def write_configuration(paths: WarehousePaths) -> None:
 
 def prepare(paths: WarehousePaths) -> None:
     """Configure the instance of this warehouse, so that page and daemon can start."""
+    ownership.claim(paths)
     write_configuration(paths)
     with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
         _limit_pool(instance)
@@ -151,4 +157,8 @@ def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    prepare(WarehousePaths(Path(sys.argv[1])))
+    try:
+        prepare(WarehousePaths(Path(sys.argv[1]).absolute()))
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -5,23 +5,25 @@ from __future__ import annotations
 import contextlib
 import re
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 from pipelines.errors import InputError
-from pipelines.intake import own_files
-from pipelines.paths import WarehousePaths
+from pipelines.intake import folder_use, own_files, writing
+from pipelines.paths import BUILD_ID, RAW_FILE, WarehousePaths
 from pipelines.reading import builds
 
-BUILD_ID = re.compile(r"\d{8}T\d{12}Z")
-"""How a build is named: by the moment it began, in UTC."""
+TEMPORARY = re.compile(r"[a-z0-9_]{8}")
+"""How `tempfile` names a folder."""
+LONGEST_WRITING = 24 * 3600
+"""Seconds after which a temporary file is taken for a leftover, where the file system has no locks that tell."""
 
 
 def kept_builds(paths: WarehousePaths) -> list[str]:
     """The ids of the builds on disk, in the order they were published; databases that nobody here made do not count."""
-    names = [path.stem for path in paths.builds.glob("*.duckdb")]
-    ours = [name for name in names if BUILD_ID.fullmatch(name) or paths.build_manifest(name).exists()]
-    return sorted(ours, key=lambda build_id: (publication_number(paths, build_id), build_id))
+    names = [path.stem for path in paths.builds.glob("*.duckdb") if BUILD_ID.fullmatch(path.stem)]
+    return sorted(names, key=lambda build_id: (publication_number(paths, build_id), build_id))
 
 
 def find(paths: WarehousePaths, build_id: str) -> str:
@@ -64,8 +66,8 @@ def is_pinned(paths: WarehousePaths, build_id: str) -> bool:
 
 def remove(paths: WarehousePaths, build_id: str) -> None:
     """Remove a build and what stands beside it."""
-    for file in (paths.build_database, paths.build_tables, paths.build_manifest, paths.build_restorations):
-        own_files.remove(file(build_id))
+    for file in (paths.build_database(build_id), *_beside(paths, build_id)):
+        own_files.remove(file)
 
 
 def prune(paths: WarehousePaths, builds_kept: int, days: float | None = None) -> None:
@@ -83,10 +85,15 @@ def prune(paths: WarehousePaths, builds_kept: int, days: float | None = None) ->
     for build_id in kept_builds(paths):
         with contextlib.suppress(InputError):  # what no manifest names, no reader can find
             named |= {file for files in builds.raw_files(paths, build_id).values() for file in files}
-    for parquet in paths.raw.rglob("*.parquet"):
-        if parquet not in named:
+    for parquet in landed_files(paths):
+        if parquet.suffix == ".parquet" and parquet not in named:
             own_files.remove(parquet)
             own_files.remove(parquet.with_suffix(".json"))
+
+
+def landed_files(paths: WarehousePaths) -> Iterator[Path]:
+    """Find the files that landing has written, by their names; what else lies below `raw/` is not ours."""
+    yield from (file for file in paths.raw.glob("*/*/*") if RAW_FILE.fullmatch(file.name))
 
 
 def _built_at(paths: WarehousePaths, build_id: str) -> float:
@@ -97,14 +104,43 @@ def _built_at(paths: WarehousePaths, build_id: str) -> float:
         return time.time()
 
 
+def _is_old(file: Path) -> bool:
+    """Tell if no command can still be writing a file or folder."""
+    with contextlib.suppress(OSError):
+        return time.time() - file.lstat().st_mtime > LONGEST_WRITING
+    return False
+
+
 def sweep(paths: WarehousePaths) -> None:
     """Remove what commands that were killed left behind. Call it with the warehouse's lock held."""
-    places = (".*.tmp", ".*.old", f"{paths.builds.name}/.*.tmp", f"{paths.raw.name}/*/*/.*.tmp")
-    for leftover in [file for place in places for file in paths.root.glob(place)]:
-        writer = leftover.suffixes[-2][1:] if len(leftover.suffixes) > 1 else ""
-        if not (writer.isdigit() and Path(f"/proc/{writer}").exists()):  # another command may be writing its report
-            own_files.remove(leftover)
-    for beside in [file for kind in ("json", "tables") for file in paths.builds.glob(f"*.{kind}")]:
-        build_id = beside.name.partition(".")[0]
-        if BUILD_ID.fullmatch(build_id) and not paths.build_database(build_id).exists():
-            own_files.remove(beside)
+    for path in _leftovers(paths):
+        with folder_use.alone_in(path.parent) as is_alone:  # another command may be writing its report
+            if is_alone or (is_alone is None and _is_old(path)):
+                own_files.remove(path)
+    for path in list(paths.builds.glob("*")):
+        build_id = path.name.partition(".")[0]
+        if path in _beside(paths, build_id) and not paths.build_database(build_id).exists():
+            own_files.remove(path)
+
+
+def _leftovers(paths: WarehousePaths) -> list[Path]:
+    """Find what commands write beside files of this project, by the names of those files."""
+    own = {place.name for place in paths.places}
+    is_own = (
+        ("*", lambda name: name in own),
+        (f"{paths.builds.name}/*", lambda name: BUILD_ID.match(name) is not None),
+        (f"{paths.raw.name}/*/*/*", lambda name: bool(RAW_FILE.fullmatch(name) or TEMPORARY.fullmatch(name))),
+    )
+    return [
+        path
+        for pattern, of_ours in is_own
+        for path in paths.root.glob(pattern)
+        if (name := writing.leftover(path.name)) and of_ours(name)
+    ]
+
+
+def _beside(paths: WarehousePaths, build_id: str) -> tuple[Path, ...]:
+    """Name what stands beside the database of a build; nothing for a name that no build has."""
+    if not BUILD_ID.fullmatch(build_id):
+        return ()
+    return tuple(file(build_id) for file in (paths.build_tables, paths.build_manifest, paths.build_restorations))

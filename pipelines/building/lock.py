@@ -11,7 +11,7 @@ from typing import IO
 
 from pipelines.building.state import BuildError
 from pipelines.errors import InputError
-from pipelines.intake import own_files
+from pipelines.intake import own_files, ownership
 from pipelines.paths import WarehousePaths
 
 
@@ -25,15 +25,12 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 
 @contextlib.contextmanager
 def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
-    """Hold the warehouse's lock.
+    """Hold the warehouse's lock, in a folder that is a warehouse or becomes one.
 
     Raises BusyError when another build holds it for longer than `patience`, in seconds, and InputError when there can
     be none.
     """
-    try:
-        paths.root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{paths.root}: no warehouse can be there: {error.strerror}") from error
+    ownership.claim(paths)
     if paths.lock.is_dir() and not paths.lock.is_symlink():
         own_files.remove(paths.lock)
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pipelines.building import kept, publishing
 from pipelines.errors import InputError
 from pipelines.intake import own_files
-from pipelines.paths import WarehousePaths
+from pipelines.paths import BUILD_ID, WarehousePaths
 from pipelines.reading import builds
 
 
@@ -28,9 +28,8 @@ def _remove_folders(paths: WarehousePaths) -> Iterator[str]:
     """Remove the folders that stand where files of ours do: nothing could be written there."""
     ours = [
         paths.dagster_home / "dagster.yaml",
-        *paths.builds.glob("*.json"),
-        *paths.raw.glob("*/*/*.json"),
-        *paths.raw.glob("*/*/*.parquet"),
+        *(path for path in paths.builds.glob("*.json") if BUILD_ID.fullmatch(path.name.partition(".")[0])),
+        *kept.landed_files(paths),
         *(path for kind in ("json", "msgpack", "sql") for path in paths.dbt_target.rglob(f"*.{kind}")),
     ]
     for path in ours:

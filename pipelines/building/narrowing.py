@@ -35,7 +35,7 @@ def refuse_less(settings: Settings, paths: WarehousePaths) -> None:
     """
     if settings.replace:
         return
-    held = _published(paths)
+    held = _published(paths, settings)
     offered = _offered(settings, paths)
     if settings.keep_going or settings.refresh:  # what is not there, or not asked for, stays
         named = {corpus.corpus_id for corpus in registry.load_corpora(settings.only)}
@@ -53,9 +53,9 @@ def refuse_less(settings: Settings, paths: WarehousePaths) -> None:
         )
 
 
-def is_to_stay(corpus_id: str, paths: WarehousePaths) -> bool:
+def is_to_stay(corpus_id: str, paths: WarehousePaths, settings: Settings) -> bool:
     """Whether a corpus is published, so that it can stay as it is."""
-    return corpus_id in _published(paths)
+    return corpus_id in _published(paths, settings)
 
 
 def _loss(corpus_id: str, before: Holding, after: Holding | None) -> str | None:
@@ -69,7 +69,7 @@ def _loss(corpus_id: str, before: Holding, after: Holding | None) -> str | None:
     return None
 
 
-def _published(paths: WarehousePaths) -> dict[str, Holding]:
+def _published(paths: WarehousePaths, settings: Settings) -> dict[str, Holding]:
     """What the published build has of each corpus; nothing where none can be read, for then nothing can be lost."""
     query = """
         select corpus_id, count(*), bool_and(verification = 'simulated')
@@ -79,7 +79,7 @@ def _published(paths: WarehousePaths) -> dict[str, Holding]:
     """
     try:
         _, database = builds.published_build(paths)
-        with open_build(database) as con:
+        with open_build(database, settings) as con:
             rows = con.execute(query).fetchall()
     except (InputError, duckdb.Error):
         return {}

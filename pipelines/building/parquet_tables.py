@@ -18,7 +18,8 @@ import duckdb
 
 from pipelines.building.state import BuildError
 from pipelines.intake import own_files
-from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
+from pipelines.intake.databases import connect
+from pipelines.intake.sql_text import identifier, literal
 from pipelines.paths import tables_beside
 from pipelines.reading import declared, tables
 from pipelines.settings import Settings
@@ -66,17 +67,15 @@ def write(built: Path, catalog: Path, settings: Settings) -> None:
     The files come into the folder that belongs to `catalog`. Raises BuildError when they do not have every row.
     """
     write_tables(built, tables_beside(catalog), settings)
-    write_catalog(built, catalog)
-    refuse_other_rows(built, catalog)
+    write_catalog(built, catalog, settings)
+    refuse_other_rows(built, catalog, settings)
 
 
 def write_tables(built: Path, folder: Path, settings: Settings) -> None:
     """Write every table as Parquet, each file in the order of the table's key."""
     own_files.remove(folder)
     spill = folder.parent / "spill"
-    with _attached(built) as con:
-        con.execute(f"set memory_limit = {literal(settings.memory_limit)}")
-        con.execute(f"set threads = {settings.threads}")
+    with _attached(built, settings) as con:
         con.execute(f"set temp_directory = {literal(spill)}")
         # By its statistics DuckDB marks a column as never NULL in the files of one corpus and not in those of another,
         # and readers that take the types of a table from its first file would trip over that.
@@ -125,11 +124,11 @@ def _write_bounded(con: duckdb.DuckDBPyConnection, query: str, file: Path) -> No
     file.unlink()
 
 
-def write_catalog(built: Path, catalog: Path) -> None:
+def write_catalog(built: Path, catalog: Path, settings: Settings) -> None:
     """Write the database that describes the Parquet files beside it; contracts and macros are those of `built`."""
     own_files.remove(catalog)
     folder = tables_beside(catalog)
-    with _attached(built) as con:
+    with _attached(built, settings) as con:
         tables.serve(con, catalog)
         con.execute(f"attach {literal(catalog)} as catalog (storage_version 'v1.5.0')")
         con.execute("use catalog")
@@ -208,9 +207,9 @@ def read_tables(con: duckdb.DuckDBPyConnection) -> list[Table]:
     return [Table(*table, tuple(of)) for table, of in columns.items()]
 
 
-def refuse_other_rows(built: Path, catalog: Path) -> None:
+def refuse_other_rows(built: Path, catalog: Path, settings: Settings) -> None:
     """Raise BuildError unless each table is read back with as many rows as it was built with."""
-    with _attached(built) as con:
+    with _attached(built, settings) as con:
         tables.serve(con, catalog)
         con.execute(f"attach {literal(catalog)} as catalog (read_only)")
         for table in read_tables(con):
@@ -222,10 +221,9 @@ def refuse_other_rows(built: Path, catalog: Path) -> None:
                 )
 
 
-def _attached(built: Path) -> duckdb.DuckDBPyConnection:
+def _attached(built: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
     """A connection in memory that has the built database, read-only, as `built`."""
-    con = duckdb.connect()
-    con.execute(NO_PROGRESS_BAR)
+    con = connect(settings)
     con.execute(f"attach {literal(built)} as built (read_only)")
     return con
 

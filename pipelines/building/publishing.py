@@ -16,13 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import msgspec
 
 from pipelines.building import kept, parquet_tables
 from pipelines.building.state import Build, BuildError, clear_scratch
 from pipelines.errors import InputError
 from pipelines.intake import writing
+from pipelines.intake.databases import connect
 from pipelines.paths import WarehousePaths
 from pipelines.reading import tables
 from pipelines.reading.builds import UNEXPECTED, BuildManifest, Pointer, describe_file, encode_manifest
@@ -35,16 +35,17 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
     It is noted first that this has begun, so that it can be finished or undone when this process is killed in between.
     A build is there from the moment its database is: everything else of it is put there before.
     """
-    refuse_unfit(paths.scratch_database)
+    settings = settings or Settings()
+    refuse_unfit(paths.scratch_database, settings)
     paths.builds.mkdir(exist_ok=True)
     database, folder = paths.scratch_database, paths.scratch_tables(build.build_id)
     if build.tables == PARQUET_TABLES:
         database = paths.scratch_catalog(build.build_id)
-        parquet_tables.write(paths.scratch_database, database, settings or Settings())
+        parquet_tables.write(paths.scratch_database, database, settings)
     for file in (database, *tables.files_below(folder)):
         writing.flush(file)
         writing.make_read_only(file)
-    manifest = _manifest(build, database, folder, paths)
+    manifest = _manifest(build, database, folder, paths, settings)
     _write(paths.started_publication, Pointer(build.build_id))
     writing.write_atomically(paths.build_manifest(build.build_id), encode_manifest(manifest))
     if folder.is_dir():
@@ -87,7 +88,7 @@ def copy(database: Path, to: Path) -> None:
         writing.make_read_only(temporary)
 
 
-def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths) -> BuildManifest:
+def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths, settings: Settings) -> BuildManifest:
     """What is written beside a build of this database and, in a folder, these Parquet files."""
     return BuildManifest(
         build_id=build.build_id,
@@ -105,7 +106,7 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths)
         raw=build.raw,
         scales=build.scales,
         carried=build.carried,
-        verdicts=_verdicts(paths.scratch_database),
+        verdicts=_verdicts(paths.scratch_database, settings),
         database=describe_file(database),
         tables={file.relative_to(folder).as_posix(): describe_file(file) for file in tables.files_below(folder)},
         definitions=build.definitions,
@@ -114,9 +115,9 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths)
     )
 
 
-def _verdicts(database: Path) -> dict[str, int]:
+def _verdicts(database: Path, settings: Settings) -> dict[str, int]:
     """What became of the claims of a build."""
-    with duckdb.connect(str(database), read_only=True) as con:
+    with connect(settings, database, read_only=True) as con:
         if not con.execute("from duckdb_tables() where table_name = 'claim_checks'").fetchall():
             return {}
         checks = con.sql("from quality.claim_checks")
@@ -128,9 +129,9 @@ def _write(path: Path, content: Any) -> None:
     writing.write_atomically(path, msgspec.json.format(msgspec.json.encode(content), indent=1))
 
 
-def refuse_unfit(database: Path) -> None:
+def refuse_unfit(database: Path, settings: Settings) -> None:
     """Raise BuildError when the database holds anything but tables of the published schemas."""
-    with duckdb.connect(str(database), read_only=True) as con:
+    with connect(settings, database, read_only=True) as con:
         schemas = con.execute("select distinct schema_name from duckdb_tables() where not temporary").fetchall()
         views = con.execute("select view_name from duckdb_views() where not internal").fetchall()
     strange = {schema for (schema,) in schemas} - set(tables.PUBLISHED_SCHEMAS)

@@ -24,6 +24,7 @@ from pipelines.building import fingerprint
 from pipelines.building.dbt import NodeResult
 from pipelines.building.state import Build
 from pipelines.errors import InputError
+from pipelines.intake.databases import connect
 from pipelines.intake.raw_layer import CATALOG_TABLES
 from pipelines.intake.sql_text import identifier, literal
 from pipelines.paths import CLONE, DBT_PROJECT, WarehousePaths
@@ -34,8 +35,10 @@ from pipelines.settings import DUCKDB, DUCKDB_TABLES, Settings
 
 OF_A_PARSE = ("created_at", "build_path", "compiled_path", "compiled", "compiled_code", "extra_ctes")
 """What dbt's manifest says of a node beside its definition: when it was read, and what a run has made of it."""
-AS_IT_IS: dict[str, str | float | list[str]] = {"max_vacuum_tasks": 0}
+NO_VACUUM = 0
 """How a copy is opened, so that nothing that stays is written again: that made the file of scale 1 an eighth larger."""
+ABOUT_THE_BUILT = frozenset({"charts", "cli", "dashboard", "proving", "reading", "report", "html_templates.py"})
+"""The packages and modules that read what is built, show it, or compare it; what they do changes no row of a model."""
 AUDIT = "audit"
 """The tag of the models that load what the audit wrote, which every build makes."""
 
@@ -174,7 +177,8 @@ def _base(paths: WarehousePaths) -> BuildManifest | None:
 def _inputs(build: Build, paths: WarehousePaths) -> str:
     """The hash of what models read, other than models: landed files by their names, which tell their content, and code.
 
-    Of our own files that is all Python of the pipelines, and of the project all but models and tests.
+    Of our own files that is the Python of the pipelines that can change a row, and of the project all but models and
+    tests.
     """
     digest = hashlib.sha256(json.dumps(build.raw, sort_keys=True).encode())
     for name in CATALOG_TABLES:
@@ -188,16 +192,18 @@ def _is_read_by_all(path: Path) -> bool:
     folder, *below = path.relative_to(CLONE).parts
     if folder == DBT_PROJECT.name:
         return below[0] not in ("models", "tests")
-    return folder == "pipelines" and path.suffix == ".py"
+    return folder == "pipelines" and path.suffix == ".py" and below[0] not in ABOUT_THE_BUILT
 
 
-def run(reuse: Reuse, paths: WarehousePaths, make: Callable[[str], list[NodeResult]]) -> list[NodeResult]:
+def run(
+    reuse: Reuse, paths: WarehousePaths, settings: Settings, make: Callable[[str], list[NodeResult]]
+) -> list[NodeResult]:
     """Make and test what has changed, in a copy of the published build; what was run, and what was taken from there.
 
     `make` runs what a selector names. First is what reads nothing that is to be made; the rest only where that has come
     to something else. Ends with the first failure. The results are in an order in which each follows what it reads.
     """
-    _copy(reuse, paths)
+    _copy(reuse, paths, settings)
     project, scratch = reuse.project, set()
     ran: dict[str, NodeResult] = {}
     chosen = reuse.ready()
@@ -209,7 +215,7 @@ def run(reuse: Reuse, paths: WarehousePaths, make: Callable[[str], list[NodeResu
             break
         scratch |= read
         tables = {name for name in chosen if project.is_published(name)}
-        same = _same_rows(reuse, tables, paths) if reuse.left() - chosen else set()
+        same = _same_rows(reuse, tables, paths, settings) if reuse.left() - chosen else set()
         reuse.note(chosen, same)
         chosen = reuse.ready() if same == tables else reuse.left()
     return _with_taken(reuse, ran)
@@ -231,25 +237,25 @@ def _with_taken(reuse: Reuse, ran: dict[str, NodeResult]) -> list[NodeResult]:
     return results
 
 
-def _copy(reuse: Reuse, paths: WarehousePaths) -> None:
+def _copy(reuse: Reuse, paths: WarehousePaths, settings: Settings) -> None:
     """Begin the scratch database as a copy of the published build, without what is to be made first."""
     assert reuse.base is not None
     project = reuse.project
     stays = {project.table(name) for name in project.nodes if project.is_published(name)}
     stays -= {project.table(name) for name in reuse.ready() if project.is_published(name)}
     shutil.copyfile(paths.build_database(reuse.base.build_id), paths.scratch_database)
-    with duckdb.connect(str(paths.scratch_database), config=AS_IT_IS) as con:
+    with connect(settings, paths.scratch_database, max_vacuum_tasks=NO_VACUUM) as con:
         there = con.execute("select schema_name, table_name from duckdb_tables() where not temporary").fetchall()
         for schema, table in there:
             if f"{schema}.{table}" not in stays:
                 con.execute(f"drop table {identifier(schema)}.{identifier(table)}")
 
 
-def _same_rows(reuse: Reuse, names: Iterable[str], paths: WarehousePaths) -> set[str]:
+def _same_rows(reuse: Reuse, names: Iterable[str], paths: WarehousePaths, settings: Settings) -> set[str]:
     """Those of the published tables among these that have the columns and the rows of the published build."""
     assert reuse.base is not None
     project, same = reuse.project, set()
-    with duckdb.connect(str(paths.scratch_database), read_only=True) as con:
+    with connect(settings, paths.scratch_database, read_only=True) as con:
         con.execute(f"attach {literal(str(paths.build_database(reuse.base.build_id)))} as published (read_only)")
         for name in names:
             if project.is_published(name) and name in reuse.before.digests:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
+import os
 import shutil
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
-from pipelines.building.state import BuildError
 from pipelines.cluster.options import is_on_one_machine
 from pipelines.corpora import registry
-from pipelines.errors import NO_SPACE, InputError, is_full
+from pipelines.errors import NO_SPACE, BuildError, InputError, is_full
 from pipelines.intake import releases
 from pipelines.intake.source_bytes import state_of
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import PARQUET_TABLES, SPARK, Settings
 
+Step = TypeVar("Step", bound=Callable[..., Any])
 FIXED_BYTES = 74 << 20
 """What the sample needs; most of it is the history of runs and what dbt writes. Measured: 72 MiB."""
 SPARK_BYTES = 10 << 20
@@ -67,9 +73,15 @@ def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
 def refuse_full_disk(settings: Settings, paths: WarehousePaths) -> None:
     """Raise BuildError when a build of this source does not fit beside what is there."""
     needed = needed_bytes(settings, paths)
-    reused = sum(file.stat().st_size for folder in _reused(paths) for file in folder.rglob("*") if file.is_file())
+    reused = sum(map(_bytes_below, _reused(paths)))
     if shutil.disk_usage(paths.root).free + reused < needed:
         raise BuildError(f"{paths.root}: {_need(needed, paths.root)}")
+
+
+def _bytes_below(folder: Path) -> int:
+    """Add up the sizes of all files below a folder; landing may have begun, and files vanish meanwhile."""
+    states = (state_of(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names)
+    return sum(state.size for state in states if state)
 
 
 def _reused(paths: WarehousePaths) -> tuple[Path, ...]:
@@ -82,6 +94,34 @@ def told_of_full_disk(error: BaseException, settings: Settings, paths: Warehouse
     if not is_full(error):
         return None
     return BuildError(f"{paths.root}: {NO_SPACE}; {_need(needed_bytes(settings, paths), paths.root)}")
+
+
+@contextlib.contextmanager
+def explaining(settings: Settings, paths: WarehousePaths) -> Generator[None]:
+    """Say where a full disk is and how much is needed, as long as the context lasts and where it fails of one."""
+    try:
+        yield
+    except BaseException as error:
+        if (told := told_of_full_disk(error, settings, paths)) is not None:
+            raise told from error
+        raise
+
+
+def explained(step: Step) -> Step:
+    """Make a step of the graph say that of a full disk, whoever runs it."""
+
+    def of(context: Any) -> contextlib.AbstractContextManager[None]:
+        return explaining(context.resources.settings, context.resources.paths)
+
+    def yielding(context: Any) -> Iterator[Any]:
+        with of(context):
+            yield from step(context)
+
+    def returning(context: Any) -> Any:
+        with of(context):
+            return step(context)
+
+    return functools.wraps(step)(yielding if inspect.isgeneratorfunction(step) else returning)  # ty: ignore[invalid-explicit-return]
 
 
 def _need(needed: int, folder: Path) -> str:

@@ -9,13 +9,14 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from pipelines.building import kept
-from pipelines.building.narrowing import refuse_less
+from pipelines.building.inputs import check_before_building
 from pipelines.building.progress import Reporter
 from pipelines.corpora import registry
-from pipelines.errors import CheckError, InputError
+from pipelines.errors import BuildError, InputError
 from pipelines.intake import own_files, simulating, writing
 from pipelines.intake.ignored import Ignored
 from pipelines.intake.landed import Carried, Landed
+from pipelines.intake.own_files import BuildId, RawPath
 from pipelines.intake.regular_files import read_regular
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
@@ -28,15 +29,11 @@ PART_REFUSED = "a part of the graph cannot be built alone, because a build is pu
 """What one who wants to run a part of the graph is told."""
 
 
-class BuildError(CheckError):
-    """A check failed, or the build could not be made; nothing was published."""
-
-
 @dataclass(frozen=True)
 class Build:
     """The running build: what its steps tell each other, kept as JSON in the scratch folder."""
 
-    build_id: str
+    build_id: BuildId
     run_id: str
     started_at: datetime
     source: str
@@ -45,7 +42,7 @@ class Build:
     verify: bool = False
     fingerprint: str = ""
     landed: tuple[Landed, ...] = ()
-    raw: dict[str, list[str]] = field(default_factory=dict)
+    raw: dict[str, list[RawPath]] = field(default_factory=dict)
     form: str = RELEASE_FORM
     engine: str = DUCKDB
     tables: str = DUCKDB_TABLES
@@ -75,20 +72,20 @@ def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
     """The build of this run: the one that another step has begun, or a new one in an emptied scratch folder.
 
     A new build without a source generates the embedded sample afresh, so that it always fits the code. Raises
-    InputError for one that would replace more with less.
+    InputError or BuildError for one that must not begin, whoever has started the run.
     """
     paths = WarehousePaths(settings.warehouse)
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         build = current(paths)
         if build.run_id == run_id:
             return build
-    refuse_less(settings, paths)
+    check_before_building(settings, paths)
     clear_scratch(paths)
     if settings.source is None:
         with reporter.stage("simulate", "sample") as stage:
             written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
             stage.detail = f"{len(written):,} files of all releases, generated"
-    build, taken = new_build(settings, run_id), builds.earlier_builds(paths) | set(kept.kept_builds(paths))
+    build, taken = new_build(settings, run_id), builds.earlier_builds(paths, settings) | set(kept.kept_builds(paths))
     while build.build_id in taken:  # the clock was set back
         moment = datetime.strptime(build.build_id, ID_FORMAT) + timedelta.resolution
         build = replace(build, build_id=moment.strftime(ID_FORMAT))

@@ -52,7 +52,7 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
     """Read the summary from what was published."""
     build_id, database = builds.published_build(paths)
     manifest = builds.read_manifest(paths, build_id)
-    with open_build(database) as con:
+    with open_build(database, settings) as con:
         found = con.sql("select * from analytics.corpus_overview order by corpus_id")
         overview = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
         tallies = con.execute(

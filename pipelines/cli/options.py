@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
+from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
-from pipelines.setting_forms import corpora_named
+from pipelines.setting_forms import corpora_named, folder_named
 from pipelines.settings import FORMS, RELEASE_FORM, Settings
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -20,7 +21,19 @@ CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
 """The forms of a result, as `pipelines.reading.printing` has them; that takes long to import."""
 
-Folder = click.Path(file_okay=False, path_type=Path)
+
+class _Folder(click.Path):
+    """A local folder, which may be there already; an error is one line."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Read the path. Raises InputError for an address, an empty text and a file."""
+        folder = folder_named(str(value), param.opts[0] if param else "folder")
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder}: is no folder")
+        return folder
+
+
+Folder = _Folder(file_okay=False, path_type=Path)
 
 
 def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:

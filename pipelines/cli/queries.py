@@ -169,7 +169,7 @@ def claims(verdict: str | None, unexpected: bool, form: str | None, **options: A
 
     settings = Settings.from_environment(**options)
     text = findings.claims_query(settings.only, verdict, unexpected, is_short=form in (None, "table"))
-    with connection.open_published(warehouse_paths(settings)) as con:
+    with connection.open_published(warehouse_paths(settings), settings=settings) as con:
         printing.print_result(run_query(con, text), form, pager=_page)
 
 
@@ -186,6 +186,6 @@ def violations(rule: str | None, is_summary: bool, form: str | None, **options: 
 
     settings = Settings.from_environment(**options)
     text = findings.violations_query(settings.only, rule, is_summary)
-    with connection.open_published(warehouse_paths(settings)) as con:
+    with connection.open_published(warehouse_paths(settings), settings=settings) as con:
         findings.refuse_unknown_rule(con, rule, settings.warehouse)
         printing.print_result(run_query(con, text), form, pager=_page)

@@ -30,7 +30,8 @@ from pipelines.settings import Settings
 def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
     """Download the real releases, checked against the listed checksums, to TO/<corpus_id>/<path>.
 
-    What is there and right is not downloaded again, what was interrupted is continued, nothing is overwritten.
+    What is there and right is not downloaded again, what was interrupted is continued, nothing is overwritten. When an
+    address fails, the mirrors that source.toml lists are asked.
     """
     from pipelines.cli import downloads
     from pipelines.intake import fetching

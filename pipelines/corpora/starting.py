@@ -9,6 +9,7 @@ here: anything about what a corpus holds.
 from __future__ import annotations
 
 import keyword
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +49,7 @@ def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> lis
     if lacking or not (clone / PROJECT).is_file():
         raise InputError(f"a corpus is added to a clone of the project, and {source} lacks {(*lacking, PROJECT)[0]}")
     pieces = dict(_pieces(source, model, name))
-    there = [path for path in pieces if (clone / path).exists()]
+    there = [path for path in pieces if os.path.lexists(clone / path)]
     if there:
         raise InputError(f"{there[0]} is there; nothing was written")
     project = _with_entries(source, clone, model, name)

@@ -16,9 +16,10 @@ from pathlib import Path
 from pipelines.commands import command
 from pipelines.corpora import registry
 from pipelines.errors import CheckError, InputError
-from pipelines.intake import transport
+from pipelines.intake import ownership, transport
 from pipelines.intake.downloading import Downloader, Hosts, Result, Watcher
 from pipelines.intake.wanted import Wanted, plan
+from pipelines.paths import WarehousePaths
 from pipelines.settings import FORMS, Settings
 
 DISPLAYED_FILES = 5
@@ -32,6 +33,10 @@ def fetch(settings: Settings, to: Path, watcher: Watcher) -> list[Result]:
     that cannot be had is no error here, but for `refuse_failures`.
     """
     wanted = plan(registry.load_corpora(settings.only), to, settings.mirror)
+    if to == (paths := WarehousePaths(settings.warehouse)).landing:
+        if to.is_symlink():
+            raise InputError(f"{to}: is a link, and links inside a warehouse are not followed; name its target by --to")
+        ownership.claim(paths)
     with hold_folder(to):
         watcher.start(wanted)
         return fetch_files(wanted, settings, watcher)

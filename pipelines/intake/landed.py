@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from pipelines.intake.checksums import sha256_of
+from pipelines.intake.own_files import BuildId, LandedPath
 from pipelines.intake.records import LandingError
 from pipelines.intake.regular_files import read_regular
 from pipelines.intake.source_bytes import FileState, state_of
@@ -33,7 +34,7 @@ class Landed:
     sha256: str
     verification: str
     record_count: int
-    parquet: str
+    parquet: LandedPath
     extras: list[dict[str, Any]] = field(default_factory=list)
     quarantine: list[dict[str, Any]] = field(default_factory=list)
     form: str = RELEASE_FORM
@@ -63,7 +64,7 @@ class Landed:
 class Carried(msgspec.Struct, frozen=True):
     """Why a corpus stayed as it was published, and since when."""
 
-    build_id: str
+    build_id: BuildId
     """The build that landed its files."""
     reason: str
 

@@ -44,7 +44,7 @@ class Lander:
         self._spark = spark if isinstance(spark, Session) else None
         self._is_shared = False
         self._target, self._strict, self._force = target, settings.strict, settings.force
-        self._processes = settings.processes
+        self._processes, self._memory_limit = settings.processes, settings.memory_limit
         self._pool: concurrent.futures.ProcessPoolExecutor | None = None
         self._children: set[multiprocessing.process.BaseProcess] = set()
         self._started: dict[str, concurrent.futures.Future[Landed]] = {}
@@ -137,6 +137,7 @@ class Lander:
                 form=release.form,
                 force=self._force,
                 found_as=release.found_as.get(path),
+                memory_limit=self._memory_limit,
             )
             for entity, path in release.files
         ]

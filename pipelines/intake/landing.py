@@ -37,7 +37,7 @@ from pipelines.intake.source_bytes import read_settled, state_of
 from pipelines.intake.sql_text import GLOB_CHARACTERS, NO_PROGRESS_BAR, literal
 from pipelines.intake.unpacking import unpack
 from pipelines.intake.writing import replacing, write_atomically
-from pipelines.settings import RELEASE_FORM
+from pipelines.settings import RELEASE_FORM, Settings
 
 if TYPE_CHECKING:
     from pipelines.corpora.forms import Form, Table
@@ -89,6 +89,8 @@ class LandingTask:
     """Land it although it was landed before."""
     found_as: str | None = None
     """The file's path below `source`, where it is another than in the release."""
+    memory_limit: str = Settings.memory_limit
+    """Memory that DuckDB may use in the process that lands it."""
 
     @property
     def source_file_id(self) -> str:
@@ -142,6 +144,7 @@ def _land_file(task: LandingTask) -> Landed:
             found_as=task.found_as,
         )
         parquet.parent.mkdir(parents=True, exist_ok=True)
+        _connection().execute(f"set memory_limit = {literal(task.memory_limit)}")
         landed = _land(entity, landed, task.file, data, parquet, table)
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
     if task.strict:

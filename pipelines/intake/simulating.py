@@ -7,14 +7,15 @@ writes them. What the generated corpora look like does not belong here.
 from __future__ import annotations
 
 import multiprocessing
-import shutil
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.corpora import registry
 from pipelines.corpora.generation import PlannedFile, simulator
+from pipelines.corpora.room import Corpus
 from pipelines.errors import InputError, naming
 from pipelines.intake import generated
 from pipelines.intake.generated import UNFINISHED
@@ -66,13 +67,38 @@ def simulate(
 
 
 def _prepare(folder: Path, scale: float, seed: int) -> None:
-    """An empty folder with an unfinished marker, which says that what follows is generated."""
-    if generated.holds_generated(folder):
-        shutil.rmtree(folder)
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} holds files that were not generated; choose another folder")
+    """Make an empty folder with an unfinished marker, which says that what follows is generated.
+
+    A release that was generated there before is removed, file by file. Raises InputError, with nothing removed, for a
+    folder that holds anything else.
+    """
+    if folder.is_symlink():
+        raise InputError(f"{folder}: is a link; generated releases are written into folders, not through links")
+    found = list(_walk(folder))
+    corpus = registry.load_corpus(folder.name)
+    is_generated = generated.holds_generated(folder)
+    for path in found:
+        if not (is_generated and _is_own(path, folder, corpus)):
+            raise InputError(f"{folder} holds files that were not generated, such as {path}; choose another folder")
+    for path in found:
+        path.unlink()
+    for below, _, _ in os.walk(folder, topdown=False):
+        Path(below).rmdir()
     folder.mkdir(parents=True, exist_ok=True)
     generated.begin_marker(folder, scale, seed)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Find all files and links below a folder; links are not followed."""
+    for parent, folders, files in os.walk(folder):
+        yield from (Path(parent, name) for name in files)
+        yield from (link for name in folders if (link := Path(parent, name)).is_symlink())
+
+
+def _is_own(path: Path, folder: Path, corpus: Corpus) -> bool:
+    """Tell if a file is one that a simulation writes: of the release, the marker, or one that is not finished."""
+    name = path.relative_to(folder).as_posix().removesuffix(UNFINISHED)
+    return not path.is_symlink() and (name == generated.MARKER or corpus.entity_of(name) is not None)
 
 
 def _run(tasks: list[tuple], processes: int) -> Iterable[SimulatedFile]:

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
+import re
+import secrets
 from collections.abc import Generator, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pipelines.errors import is_lacking, naming
+from pipelines.intake import folder_use
 from pipelines.intake.sql_text import literal
 
 READ_ONLY = 0o444
 """The mode of a published file: whoever connects to it without saying read-only is refused, not locked in."""
-_attempts = itertools.count()
+LEFTOVER = re.compile(r"\.(.+?)\.(?:[0-9]+\.)?[0-9]+\.(?:tmp|old)")
+"""The name of what a process writes beside a file or a folder, or has put aside."""
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Give a name beside `path` that no other attempt, process or container has."""
+    return path.with_name(f".{path.name}.{secrets.randbelow(10**15)}.{suffix}")
+
+
+def leftover(name: str) -> str | None:
+    """Read from the name of such a file what it would become; None for any other name."""
+    found = LEFTOVER.fullmatch(name)
+    return found[1] if found else None
 
 
 @contextlib.contextmanager
@@ -27,13 +41,14 @@ def replacing(path: Path) -> Generator[Path]:
     failure, from a thread of its own.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{next(_attempts)}.{os.getpid()}.tmp")
-    try:
-        with naming(path):
-            yield temporary
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    temporary = beside(path, "tmp")
+    with folder_use.writing_into(path.parent):
+        try:
+            with naming(path):
+                yield temporary
+                temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def flush(file: Path) -> None:
@@ -67,10 +82,11 @@ def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[s
     `columns` have the names of DuckDB's types, with [] behind that of a list's elements. Raises KeyError for a row that
     lacks a column, duckdb.Error for a value that cannot be made one of its type.
     """
-    import duckdb
+    from pipelines.intake.databases import connect
+    from pipelines.settings import Settings
 
     types = {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in columns.items()}
     values = json.dumps([{name: row[name] for name in columns} for row in rows], default=datetime.isoformat)
     unnested = f"unnest(from_json_strict($rows, {literal(json.dumps([types]))}), max_depth := 2)"
-    with replacing(path) as temporary, duckdb.connect() as con:
+    with replacing(path) as temporary, connect(Settings.from_environment()) as con:
         con.execute(f"copy (select {unnested}) to {literal(temporary)} (format parquet)", {"rows": values})

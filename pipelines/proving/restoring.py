@@ -21,8 +21,9 @@ import duckdb
 from pipelines.corpora import registry
 from pipelines.corpora.room import Container, Corpus, Entity
 from pipelines.errors import InputError
+from pipelines.intake.databases import connect
 from pipelines.intake.records import Record
-from pipelines.intake.sql_text import NO_PROGRESS_BAR, literal
+from pipelines.intake.sql_text import literal
 from pipelines.paths import WarehousePaths
 from pipelines.proving.putting_back import pointer_of, put_back
 from pipelines.proving.restored_files import RestoredFile, SourceFile, restore_to
@@ -52,9 +53,7 @@ def restore_queries(corpus: Corpus) -> dict[str, str]:
 @contextlib.contextmanager
 def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyConnection]:
     """A connection in memory that has a build's core, read-only, as its default schema."""
-    config: dict[str, str | float | list[str]] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
-    with duckdb.connect(config=config) as con:
-        con.execute(NO_PROGRESS_BAR)
+    with connect(settings) as con:
         tables.serve(con, database)
         con.execute(f"attach {literal(database)} as dialogues (read_only)")
         con.execute("use dialogues.core")

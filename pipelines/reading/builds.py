@@ -16,10 +16,11 @@ from pipelines.errors import InputError
 from pipelines.intake import own_files
 from pipelines.intake.ignored import Ignored
 from pipelines.intake.landed import Carried, Landed
+from pipelines.intake.own_files import BuildId, RawPath, TablePath
 from pipelines.intake.regular_files import open_regular
 from pipelines.paths import WarehousePaths
 from pipelines.reading import tables
-from pipelines.settings import DUCKDB, RELEASE_FORM
+from pipelines.settings import DUCKDB, RELEASE_FORM, Settings
 
 EMBEDDED_SAMPLE = "embedded sample"
 """What a manifest calls the source of a build that was made from the embedded sample."""
@@ -41,7 +42,7 @@ class PublishedFile(Struct, frozen=True, kw_only=True):
 class Pointer(Struct, frozen=True):
     """What the pointer says."""
 
-    build_id: str
+    build_id: BuildId
     rolled_back: str = ""
     """The fingerprint of the newest build, where somebody went back from it: no schedule builds the same again."""
 
@@ -62,7 +63,7 @@ class Definitions(Struct, frozen=True):
 class BuildManifest(Struct, frozen=True, kw_only=True):
     """What stands beside a build: what it was made from, and how. What another version wrote more is passed over."""
 
-    build_id: str
+    build_id: BuildId
     number: int = 0
     """Which publication of this warehouse it was, from 1: the order of builds, whatever the clock said."""
     started_at: str
@@ -82,7 +83,7 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """What was odd and did not stop the build."""
     ignored: dict[str, tuple[Ignored, ...]] = {}
     """What lay at the source and was not read, by corpus; NO_CORPUS has what belongs to none."""
-    raw: dict[str, list[str]]
+    raw: dict[str, list[RawPath]]
     """The Parquet files of each raw table, relative to the warehouse folder."""
     files: tuple[Landed, ...] = ()
     """What landing each file came to; extra keys and refused records are left out."""
@@ -96,7 +97,7 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """Whether it is kept however old it gets."""
     database: PublishedFile | None = None
     """The database as it was published; None where another version published it."""
-    tables: dict[str, PublishedFile] = {}
+    tables: dict[TablePath, PublishedFile] = {}
     """The Parquet files of its tables, relative to their folder; none where the rows are in the database."""
     definitions: Definitions = Definitions()
     """What its models and tests were made from; nothing where the tables are not in the database."""
@@ -197,10 +198,10 @@ def size_of(paths: WarehousePaths, build_id: str) -> int:
     return sum(file.stat().st_size for file in (paths.build_database(build_id), *files))
 
 
-def earlier_builds(paths: WarehousePaths) -> set[str]:
+def earlier_builds(paths: WarehousePaths, settings: Settings) -> set[str]:
     """The ids that builds of this warehouse have had, as far as the published build knows them."""
     with contextlib.suppress(InputError, duckdb.Error):
         _, database = published_build(paths)
-        with tables.open_build(database) as con:
+        with tables.open_build(database, settings) as con:
             return {build_id for (build_id,) in con.execute("select build_id from quality.builds").fetchall()}
     return set()

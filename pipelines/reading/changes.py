@@ -13,7 +13,8 @@ from pathlib import Path
 import duckdb
 
 from pipelines.errors import InputError, counted
-from pipelines.intake.sql_text import NO_PROGRESS_BAR, identifier, literal
+from pipelines.intake.databases import connect
+from pipelines.intake.sql_text import identifier, literal
 from pipelines.paths import WarehousePaths
 from pipelines.reading import declared, tables
 from pipelines.reading.connection import Connection
@@ -109,10 +110,7 @@ def compare(base: Side, build: Side, settings: Settings, same: Collection[str] =
 
     Raises InputError when one of them cannot be read.
     """
-    with duckdb.connect() as con:
-        con.execute(f"set memory_limit = {literal(settings.memory_limit)}")
-        con.execute(f"set threads = {settings.threads}")
-        con.execute(NO_PROGRESS_BAR)
+    with connect(settings) as con:
         tables.serve(con, base.database, build.database)
         for name, side in (("before", base), ("after", build)):
             try:

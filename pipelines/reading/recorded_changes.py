@@ -21,16 +21,16 @@ def find(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Set
 
     Raises InputError when one of them cannot be read.
     """
-    recorded = read(paths, base_build_id, build_id)
+    recorded = read(paths, base_build_id, build_id, settings)
     return recorded or changes.find_changes(paths, base_build_id, build_id, settings)
 
 
-def read(paths: WarehousePaths, base_build_id: str, build_id: str) -> Changes | None:
+def read(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Settings) -> Changes | None:
     """What the build has recorded; None where it was compared with another one, or by a version that recorded less."""
     try:
         if not builds.read_manifest(paths, build_id).changed.endswith(_against(base_build_id)):
             return None
-        with open_build(paths.build_database(build_id)) as con:
+        with open_build(paths.build_database(build_id), settings) as con:
             rows = read_rows(
                 con,
                 "from quality.build_changes where build_id = ? and base_build_id = ? order by all",

@@ -16,8 +16,10 @@ from pathlib import Path
 import duckdb
 
 from pipelines.errors import InputError
-from pipelines.intake.sql_text import NO_PROGRESS_BAR, literal
+from pipelines.intake.databases import connect
+from pipelines.intake.sql_text import literal
 from pipelines.paths import tables_beside
+from pipelines.settings import Settings
 
 NAMES = "dialogue-warehouse://"
 """What the names of the files begin with, as `pipelines.reading.parquet_files` answers to them."""
@@ -55,10 +57,9 @@ def serve(con: duckdb.DuckDBPyConnection, *databases: Path, also: Mapping[str, P
 
 
 @contextlib.contextmanager
-def open_build(database: Path) -> Generator[duckdb.DuckDBPyConnection]:
+def open_build(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyConnection]:
     """A connection that has a build, read-only, as its default database; for our own queries, not for a user's."""
-    with duckdb.connect() as con:
-        con.execute(NO_PROGRESS_BAR)
+    with connect(settings) as con:
         serve(con, database)
         con.execute(f"attach {literal(database)} as dialogues (read_only)")
         con.execute("use dialogues")

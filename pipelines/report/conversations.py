@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -54,3 +55,8 @@ def _wanted(rules: list[Row], changes: Iterable[Row]) -> Iterator[str]:
 def page_name(key: str) -> str:
     """The file of a dialogue's page: a name that every file system takes, whatever the key says."""
     return f"dialogue-{hashlib.sha256(key.encode()).hexdigest()[:16]}.html"
+
+
+def is_page_name(name: str) -> bool:
+    """Tell if a file has the name of a dialogue's page."""
+    return re.fullmatch(r"dialogue-[0-9a-f]{16}\.html", name) is not None

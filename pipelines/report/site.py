@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import re
 import shutil
 from collections.abc import Iterable
@@ -16,13 +16,14 @@ from pipelines import html_templates
 from pipelines.building import dbt
 from pipelines.charts import drawing
 from pipelines.errors import InputError
+from pipelines.intake import folder_use, writing
 from pipelines.intake.regular_files import read_regular
 from pipelines.paths import WarehousePaths, absolute
 from pipelines.reading.connection import open_published
 from pipelines.reading.dialogues import page
 from pipelines.reading.dialogues.address import url
 from pipelines.report import contents, dbt_docs, dictionary, differences, grids
-from pipelines.report.conversations import page_name
+from pipelines.report.conversations import is_page_name, page_name
 from pipelines.settings import Settings
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -89,9 +90,20 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
     _refuse_foreign(to)
     with open_published(paths, settings=settings) as con:
         found = contents.read(con, paths)
-    partial = to.with_name(f".{to.name}.{os.getpid()}.tmp")
+    partial = writing.beside(to, "tmp")
     try:
-        partial.mkdir(parents=True)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with folder_use.writing_into(to.parent):
+            _write(found, paths, to, partial)
+    except OSError as error:
+        raise InputError(f"{to}: the report cannot be written: {error.strerror or error}") from error
+    return to / "index.html"
+
+
+def _write(found: contents.Contents, paths: WarehousePaths, to: Path, partial: Path) -> None:
+    """Write all files into a folder beside that of the report, which then takes its place."""
+    try:
+        partial.mkdir()
         for name in ASSETS:
             shutil.copyfile(TEMPLATES / name, partial / name)
         for name, style in STYLES.items():
@@ -101,11 +113,8 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
         for name, text in render(found).items():
             (partial / name).write_text(text, encoding="utf-8")
         _replace(to, partial)
-    except OSError as error:
-        raise InputError(f"{to}: the report cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return to / "index.html"
 
 
 def is_about(build_id: str, folder: Path) -> bool:
@@ -205,13 +214,22 @@ def _refuse_foreign(to: Path) -> None:
         is_report = read_regular(to / "index.html").decode().startswith(MARK)
     except (OSError, UnicodeDecodeError):
         is_report = False
-    if not is_report and any(to.iterdir()):
-        raise InputError(f"{to} holds something else than a report: not overwritten")
+    foreign = [page.name for page in to.iterdir() if not is_own(page)]
+    if foreign or (not is_report and any(to.iterdir())):
+        such_as = f" ({foreign[0]})" if is_report else ""
+        raise InputError(f"{to} holds something else than a report{such_as}: not overwritten")
+
+
+def is_own(file: Path) -> bool:
+    """Tell if this is a file that a report consists of, by its name."""
+    pages = {f"{page}.html" for page in PAGES}
+    is_named = file.name in {*pages, *ASSETS, *STYLES, DBT_DOCS} or is_page_name(file.name)
+    return is_named and file.is_file() and not file.is_symlink()
 
 
 def _replace(to: Path, partial: Path) -> None:
     """Put the new folder in the place of the old one, which comes back when that fails."""
-    old = to.with_name(f".{to.name}.{os.getpid()}.old")
+    old = writing.beside(to, "old")
     if not to.exists():
         partial.rename(to)
         return
@@ -221,4 +239,7 @@ def _replace(to: Path, partial: Path) -> None:
     except OSError:
         old.rename(to)
         raise
-    shutil.rmtree(old)
+    for file in filter(is_own, list(old.iterdir())):
+        file.unlink()
+    with contextlib.suppress(OSError):  # something else was put there meanwhile, and stays
+        old.rmdir()

@@ -7,25 +7,18 @@ import http.server
 import json
 import os
 import shutil
-import socket
-import socketserver
-import ssl
 import threading
-import time
 import urllib.parse
-from collections.abc import Callable, Iterator
-from email import message_from_bytes
-from email.policy import default
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import AuthResult
 
-from pipelines.building import alerts, channels
+from pipelines.building import alerts
 from pipelines.errors import InputError
+from pipelines.intake import ownership
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings, SettingsError
 from tests.conftest import run_command
@@ -66,42 +59,18 @@ def hook() -> Iterator[tuple[type[Hook], str]]:
         server.shutdown()
 
 
-class Post:
-    """A mail server: what it was given."""
-
-    def __init__(self) -> None:
-        self.mails: list[Any] = []
-
-    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
-        self.mails.append((envelope.mail_from, envelope.rcpt_tos, message_from_bytes(envelope.content, policy=default)))
-        return "250 OK"
-
-
-@pytest.fixture
-def post() -> Iterator[tuple[Post, int]]:
-    """A mail server of this machine that wants a password, and its port."""
-    handler = Post()
-
-    def authenticate(*given: Any) -> AuthResult:
-        is_right = (given[-1].login, given[-1].password) == (b"anna", b"pass word")
-        return AuthResult(success=is_right, handled=False)
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    controller = Controller(
-        handler, "127.0.0.1", port, authenticator=authenticate, auth_required=True, auth_require_tls=False
-    )
-    controller.start()
-    yield handler, port
-    controller.stop()
-
-
 @pytest.fixture
 def paths(tmp_path: Path) -> WarehousePaths:
     paths = WarehousePaths(tmp_path / "warehouse")
-    paths.root.mkdir()
+    ownership.claim(paths)
     return paths
+
+
+def test_nothing_is_told_of_a_folder_that_is_not_a_warehouse(tmp_path: Path, hook: tuple[type[Hook], str]) -> None:
+    (tmp_path / "mine.txt").touch()
+    assert alerts.tell_failure(WarehousePaths(tmp_path), Settings(alert_webhook=hook[1]), "x: y") is None
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+    assert hook[0].told == []
 
 
 def written(paths: WarehousePaths) -> list[dict[str, Any]]:
@@ -129,174 +98,6 @@ def test_a_failure_is_told_once_and_so_is_its_end(paths: WarehousePaths, hook: t
     assert f"The build of {paths.root} is well again.\nIt had failed since 20" in told[2]
     alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # the same once more, later
     assert len(hook[0].told) == 4
-
-
-@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
-def test_mail_is_sent_with_a_password(paths: WarehousePaths, post: tuple[Post, int]) -> None:
-    handler, port = post
-    settings = Settings(
-        warehouse=paths.root,
-        alert_smtp=f"smtp://anna:pass%20word@127.0.0.1:{port}",
-        alert_from="house@a.example",
-        alert_to=("b@b.example", "c@c.example"),
-    )
-    alerts.tell_failure(paths, settings, "bbai: no é record\nsecond line")
-    assert written(paths)[0]["undelivered"] == []
-    ((sender, to, mail),) = handler.mails
-    assert (sender, to) == ("house@a.example", ["b@b.example", "c@c.example"])
-    assert mail["Subject"] == f"dialogue-warehouse: The build of {paths.root} has failed."
-    assert "bbai: no é record\nsecond line" in mail.get_content().replace("\r\n", "\n")
-
-
-@pytest.fixture
-def peer() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
-    """Servers of this machine that do with each connection what they are given; `HOST:PORT` of each."""
-    with contextlib.ExitStack() as open_servers:
-
-        def serve(answer: Callable[[socket.socket], None]) -> str:
-            class Own(socketserver.BaseRequestHandler):
-                def handle(self) -> None:
-                    with contextlib.suppress(OSError):
-                        answer(self.request)
-
-            server = open_servers.enter_context(Peers(("127.0.0.1", 0), Own))
-            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-            open_servers.callback(server.shutdown)
-            return f"127.0.0.1:{server.server_address[1]}"
-
-        yield serve
-
-
-class Peers(socketserver.ThreadingTCPServer):
-    daemon_threads = True
-    block_on_close = False
-
-
-def repeat(first: bytes, again: bytes, pause: float) -> Callable[[socket.socket], None]:
-    """Send some bytes, and others again and again."""
-
-    def answer(connection: socket.socket) -> None:
-        connection.sendall(first)
-        while True:
-            connection.sendall(again)
-            time.sleep(pause)
-
-    return answer
-
-
-@pytest.mark.parametrize(
-    ("first", "again", "pause", "told"),
-    [
-        pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 2**20, 0.0, [], id="body"),
-        pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x", 0.05, [], id="body, dripped"),
-        pytest.param(b"HTTP/1.1 500 No\r\n\r\n", b"x" * 2**20, 0.0, ["answers 500"], id="body of an error"),
-        pytest.param(
-            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\n\r\n",
-            b"x" * 2**20,
-            0.0,
-            ["answers 302"],
-            id="body of a redirect",
-        ),
-        pytest.param(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.05, ["headers without end"], id="headers, dripped"),
-        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.0, ["headers without end"], id="interim answers"),
-        pytest.param(b"", b"x" * 2**16, 0.0, ["cut the connection"], id="no HTTP"),
-    ],
-)
-def test_webhook_that_answers_without_end_does_not_hold_a_build(
-    paths: WarehousePaths,
-    peer: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    first: bytes,
-    again: bytes,
-    pause: float,
-    told: Any,
-) -> None:
-    """A body of gigabytes filled the memory, and one of a byte now and then was waited for without end."""
-    monkeypatch.setattr(channels, "SECONDS", 0.5)
-    started = time.monotonic()
-    url = f"http://{peer(repeat(first, again, pause))}/services/{SECRET}"
-    alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=url), "x: y")
-    assert time.monotonic() - started < 5
-    undelivered = written(paths)[0]["undelivered"]
-    assert len(undelivered) == len(told)
-    assert all(expected in found for expected, found in zip(told, undelivered, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("again", "pause"),
-    [
-        pytest.param(b"220-hello\r\n", 0.0, id="lines"),
-        pytest.param(b"220-hello\r\n", 0.05, id="lines, dripped"),
-        pytest.param(b"2", 0.05, id="a line, dripped"),
-    ],
-)
-@pytest.mark.parametrize("scheme", ["smtp", "smtp+starttls"])
-def test_mail_server_that_answers_without_end_does_not_hold_a_build(
-    paths: WarehousePaths, peer: Any, monkeypatch: pytest.MonkeyPatch, again: bytes, pause: float, scheme: str
-) -> None:
-    monkeypatch.setattr(channels, "SECONDS", 0.5)
-    monkeypatch.setattr(channels, "MOST_SECONDS", 0.5)
-    started = time.monotonic()
-    url = f"{scheme}://{peer(repeat(b'', again, pause))}"
-    alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_smtp=url, alert_to=("b@b.example",)), "x: y")
-    assert time.monotonic() - started < 5
-    assert written(paths)[0]["undelivered"] == ["mail: the server sends answers without end, for 0.5 s"]
-
-
-@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
-def test_mail_server_without_encryption_is_not_given_the_password(
-    paths: WarehousePaths, post: tuple[Post, int]
-) -> None:
-    settings = Settings(
-        warehouse=paths.root, alert_smtp=f"smtp+starttls://anna:pass@127.0.0.1:{post[1]}", alert_to=("b@b.example",)
-    )
-    alerts.tell_failure(paths, settings, "x: y")
-    assert written(paths)[0]["undelivered"] == ["mail: the server offers no encryption, or no login"]
-    assert post[0].mails == []
-
-
-@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
-def test_mail_server_that_refuses_is_told_of_without_its_words(paths: WarehousePaths, post: tuple[Post, int]) -> None:
-    settings = Settings(
-        warehouse=paths.root, alert_smtp=f"smtp://anna:wrong@127.0.0.1:{post[1]}", alert_to=("b@b.example",)
-    )
-    alerts.tell_failure(paths, settings, "x: y")
-    assert written(paths)[0]["undelivered"] == ["mail: the server answers 535"]
-
-
-def test_certificates_of_a_company_are_trusted_by_webhook_and_mail(
-    paths: WarehousePaths,
-    company_web: Web,
-    company_context: ssl.SSLContext,
-    company_certificate: Path,
-    peer: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def answer(connection: socket.socket) -> None:
-        with company_context.wrap_socket(connection, server_side=True) as encrypted:
-            encrypted.sendall(b"554 not today\r\n")
-
-    settings = Settings(
-        warehouse=paths.root,
-        alert_webhook=f"{company_web.url}/{SECRET}",
-        alert_smtp=f"smtps://{peer(answer)}",
-        alert_to=("b@b.example",),
-    )
-    alerts.tell_failure(paths, settings, "x: y")
-    monkeypatch.setenv("SSL_CERT_FILE", str(company_certificate))
-    alerts.tell_failure(paths, settings, "x: z")
-    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
-    alerts.tell_failure(paths, settings, "x: y")
-    refused, trusted, misled = [line["undelivered"] for line in written(paths)]
-    assert [
-        place.partition(" is not accepted: self-signed certificate; SSL_CERT_FILE (or ")[0] for place in refused
-    ] == [
-        f"webhook: the certificate of {company_web.url.removeprefix('https://')}",
-        "mail: the certificate of the server",
-    ]
-    assert trusted == ["webhook: the server answers 501", "mail: the server answers 554"]
-    unreadable = "SSL_CERT_FILE: /nowhere.pem cannot be read: No such file or directory"
-    assert misled == [f"webhook: {unreadable}", f"mail: {unreadable}"]
 
 
 @pytest.mark.parametrize("status", [301, 403, 500])
@@ -457,8 +258,8 @@ def test_the_command_tells_of_a_failure_and_of_its_end(
     assert well.returncode == 0, well.stderr
     assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
     assert "is well again" in hook[0].told[1]["text"]
-    paths.alerts.rename(tmp_path / "elsewhere")
-    paths.alerts.symlink_to(tmp_path / "elsewhere")
+    paths.alerts.unlink()
+    os.mkfifo(paths.alerts)
     unrecorded = f"notice: {paths.alerts}: an alert could not be recorded: a link, or not a regular file; remove it"
     failed = run_command(*cut, DIALOGUE_ALERT_WEBHOOK=hook[1])
     well = run_command("build", "--warehouse", paths.root, DIALOGUE_ALERT_WEBHOOK=hook[1])

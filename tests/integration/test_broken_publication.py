@@ -21,6 +21,8 @@ from pipelines.reading import builds
 from pipelines.settings import Settings
 from tests.conftest import run_command
 
+OLD, NEW = "20260101T000000000000Z", "20260102T000000000000Z"
+GONE = "20250101T000000000000Z"
 PUBLISH = """
 import os, signal, sys
 from datetime import UTC, datetime
@@ -44,7 +46,7 @@ def kill_at_step(event, _arguments):
 publishing.refuse_unfit(paths.scratch_database)  # DuckDB's own files do not count
 publishing.refuse_unfit = lambda database: None
 sys.addaudithook(kill_at_step)
-publishing.publish(Build("new", "run", datetime.now(UTC), "source", ("toy",)), paths)
+publishing.publish(Build("20260102T000000000000Z", "run", datetime.now(UTC), "source", ("toy",)), paths)
 publishing.tidy(paths, Settings())
 """
 
@@ -55,11 +57,11 @@ def passed(tmp_path: Path) -> WarehousePaths:
     paths = WarehousePaths(tmp_path / "warehouse")
     paths.builds.mkdir(parents=True)
     paths.scratch.mkdir()
-    for database in (paths.build_database("old"), paths.scratch_database):
+    for database in (paths.build_database(OLD), paths.scratch_database):
         with duckdb.connect(str(database)) as con:
             con.execute(f"create schema core; create table core.fct_turns as select '{database.name}' as a")
-    paths.build_manifest("old").write_text(json.dumps({"raw": {}}))
-    publishing.show("old", paths)
+    paths.build_manifest(OLD).write_text(json.dumps({"raw": {}}))
+    publishing.show(OLD, paths)
     return paths
 
 
@@ -76,58 +78,58 @@ def test_database_is_on_the_disk_before_anybody_sees_it(
     synced = []
 
     def sync(file: int) -> None:
-        synced.append((os.fstat(file).st_ino, passed.build_database("new").exists(), builds.pointed_build(passed)))
+        synced.append((os.fstat(file).st_ino, passed.build_database(NEW).exists(), builds.pointed_build(passed)))
         os_fsync(file)
 
     os_fsync = os.fsync
     monkeypatch.setattr(os, "fsync", sync)
-    publishing.publish(Build("new", "run", datetime.now(UTC), "source", ("toy",)), passed)
-    assert (passed.build_database("new").stat().st_ino, False, "old") in synced
+    publishing.publish(Build(NEW, "run", datetime.now(UTC), "source", ("toy",)), passed)
+    assert (passed.build_database(NEW).stat().st_ino, False, OLD) in synced
 
 
 @pytest.mark.parametrize("step", range(1, 22))
 def test_killed_publication_is_finished_or_undone(passed: WarehousePaths, step: int) -> None:
     assert publish(passed, step) == -signal.SIGKILL
-    was_complete = not passed.started_publication.exists() and builds.pointed_build(passed) == "new"
+    was_complete = not passed.started_publication.exists() and builds.pointed_build(passed) == NEW
     told = mending.mend(passed)
     published = builds.pointed_build(passed)
-    assert published in ("old", "new")
+    assert published in (OLD, NEW)
     assert builds.damage(passed, published) == []
-    assert kept.kept_builds(passed) == (["old"] if published == "old" else ["old", "new"])
-    assert sorted(path.stem for path in passed.builds.glob("*.json")) == sorted({"old", published})
+    assert kept.kept_builds(passed) == ([OLD] if published == OLD else [OLD, NEW])
+    assert sorted(path.stem for path in passed.builds.glob("*.json")) == sorted({OLD, published})
     assert not passed.started_publication.exists()
     assert list(passed.root.rglob("*.tmp")) == []
-    if published == "new" and not was_complete:
-        assert told == ["build new had passed, but its publication was broken off: it is finished now"]
+    if published == NEW and not was_complete:
+        assert told == [f"build {NEW} had passed, but its publication was broken off: it is finished now"]
     assert mending.mend(passed) == []
 
 
 def test_every_step_of_a_publication_is_one_at_which_it_was_killed(passed: WarehousePaths) -> None:
     """So that a step which is added is tried too: what is left beyond the twenty-first is clearing the scratch folder."""
     assert publish(passed, 22) == -signal.SIGKILL
-    assert builds.pointed_build(passed) == "new"
-    assert builds.damage(passed, "new") == []
+    assert builds.pointed_build(passed) == NEW
+    assert builds.damage(passed, NEW) == []
     assert not passed.started_publication.exists()
 
 
 def test_publication_that_is_killed_nowhere_leaves_nothing_to_mend(passed: WarehousePaths) -> None:
     assert publish(passed, 1000) == 0
-    assert builds.pointed_build(passed) == "new"
+    assert builds.pointed_build(passed) == NEW
     assert mending.mend(passed) == []
 
 
 def test_link_that_is_another_build_is_seen_also_where_there_are_no_links(passed: WarehousePaths) -> None:
-    shutil.copy(passed.build_database("old"), passed.published.with_suffix(".copy"))
+    shutil.copy(passed.build_database(OLD), passed.published.with_suffix(".copy"))
     passed.published.with_suffix(".copy").replace(passed.published)
-    assert builds.damage(passed, "old") == []
+    assert builds.damage(passed, OLD) == []
     content = bytearray(passed.published.read_bytes())
     content[-1] ^= 1
     passed.published.chmod(0o644)
     passed.published.write_bytes(content)
-    assert builds.damage(passed, "old") == [passed.published]
+    assert builds.damage(passed, OLD) == [passed.published]
     (told,) = mending.mend(passed)
     assert "is published: it is again" in told
-    assert builds.damage(passed, "old") == []
+    assert builds.damage(passed, OLD) == []
 
 
 def test_build_after_a_broken_publication_mends_it_and_says_so(
@@ -185,12 +187,12 @@ def test_unchanged_build_repeats_what_was_noticed(awkward_folder: Path, awkward_
 )
 def test_build_that_is_gone_is_told_in_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path)
-    paths.pointer.write_text(json.dumps({"build_id": "gone"}))
+    paths.pointer.write_text(json.dumps({"build_id": GONE}))
     arguments = [str(tmp_path / argument) if argument == "restored" else argument for argument in command]
     refused = run_command(*arguments, "--warehouse", tmp_path)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == (
-        f"error: {paths.pointer} names build gone, but {paths.build_database('gone')} is missing: build again\n"
+        f"error: {paths.pointer} names build {GONE}, but {paths.build_database(GONE)} is missing: build again\n"
     )
 
 

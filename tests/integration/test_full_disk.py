@@ -33,7 +33,7 @@ def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> 
     """F11."""
     ended = on_a_disk_of(30, tmp_path, f"{BUILD}; echo $?; ls -A wh")
     told = f"error: {tmp_path}/wh: a build of this source needs about 74 MiB, and 30 MiB are free\n"
-    assert (ended.stderr, ended.stdout) == (told, "1\n.lock\n.trouble.json\nalerts.jsonl\n")
+    assert (ended.stderr, ended.stdout) == (told, "1\n.dialogue-warehouse\n.lock\n.trouble.json\nalerts.jsonl\n")
 
 
 @pytest.mark.parametrize(

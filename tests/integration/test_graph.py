@@ -180,13 +180,13 @@ def test_resources_of_dagster_dev_mend_and_end_what_they_start(tmp_path: Path, m
     from pipelines.resources import default_resources
 
     paths = WarehousePaths(tmp_path)
-    paths.started_publication.write_text('{"build_id": "broken off"}')
+    paths.started_publication.write_text('{"build_id": "20260101T000000000000Z"}')
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))
     monkeypatch.setenv("DIALOGUE_AUDIT_TIMEOUT", "7.5")
     with dg.build_resources(default_resources()) as resources:
         assert resources.reporter.quiet
         assert resources.reporter.notices == [
-            "build broken off had passed, but its publication was broken off: it is undone"
+            "build 20260101T000000000000Z had passed, but its publication was broken off: it is undone"
         ]
         resources.audit.start()
         process = resources.audit._process

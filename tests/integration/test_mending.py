@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,14 +18,19 @@ import pytest
 from pipelines.building import kept, lock, mending, publishing, state
 from pipelines.building.progress import Reporter
 from pipelines.errors import InputError
+from pipelines.intake import folder_use, writing
 from pipelines.paths import WarehousePaths
 from pipelines.proving import verifying
 from pipelines.reading import builds
 from pipelines.settings import Settings
-from tests.conftest import run_command
+from tests.conftest import CLONE, run_command
 
 FIRST, SECOND = "20260101T000000000000Z", "20250101T000000000000Z"
 """Two builds; the clock was set back between them."""
+GONE = "20200101T000000000000Z"
+"""A build that is not kept."""
+LANDED = "dev.json-0123456789abcdef-0123456789ab"
+"""How landing names what it writes."""
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut": lambda file: file.write_bytes(file.read_bytes()[:100]),
     "overwritten": lambda file: file.write_bytes(b"x" * file.stat().st_size),
@@ -182,22 +191,74 @@ def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
 
 def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePaths) -> None:
     """F33, F10."""
-    gone = 2**22 + 1  # above the largest number of a process
+    gone = os.getpid()  # of another container, say, where that is another process
     left = [paths.root / f".reports.{gone}.tmp", paths.root / f".reports.{gone}.old"]
     for folder in left:
         folder.mkdir()
         (folder / "index.html").touch()
-    left += [paths.root / f".dialogues.duckdb.{gone}.tmp", paths.builds / f".x.json.{gone}.tmp"]
-    left += [paths.builds / "20200101T000000000000Z.json", paths.builds / "20200101T000000000000Z.restorations.json"]
-    left += [paths.raw / "toy" / "items" / f".x.{gone}.tmp", paths.raw / "toy" / "items" / f".x.parquet.{gone}.tmp"]
+    left += [paths.root / f".dialogues.duckdb.{gone}.tmp", paths.builds / f".{FIRST}.json.0.{gone}.tmp"]
+    left += [paths.builds / f"{GONE}.json", paths.builds / f"{GONE}.restorations.json"]
+    items = paths.raw / "toy" / "items"
+    left += [items / f".a1b2c3d4.{gone}.tmp", items / f".{LANDED}.parquet.{gone}.tmp"]
     left[-2].mkdir(parents=True)
-    stays = [paths.root / ".reports.1.tmp", paths.root / ".mine", paths.builds / "mine.json"]
+    stays = [paths.root / ".mine", paths.builds / "mine.json"]
+    stays += [paths.root / "mine.old", paths.root / ".mine.old", paths.root / f".mine.{gone}.old"]
+    stays += [paths.builds / f"{GONE}.notes.json", paths.builds / f".mine.{gone}.tmp", items / f".mine.{gone}.tmp"]
     for file in (*left[2:], *stays):
         if not file.is_dir():
             file.write_text("{}")
     assert mending.mend(paths) == []
     assert [file for file in left if file.exists()] == []
     assert [file for file in stays if not file.exists()] == []
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from pipelines.intake import folder_use, writing
+file = Path(sys.argv[1])
+with folder_use.writing_into(file.parent):
+    temporary = writing.beside(file, "tmp")
+    temporary.mkdir()
+    print(temporary, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("place", ["reports", f"builds/{FIRST}.json"])
+def test_what_is_being_written_is_not_swept(paths: WarehousePaths, place: str) -> None:
+    """Containers that share a volume do not see each other's processes: the lock tells that one is writing."""
+    command = [sys.executable, "-c", WRITE, paths.root / place]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CLONE) as writer:
+        assert writer.stdout
+        temporary = Path(writer.stdout.readline().strip())
+        kept.sweep(paths)
+        assert temporary.is_dir()
+        with writing.replacing((paths.root / place).with_name("other")) as other:  # several may write at a time
+            other.touch()
+        writer.kill()
+        writer.communicate()
+    kept.sweep(paths)
+    assert not temporary.exists()
+
+
+def test_leftover_is_swept_when_it_is_old_where_there_are_no_locks(
+    paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some network file systems have none; a thing of yesterday is not being written any more."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(folder_use.fcntl, "flock", refuse)
+    new, old = writing.beside(paths.reports, "tmp"), writing.beside(paths.reports, "old")
+    for folder in (new, old):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    kept.sweep(paths)
+    assert (new.exists(), old.exists()) == (True, False)
+    with writing.replacing(paths.root / "x") as temporary:
+        temporary.touch()
 
 
 @pytest.mark.parametrize(
@@ -207,8 +268,8 @@ def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePat
         ".scratch/dbt_target/partial_parse.msgpack",
         ".scratch/dbt_target/graph_summary.json",
         ".scratch/dbt_target/compiled/dialogue_warehouse/models/marts/core/fct_turns.sql",
-        "raw/sgd/dialogues/dev.json",
-        "raw/sgd/dialogues/dev.parquet",
+        f"raw/sgd/dialogues/{LANDED}.json",
+        f"raw/sgd/dialogues/{LANDED}.parquet",
     ],
 )
 def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: WarehousePaths, place: str) -> None:
@@ -221,15 +282,16 @@ def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: Wareho
 
 
 def test_folder_that_belongs_there_stays(paths: WarehousePaths) -> None:
-    """dbt names folders after its YAML, and whoever puts a link there means it."""
+    """dbt names folders after its YAML, Spark after its tables, and whoever puts a link there means it."""
     own = paths.dbt_target / "compiled" / "fct_turns.yml"
     own.mkdir(parents=True)
+    (paths.raw / "sgd" / "dialogues" / "mine.parquet").mkdir(parents=True)
     other = paths.root.parent / "elsewhere"
     other.mkdir()
-    (paths.raw / "sgd" / "dialogues").mkdir(parents=True)
-    (paths.raw / "sgd" / "dialogues" / "dev.parquet").symlink_to(other)
+    (paths.raw / "sgd" / "dialogues" / f"{LANDED}.parquet").symlink_to(other)
     assert mending.mend(paths) == []
     assert own.is_dir()
+    assert (paths.raw / "sgd" / "dialogues" / "mine.parquet").is_dir()
     assert other.is_dir()
 
 

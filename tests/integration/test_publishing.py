@@ -169,17 +169,28 @@ def test_database_with_a_view_or_a_strange_schema_is_not_published(tmp_path: Pat
 
 
 def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> None:
+    """Files that others have put beside the builds and below `raw/` stay, whatever their suffix."""
     paths = WarehousePaths(tmp_path)
-    paths.builds.mkdir()
-    for number in range(1, 5):
-        parquet = paths.raw / "toy" / "items" / f"{number}.parquet"
-        parquet.parent.mkdir(parents=True, exist_ok=True)
-        parquet.write_bytes(b"")
-        paths.build_database(f"b{number}").write_bytes(b"")
-        raw = {"toy__items": [parquet.relative_to(paths.root).as_posix()]}
-        manifest = BuildManifest(build_id=f"b{number}", started_at="2026-01-01", source="/releases", raw=raw)
-        paths.build_manifest(manifest.build_id).write_bytes(encode_manifest(manifest))
-    publishing.show("b1", paths)
+    names = [f"2026010{number}T000000000000Z" for number in range(1, 5)]
+    items, stems = paths.raw / "toy" / "items", [f"{number}-0123456789abcdef-0123456789ab" for number in range(1, 5)]
+    foreign = [
+        paths.builds / "mine.duckdb",
+        paths.builds / "mine.json",
+        items / "mine.parquet",
+        paths.raw / "a.parquet",
+    ]
+    for folder in (paths.builds, items):
+        folder.mkdir(parents=True)
+    for file in (*foreign, *(items / f"{stem}.{suffix}" for stem in stems for suffix in ("parquet", "json"))):
+        file.write_bytes(b"{}")
+    for name, stem in zip(names, stems, strict=True):
+        paths.build_database(name).write_bytes(b"")
+        raw = {"toy__items": [f"raw/toy/items/{stem}.parquet"]}
+        manifest = BuildManifest(build_id=name, started_at="2026-01-01", source="/releases", raw=raw)
+        paths.build_manifest(name).write_bytes(encode_manifest(manifest))
+    publishing.show(names[0], paths)
     kept.prune(paths, builds_kept=2)
-    assert kept.kept_builds(paths) == ["b1", "b3", "b4"]
-    assert sorted(path.name for path in paths.raw.rglob("*.parquet")) == ["1.parquet", "3.parquet", "4.parquet"]
+    assert kept.kept_builds(paths) == [names[0], names[2], names[3]]
+    left = {file for file in items.iterdir() if file not in foreign}
+    assert left == {items / f"{stems[index]}.{suffix}" for index in (0, 2, 3) for suffix in ("parquet", "json")}
+    assert [file for file in foreign if not file.exists()] == []

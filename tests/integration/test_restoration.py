@@ -135,11 +135,11 @@ def test_verify_finds_every_file_equal(request, kind: str) -> None:
     "command", [("verify",), ("restore", "--corpus", CORPORA[0], "--to", "restored"), ("trace", "a/b/c")]
 )
 def test_build_whose_file_is_gone_is_one_line_and_status_2(tmp_path: Path, command: tuple[str, ...]) -> None:
-    (tmp_path / "published.json").write_text('{"build_id": "b1"}')
+    (tmp_path / "published.json").write_text('{"build_id": "20260101T000000000000Z"}')
     completed = run_command(*command, "--warehouse", tmp_path)
     assert (completed.returncode, completed.stdout) == (2, "")
     assert len(completed.stderr.splitlines()) == 1
-    assert f"{tmp_path / 'builds' / 'b1.duckdb'} is missing" in completed.stderr
+    assert f"{tmp_path / 'builds' / '20260101T000000000000Z.duckdb'} is missing" in completed.stderr
 
 
 def test_verify_names_a_changed_source_and_ends_with_1(

@@ -13,7 +13,7 @@ from pipelines.corpora import registry
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
-from tests.unit.published import BUILD, snapshot
+from tests.unit.published import BUILD, make_build, snapshot
 
 ONE, OTHER = registry.corpus_ids()[:2]
 
@@ -98,8 +98,10 @@ def test_nothing_that_could_be_read_is_nothing_to_lose(paths, tmp_path):
     narrowing.refuse_less(settings(paths, None), paths)
 
 
-def test_the_first_step_of_a_run_refuses_before_it_touches_anything(paths):
+def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
     """U2: what a run of the graph begins with, wherever it was started."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    make_build(paths)
     publish(paths, (ONE, "verified"))
     before = snapshot(paths.root)
     with pytest.raises(InputError, match="--replace"):

@@ -1,0 +1,223 @@
+"""A webhook and a mail server are sent messages, and cannot hold a build, whatever they answer."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import socketserver
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from email import message_from_bytes
+from email.policy import default
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
+
+from pipelines.building import channels
+from pipelines.settings import Settings
+from tests.integration.downloads import Web
+
+pytestmark = [
+    pytest.mark.usefixtures("no_proxy_of_the_machine"),
+    pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS"),
+]
+
+
+def undelivered(text: str = "x: y", **settings: Any) -> list[str]:
+    """Send a message to the channels of these settings; where it did not arrive."""
+    return list(channels.undelivered(Settings(alert_to=("b@b.example",), **settings), text))
+
+
+class Post:
+    """A mail server: what it was given."""
+
+    def __init__(self) -> None:
+        self.mails: list[Any] = []
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
+        self.mails.append((envelope.mail_from, envelope.rcpt_tos, message_from_bytes(envelope.content, policy=default)))
+        return "250 OK"
+
+
+@pytest.fixture
+def post() -> Iterator[tuple[Post, int]]:
+    """A mail server of this machine that wants a password, and its port."""
+    handler = Post()
+
+    def authenticate(*given: Any) -> AuthResult:
+        is_right = (given[-1].login, given[-1].password) == (b"anna", b"pass word")
+        return AuthResult(success=is_right, handled=False)
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    controller = Controller(
+        handler, "127.0.0.1", port, authenticator=authenticate, auth_required=True, auth_require_tls=False
+    )
+    controller.start()
+    yield handler, port
+    controller.stop()
+
+
+def test_mail_is_sent_with_a_password(post: tuple[Post, int]) -> None:
+    handler, port = post
+    settings = Settings(
+        alert_smtp=f"smtp://anna:pass%20word@127.0.0.1:{port}",
+        alert_from="house@a.example",
+        alert_to=("b@b.example", "c@c.example"),
+    )
+    assert list(channels.undelivered(settings, "The build has failed.\nbbai: no é record\nsecond line")) == []
+    ((sender, to, mail),) = handler.mails
+    assert (sender, to) == ("house@a.example", ["b@b.example", "c@c.example"])
+    assert mail["Subject"] == "dialogue-warehouse: The build has failed."
+    assert "bbai: no é record\nsecond line" in mail.get_content().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def peer() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
+    """Servers of this machine that do with each connection what they are given; `HOST:PORT` of each."""
+    with contextlib.ExitStack() as open_servers:
+
+        def serve(answer: Callable[[socket.socket], None]) -> str:
+            class Own(socketserver.BaseRequestHandler):
+                def handle(self) -> None:
+                    with contextlib.suppress(OSError):
+                        answer(self.request)
+
+            server = open_servers.enter_context(Peers(("127.0.0.1", 0), Own))
+            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+            open_servers.callback(server.shutdown)
+            return f"127.0.0.1:{server.server_address[1]}"
+
+        yield serve
+
+
+class Peers(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    block_on_close = False
+
+
+def repeat(first: bytes, again: bytes, pause: float) -> Callable[[socket.socket], None]:
+    """Send some bytes, and others again and again."""
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(first)
+        while True:
+            connection.sendall(again)
+            time.sleep(pause)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "pause", "told"),
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 2**20, 0.0, [], id="body"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x", 0.05, [], id="body, dripped"),
+        pytest.param(b"HTTP/1.1 500 No\r\n\r\n", b"x" * 2**20, 0.0, ["answers 500"], id="body of an error"),
+        pytest.param(
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\n\r\n",
+            b"x" * 2**20,
+            0.0,
+            ["answers 302"],
+            id="body of a redirect",
+        ),
+        pytest.param(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.05, ["headers without end"], id="headers, dripped"),
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.0, ["headers without end"], id="interim answers"),
+        pytest.param(b"", b"x" * 2**16, 0.0, ["cut the connection"], id="no HTTP"),
+    ],
+)
+def test_webhook_that_answers_without_end_does_not_hold_a_build(
+    peer: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    first: bytes,
+    again: bytes,
+    pause: float,
+    told: Any,
+) -> None:
+    """A body of gigabytes filled the memory, and one of a byte now and then was waited for without end."""
+    monkeypatch.setattr(channels, "SECONDS", 0.5)
+    started = time.monotonic()
+    found = undelivered(alert_webhook=f"http://{peer(repeat(first, again, pause))}/services/T0/B1/xyzzy")
+    assert time.monotonic() - started < 5
+    assert len(found) == len(told)
+    assert all(expected in reason for expected, reason in zip(told, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("again", "pause"),
+    [
+        pytest.param(b"220-hello\r\n", 0.0, id="lines"),
+        pytest.param(b"220-hello\r\n", 0.05, id="lines, dripped"),
+        pytest.param(b"2", 0.05, id="a line, dripped"),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["smtp", "smtp+starttls"])
+def test_mail_server_that_answers_without_end_does_not_hold_a_build(
+    peer: Any, monkeypatch: pytest.MonkeyPatch, again: bytes, pause: float, scheme: str
+) -> None:
+    monkeypatch.setattr(channels, "SECONDS", 0.5)
+    monkeypatch.setattr(channels, "MOST_SECONDS", 0.5)
+    started = time.monotonic()
+    found = undelivered(alert_smtp=f"{scheme}://{peer(repeat(b'', again, pause))}")
+    assert time.monotonic() - started < 5
+    assert found == ["mail: the server sends answers without end"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "told"),
+    [
+        ("smtp", lambda _: time.sleep(1), "the server cuts the connection, or says nothing"),
+        ("smtp", lambda connection: connection.close(), "the server cuts the connection, or says nothing"),
+        ("smtps", lambda _: time.sleep(1), "no answer in time"),
+    ],
+)
+def test_silent_mail_server_is_given_up(
+    peer: Any, monkeypatch: pytest.MonkeyPatch, scheme: str, answer: Any, told: str
+) -> None:
+    monkeypatch.setattr(channels, "SECONDS", 0.3)
+    assert undelivered(alert_smtp=f"{scheme}://{peer(answer)}") == [f"mail: {told}"]
+
+
+def test_mail_server_without_encryption_is_not_given_the_password(post: tuple[Post, int]) -> None:
+    assert undelivered(alert_smtp=f"smtp+starttls://anna:pass@127.0.0.1:{post[1]}") == [
+        "mail: the server offers no encryption, or no login"
+    ]
+    assert post[0].mails == []
+
+
+def test_mail_server_that_refuses_is_told_of_without_its_words(post: tuple[Post, int]) -> None:
+    assert undelivered(alert_smtp=f"smtp://anna:wrong@127.0.0.1:{post[1]}") == ["mail: the server answers 535"]
+
+
+def test_certificates_of_a_company_are_trusted_by_webhook_and_mail(
+    company_web: Web,
+    company_context: ssl.SSLContext,
+    company_certificate: Path,
+    peer: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def answer(connection: socket.socket) -> None:
+        with company_context.wrap_socket(connection, server_side=True) as encrypted:
+            encrypted.sendall(b"554 not today\r\n")
+
+    settings = {"alert_webhook": f"{company_web.url}/hook", "alert_smtp": f"smtps://{peer(answer)}"}
+    refused = undelivered(**settings)
+    monkeypatch.setenv("SSL_CERT_FILE", str(company_certificate))
+    trusted = undelivered(**settings)
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    misled = undelivered(**settings)
+    assert [
+        place.partition(" is not accepted: self-signed certificate; SSL_CERT_FILE (or ")[0] for place in refused
+    ] == [
+        f"webhook: the certificate of {company_web.url.removeprefix('https://')}",
+        "mail: the certificate of the server",
+    ]
+    assert trusted == ["webhook: the server answers 501", "mail: the server answers 554"]
+    unreadable = "SSL_CERT_FILE: /nowhere.pem cannot be read: No such file or directory"
+    assert misled == [f"webhook: {unreadable}", f"mail: {unreadable}"]

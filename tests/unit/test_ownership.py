@@ -1,0 +1,213 @@
+"""A folder that somebody else has filled is never a warehouse, and those of earlier versions still are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines.corpora import registry
+from pipelines.errors import InputError
+from pipelines.intake import ownership
+from pipelines.paths import CLONE, IS_CLONE, WarehousePaths
+from tests.unit.published import BUILD, make_build, snapshot
+
+POINTER = f'{{"build_id": "{BUILD}"}}'
+
+
+def write(file: Path, text: str = "mine") -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+FOREIGN: dict[str, Callable[[Path], object]] = {
+    "a document": lambda folder: write(folder / "thesis.txt"),
+    "raw data": lambda folder: write(folder / "raw" / "day=1" / "part.parquet"),
+    "a hidden folder": lambda folder: write(folder / ".scratch" / "draft.json"),
+    "Spark's folder": lambda folder: write(folder / ".spark" / "conf"),
+    "a copy of before": lambda folder: write(folder / ".notes.old"),
+    "a database of that name": lambda folder: write(folder / "dialogues.duckdb"),
+    "all of these names": lambda folder: [
+        write(folder / name) for name in ("raw/a/b/c.parquet", "sample/x", ".scratch/x", "builds/mine.duckdb")
+    ],
+    "a pointer of another program": lambda folder: write(folder / "published.json", '{"build_id": "42"}'),
+    "a pointer that leads out": lambda folder: write(folder / "published.json", '{"build_id": "../../victim/x"}'),
+    "a lock of another program": lambda folder: write(folder / ".lock", "pid 4"),
+    "a lock beside work of others": lambda folder: (write(folder / ".lock", ""), write(folder / ".scratch" / "x")),
+    "a mark that is a folder": lambda folder: write(folder / ".dialogue-warehouse" / "x"),
+    "a mark that is a link": lambda folder: (folder / ".dialogue-warehouse").symlink_to(__file__),
+    "downloads of other data": lambda folder: write(folder / "landing" / "images" / "a.png"),
+    "another dbt project": lambda folder: (
+        write(folder.parent / "dbt_project" / "dbt_project.yml", "name: shop\n") and write(folder / "README.md")
+    ),
+}
+"""What somebody else may keep in a folder."""
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_folder_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path, kind: str) -> None:
+    """`build --warehouse FOLDER` removed their raw/, .scratch/ and *.old, and replaced their dialogues.duckdb."""
+    folder = tmp_path / "warehouse"
+    folder.mkdir()
+    FOREIGN[kind](folder)
+    before = snapshot(folder)
+    with pytest.raises(InputError, match=r"^[^\n]*/warehouse: is not empty and is not a warehouse [^\n]*--warehouse$"):
+        ownership.claim(WarehousePaths(folder))
+    assert snapshot(folder) == before
+    assert not ownership.is_warehouse(WarehousePaths(folder))
+
+
+OURS: dict[str, Callable[[WarehousePaths], object]] = {
+    "a folder that is not there": lambda paths: None,
+    "an empty folder": lambda paths: paths.root.mkdir(),
+    "a new disk": lambda paths: (paths.root / "lost+found").mkdir(parents=True),
+    "a folder that git keeps": lambda paths: write(paths.root / ".gitkeep", ""),
+    "a marked one": lambda paths: (ownership.claim(paths), write(paths.root / "notes.txt")),
+    "a damaged mark": lambda paths: (write(paths.mark, ""), write(paths.root / "notes.txt")),
+    "published by an earlier version": lambda paths: (make_build(paths), write(paths.root / "notes.txt")),
+    "its pointer is damaged": lambda paths: (make_build(paths), write(paths.pointer, "{")),
+    "its builds are lost": lambda paths: write(paths.pointer, POINTER),
+    "its first publication was interrupted": lambda paths: write(paths.started_publication, POINTER),
+    "its first build was interrupted": lambda paths: (
+        [write(place / "x") for place in (paths.dbt_target, paths.dagster_home, paths.raw, paths.sample)],
+        write(paths.root / ".reports.12.tmp"),
+        write(paths.lock, ""),
+    ),
+    "its first build failed": lambda paths: [write(file, "") for file in (paths.lock, paths.trouble, paths.alerts)],
+    "Dagster's page was looked at": lambda paths: [
+        write(place / "x") for place in (paths.dagster_home, paths.dbt_target)
+    ],
+    "an earlier version has fetched": lambda paths: write(paths.landing / registry.corpus_ids()[0] / "a.json"),
+    "that of a clone": lambda paths: [
+        write(paths.root / "dictionary.md"),
+        write(paths.root.parent / "dbt_project" / "dbt_project.yml", "name: dialogue_warehouse\n"),
+    ],
+}
+"""What a warehouse of ours may look like."""
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_folder_of_ours_is_a_warehouse_and_gets_the_mark(tmp_path: Path, kind: str) -> None:
+    paths = WarehousePaths(tmp_path / "warehouse")
+    OURS[kind](paths)
+    before = snapshot(paths.root)
+    ownership.claim(paths)
+    ownership.claim(paths)
+    assert paths.mark.read_bytes() == b'{"format":1}\n'
+    assert ownership.is_warehouse(paths)
+    assert snapshot(paths.root) == before | {paths.mark: paths.mark.read_bytes()}
+
+
+def test_own_folder_of_this_clone_is_a_warehouse(tmp_path: Path) -> None:
+    """Its documents are there from the start, whatever else was fetched or built into it."""
+    assert IS_CLONE
+    clone = tmp_path / "clone"
+    write(clone / ownership.PROJECT, (CLONE / ownership.PROJECT).read_text())
+    shutil.copytree(CLONE / "warehouse", clone / "warehouse", ignore=shutil.ignore_patterns(".*", "raw", "builds"))
+    ownership.claim(WarehousePaths(clone / "warehouse"))
+
+
+def test_folder_that_a_newer_version_has_made_is_refused(tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path)
+    write(paths.mark, '{"format": 2}')
+    with pytest.raises(InputError, match=r"is a warehouse of format 2, which needs a newer version"):
+        ownership.claim(paths)
+
+
+def test_root_home_file_and_dead_link_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "link to home").symlink_to(tmp_path / "home")
+    (tmp_path / "dead link").symlink_to(tmp_path / "nowhere")
+    write(tmp_path / "file")
+    for place, why in {
+        Path("/"): "cannot be a warehouse",
+        Path("/tmp/.."): "cannot be a warehouse",
+        tmp_path / "home": "cannot be a warehouse",
+        tmp_path / "link to home": "cannot be a warehouse",
+        tmp_path / "dead link": "is a link that leads nowhere",
+        tmp_path / "file": "is no folder",
+        tmp_path / "file" / "below": "no warehouse can be there",
+    }.items():
+        with pytest.raises(InputError, match=rf"^{place}: {why}[^\n]*$"):
+            ownership.claim(WarehousePaths(place))
+    assert list((tmp_path / "home").iterdir()) == []
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("raw", "raw/sgd", "raw/sgd/dialogues", "builds", f"builds/{BUILD}.duckdb", "sample", "sample/sgd"),
+        *(".scratch", ".spark", ".dagster", "reports", ".lock", "published.json", "dialogues.duckdb", "alerts.jsonl"),
+    ],
+)
+def test_link_inside_a_warehouse_is_refused_by_its_name(tmp_path: Path, place: str) -> None:
+    """Landed files were removed from the folder that `raw` led to."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    ownership.claim(paths)
+    precious = write(tmp_path / "precious" / "a.parquet")
+    (paths.root / place).parent.mkdir(parents=True, exist_ok=True)
+    (paths.root / place).symlink_to(precious.parent)
+    with pytest.raises(InputError, match=rf"^{paths.root / place}: is a link, [^\n]*$"):
+        ownership.claim(paths)
+    assert precious.exists()
+
+
+def test_warehouse_itself_may_be_a_link_to_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "large disk").mkdir()
+    (tmp_path / "warehouse").symlink_to(tmp_path / "large disk")
+    ownership.claim(WarehousePaths(tmp_path / "warehouse"))
+    assert ownership.is_warehouse(WarehousePaths(tmp_path / "large disk"))
+    write(tmp_path / "theirs" / "notes.txt")
+    (tmp_path / "other").symlink_to(tmp_path / "theirs")
+    with pytest.raises(InputError, match="is not empty and is not a warehouse"):
+        ownership.claim(WarehousePaths(tmp_path / "other"))
+
+
+def test_builds_that_begin_at_once_in_an_empty_folder_all_get_it(tmp_path: Path) -> None:
+    """None takes the mark of another, or what it writes next, for a file of somebody else."""
+    for number in range(50):
+        paths, failed = WarehousePaths(tmp_path / str(number)), []
+        barrier = threading.Barrier(4)
+
+        def begin(paths: WarehousePaths, barrier: threading.Barrier, failed: list[Exception]) -> None:
+            barrier.wait()
+            try:
+                ownership.claim(paths)
+                write(paths.root / "raw" / f"{threading.get_ident()}", "")
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=begin, args=(paths, barrier, failed)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        assert ownership.is_warehouse(paths)
+
+
+def test_home_of_dagster_may_be_the_warehouse_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dagster writes there before it loads the definitions."""
+    write(tmp_path / "history" / "runs.db")
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    with pytest.raises(InputError):
+        ownership.claim(WarehousePaths(tmp_path))
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    ownership.claim(WarehousePaths(tmp_path))
+
+
+def test_warehouse_that_a_file_lies_in_is_found(tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path / "warehouse")
+    make_build(paths)
+    (tmp_path / "link").symlink_to(paths.builds)
+    for file in (paths.raw / "a.parquet", paths.published, paths.build_database(BUILD), tmp_path / "link" / "x"):
+        assert ownership.warehouse_of(file) == Path(os.path.realpath(paths.root))
+    for file in (paths.root / "mine.parquet", tmp_path / "raw" / "a.parquet"):
+        assert ownership.warehouse_of(file) is None
