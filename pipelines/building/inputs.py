@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pipelines.cluster import choosing
 from pipelines.commands import command
 from pipelines.corpora import registry
@@ -12,9 +14,14 @@ from pipelines.intake.sql_text import GLOB_CHARACTERS
 from pipelines.paths import WarehousePaths
 from pipelines.settings import RELEASE_FORM, Settings
 
+LONGEST_PATH = 400
+"""Bytes of a warehouse's path: SQLite opens files of 512, and what Dagster keeps there has a name of its own below."""
+
 
 def check_input(settings: Settings, paths: WarehousePaths) -> None:
     """Raise InputError before anything is done."""
+    if (length := len(os.fsencode(paths.root))) > LONGEST_PATH:
+        raise InputError(f"{paths.root}: the path has {length} bytes; that of a warehouse can have {LONGEST_PATH}")
     if GLOB_CHARACTERS & set(str(paths.root)):
         raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
     choosing.check(settings)

@@ -91,6 +91,20 @@ def test_processes_share_nothing_where_shared_memory_is_read_only(tmp_path: Path
     assert ended.stdout.splitlines()[-1] == "False False"
 
 
+def test_warehouse_on_a_read_only_disk_is_read_and_verified(tmp_path: Path, sample_folder: Path) -> None:
+    """`verify` wants to note what it found, and ended there."""
+    mount = f"mount --bind {sample_folder} {tmp_path} && mount -o remount,ro,bind {tmp_path}"
+    if run(*ALONE, mount).returncode:
+        pytest.skip("nothing can be mounted here")
+    cli = f"{sys.executable} -m pipelines.cli"
+    for reading in ("status", "claims", "verify --corpora bbai"):
+        ended = run(*ALONE, f"{mount} && {cli} {reading} --warehouse {tmp_path}")
+        assert (ended.returncode, ended.stderr) == (0, ""), reading
+    refused = run(*ALONE, f"{mount} && {cli} build --warehouse {tmp_path}")
+    told = f"error: {tmp_path}/.lock: cannot be written: Read-only file system\n"
+    assert (refused.returncode, refused.stderr) == (2, told)
+
+
 def test_error_that_names_no_file_is_one_line(capsys: pytest.CaptureFixture) -> None:
     for error, told in (
         (OSError(errno.EIO, "Input/output error"), "error: a file that the system does not name: Input/output error\n"),
