@@ -130,8 +130,12 @@ def test_nothing_of_others_changes_a_build(folder: Path, tmp_path: Path, sample_
     )
 
 
-def test_modules_of_the_working_folder_are_not_run(folder: Path, sample_folder: Path) -> None:
+def test_modules_of_the_working_folder_are_not_run(folder: Path, sample_folder: Path, tmp_path: Path) -> None:
     """`python -m` puts the working folder first, and PYTHONPATH comes before the standard library."""
+    simulate = ("simulate", "--to", tmp_path, "--corpora", CORPUS, "--scale", "0.001")
+    for path in (folder, ""):
+        ended = run(folder, *simulate, PYTHONPATH=str(path), DIALOGUE_PROCESSES="2")  # which start as Python's children
+        assert (ended.returncode, "this is another" in ended.stderr) == (0, False)
     for arguments in (("sql", "select 'ä€' as text"), ("status",), ("claims", "--json"), ("violations", "--rules")):
         ended = run(folder, *arguments, "--warehouse", sample_folder, PYTHONIOENCODING="ascii", LC_ALL="C")
         assert (ended.returncode, ended.stderr) == (0, ""), arguments
