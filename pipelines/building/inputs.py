@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pipelines.building import narrowing, space
@@ -19,6 +20,10 @@ from pipelines.settings import RELEASE_FORM, Settings
 from pipelines.visible import visible
 
 
+LONGEST_PATH = 400
+"""Bytes of a warehouse's path: SQLite opens files of 512, and what Dagster keeps there has a name of its own below."""
+
+
 def check_before_building(settings: Settings, paths: WarehousePaths) -> None:
     """Check all that is checked before a build begins, however it was started; the warehouse's lock is held.
 
@@ -31,6 +36,8 @@ def check_before_building(settings: Settings, paths: WarehousePaths) -> None:
 
 def check_input(settings: Settings, paths: WarehousePaths) -> None:
     """Raise InputError before anything is done."""
+    if (length := len(os.fsencode(paths.root))) > LONGEST_PATH:
+        raise InputError(f"{paths.root}: the path has {length} bytes; that of a warehouse can have {LONGEST_PATH}")
     if GLOB_CHARACTERS & set(str(paths.root)):
         raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
     ownership.refuse_foreign(paths)

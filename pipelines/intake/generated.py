@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
+from pipelines.errors import naming
 from pipelines.intake import own_files
 
 MARKER = "SIMULATED.json"
@@ -49,7 +50,9 @@ def read_marker(folder: Path) -> Marker | None:
 def begin_marker(folder: Path, scale: float, seed: int) -> None:
     """Say in this folder that a release is being generated."""
     text = json.dumps(asdict(Marker(scale, seed))) + "\n"
-    (folder / (MARKER + UNFINISHED)).write_text(text, encoding="utf-8")
+    marker = folder / (MARKER + UNFINISHED)
+    with naming(marker):
+        marker.write_text(text, encoding="utf-8")
 
 
 def finish_marker(folder: Path) -> None:

@@ -9,6 +9,7 @@ compared one after the other, record by record.
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -81,8 +82,11 @@ def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified
     corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built.corpora]
     results = list(verify_database(database, source, corpora, settings, places_of(built.files)))
     content = json.dumps([asdict(result) for result in results], indent=1).encode()
-    with contextlib.suppress(PermissionError):  # a warehouse of another user can be verified too
+    try:
         writing.write_atomically(paths.build_restorations(build_id), content)
+    except OSError as error:
+        if not (isinstance(error, PermissionError) or error.errno == errno.EROFS):
+            raise  # a warehouse of another user, or on a read-only disk, can be verified too
     return results
 
 

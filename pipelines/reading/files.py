@@ -84,8 +84,10 @@ def write_parquet(result: QueryResult, file: Path) -> int:
     try:
         with replacing(file) as partial, partial.open("wb") as stream:
             return stream_parquet(result, stream)
-    except (QueryError, OSError) as error:
-        raise QueryError(f"{file}: {one_line(error)}") from error
+    except OSError as error:
+        raise QueryError(f"{file}: {error.strerror or one_line(error)}") from error
+    except QueryError as error:
+        raise QueryError(f"{file}: {error}") from error
 
 
 def stream_parquet(result: QueryResult, stream: BinaryIO) -> int:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from pipelines.paths import CLONE
 from tests.faults.scene import Fault, Outcome, Scene
 from tests.running import processes_below
 
@@ -44,7 +45,9 @@ def killed_while_publishing(scene: Scene, times: int) -> Outcome:
     step, stride = 1, 1 if times > 20 else 9
     while outcome.times < times:
         ended = scene.build(
-            PYTHONPATH=str(HOOKS), FAULT_STEP=str(step), FAULT_FROM=scene.paths.started_publication.name
+            PYTHONPATH=f"{HOOKS}{os.pathsep}{CLONE}",
+            FAULT_STEP=str(step),
+            FAULT_FROM=scene.paths.started_publication.name,
         )
         if ended.status == 0:  # there is no such step any more
             scene.restore()

@@ -44,7 +44,7 @@ def test_linter_finds_nothing_in_the_container_file() -> None:
 def test_linter_of_the_container_file_finds_what_it_is_for(tmp_path: Path) -> None:
     broken = tmp_path / "Dockerfile"
     text = DOCKERFILE.read_text(encoding="utf-8")
-    broken.write_text(text.replace("python:3.11-slim-bookworm", "python").replace("USER $ID:$ID", "USER root"))
+    broken.write_text(text.replace("FROM $BASE", "FROM python").replace("USER $ID:$ID", "USER root"))
     found = run_tool("hadolint", "--format", "json", broken)
     assert {"DL3002", "DL3006"} <= {finding["code"] for finding in json.loads(found.stdout)}
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import select
 import signal
 import subprocess
 import sys
@@ -12,6 +15,7 @@ import pytest
 
 from pipelines.paths import CLONE, WarehousePaths
 from tests.conftest import run_command
+from tests.running import processes_below
 from tests.unit.published import make_build
 
 ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) select max(n) from t"
@@ -80,3 +84,61 @@ def test_an_interrupt_ends_a_query_at_once_and_quietly(paths, text):
         output, told = process.communicate(timeout=30)
     assert (process.returncode, output, told) == (130, "", "interrupted\n")
     assert time.monotonic() - started < 3
+
+
+class Terminal:
+    """The shell of `sql` on a terminal of its own."""
+
+    def __init__(self, paths: WarehousePaths) -> None:
+        self._ours, theirs = pty.openpty()
+        environment = os.environ | {"TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+        streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        command = ["setsid", "--ctty", "--wait", *COMMAND, "--warehouse", str(paths.root)]
+        self.process = subprocess.Popen(command, cwd=CLONE, env=environment, **streams)
+        os.close(theirs)
+
+    def type(self, keys: str) -> None:
+        os.write(self._ours, keys.encode())
+
+    def wait_for(self, text: str) -> None:
+        """Read until a text is there that was not read before."""
+        said, deadline = "", time.monotonic() + 60
+        while text not in said:
+            assert time.monotonic() < deadline, said
+            if select.select([self._ours], [], [], 0.2)[0]:
+                said += os.read(self._ours, 1 << 16).decode(errors="replace")
+
+    def close(self) -> int:
+        os.close(self._ours)
+        return self.process.wait(30)
+
+
+@pytest.mark.usefixtures("answered_signals")
+def test_interrupt_of_a_query_in_the_shell_is_over_when_it_is_answered(paths: WarehousePaths) -> None:
+    """The shell goes on, and its status is that of leaving it: it was the one of the signal."""
+    terminal = Terminal(paths)
+    terminal.wait_for("sql>")
+    terminal.type(f"{ENDLESS};\r")
+    terminal.wait_for("[?2004l")  # what was typed is taken
+    time.sleep(1)
+    terminal.type("\x03")
+    terminal.wait_for("interrupted")
+    terminal.type("select 41 + 1 as n;\r")
+    terminal.wait_for("42")
+    terminal.type("\\q\r")
+    assert terminal.process.wait(30) == 0
+    terminal.close()
+
+
+@pytest.mark.usefixtures("answered_signals")
+def test_other_signal_ends_the_shell_also_in_a_query(paths: WarehousePaths) -> None:
+    terminal = Terminal(paths)
+    terminal.wait_for("sql>")
+    terminal.type(f"{ENDLESS};\r")
+    terminal.wait_for("[?2004l")
+    time.sleep(1)
+    (shell,) = processes_below(terminal.process.pid) or (terminal.process.pid,)
+    os.kill(shell, signal.SIGTERM)
+    terminal.wait_for("interrupted")
+    assert terminal.process.wait(30) == 143
+    terminal.close()

@@ -42,3 +42,11 @@ def test_escapes_are_visible_in_notices_and_warnings(tmp_path, capsys):
     assert r"notice: key \x1b[31mred\x07" in shown
     assert r"warning: key \x1b[31mred\x07" in shown
     assert "\x1b" not in shown
+
+
+def test_path_that_is_too_long_for_the_history_of_runs_is_refused(tmp_path):
+    """SQLite opens no file whose path has more than 512 bytes: a build ended in an internal error."""
+    folder = tmp_path / "/".join(["deep" * 25] * 4)
+    with pytest.raises(InputError, match=rf"^{folder}: the path has \d+ bytes; that of a warehouse can have 400$"):
+        check_input(Settings(), WarehousePaths(folder))
+    check_input(Settings(), WarehousePaths(tmp_path))

@@ -1,0 +1,122 @@
+"""File systems that lack something: what can be done without it is done, else one line names the place and what it lacks.
+
+Calls of the system are refused by a library that the tests build and load before the C library (`refusing.c`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import main
+from pipelines.intake import landing
+from pipelines.processes import can_share
+from tests.integration.refusing import refusing
+from tests.running import ALONE
+
+CLI = (sys.executable, "-m", "pipelines.cli")
+
+
+def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | variables
+    return subprocess.run(
+        list(map(str, command)), env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_folder_without_locks_is_refused(code: int, tmp_path: Path) -> None:
+    """NFS without its lock service has none. https://github.com/huggingface/datasets/issues/2618"""
+    folder = tmp_path / "warehouse"
+    ended = run(*CLI, "build", "--warehouse", folder, **refusing(folder, flock=code))
+    lacks = f"its file system has no locks ({os.strerror(code)})"
+    told = f"error: {folder}: {lacks}; put the warehouse on one that has, such as a local disk\n"
+    assert (ended.returncode, ended.stderr) == (2, told)
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "named"),
+    [
+        (("simulate", "--to", "{to}", "--corpora", "bbai", "--scale", "0.001"), errno.EIO, "{to}/bbai/"),
+        (("simulate", "--to", "{to}", "--corpora", "bbai", "--scale", "0.001"), errno.EFBIG, "{to}/bbai/"),
+        (("restore", "--corpus", "bbai", "--to", "{to}", "--warehouse", "{sample}"), errno.EIO, "{to}/"),
+        (
+            ("sql", "select 1 as n", "--parquet", "{to}/n.parquet", "--warehouse", "{sample}"),
+            errno.EIO,
+            "{to}/n.parquet",
+        ),
+        (("report", "--to", "{to}/report", "--warehouse", "{sample}"), errno.EIO, "{to}/report"),
+    ],
+)
+def test_file_that_cannot_be_written_is_named(
+    command: tuple[str, ...], code: int, named: str, tmp_path: Path, sample_folder: Path
+) -> None:
+    """The system does not name the file in an error of `write`: it was an internal error."""
+    to = tmp_path / "to"
+    to.mkdir()
+    places = {"to": to, "sample": sample_folder}
+    ended = run(*CLI, *(part.format(**places) for part in command), **refusing(to, write=code))
+    assert ended.returncode in (1, 2)
+    errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, ended.stderr
+    assert errors[0].startswith(f"error: {named.format(**places)}")
+    assert errors[0].endswith(os.strerror(code))
+    assert "internal" not in ended.stderr
+
+
+def test_limit_of_file_sizes_is_said_with_the_file(tmp_path: Path) -> None:
+    """`ulimit -f`, for real."""
+    script = f"ulimit -f 1; exec {sys.executable} -m pipelines.cli simulate --to {tmp_path}/to --corpora bbai"
+    ended = run("sh", "-c", script)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].startswith(f"error: {tmp_path}/to/bbai/")
+    assert ended.stderr.splitlines()[-1].endswith(": File too large")
+
+
+def test_processes_share_nothing_where_shared_memory_is_read_only(tmp_path: Path) -> None:
+    """Some containers have it so. One process does it all then."""
+    assert can_share()
+    script = "mount -t tmpfs -o ro tmpfs /dev/shm"
+    if run(*ALONE, script).returncode:
+        pytest.skip("nothing can be mounted here")
+    simulate = f"{sys.executable} -m pipelines.cli simulate --to {tmp_path}/to --corpora bbai --scale 0.001"
+    code = "from pipelines.processes import can_share; from expectations.sharing import can_fork; print(can_share(), can_fork())"
+    ended = run(*ALONE, f"{script}; {simulate} && {sys.executable} -c '{code}'", DIALOGUE_PROCESSES="2")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines()[-1] == "False False"
+
+
+def test_warehouse_on_a_read_only_disk_is_read_and_verified(tmp_path: Path, sample_folder: Path) -> None:
+    """`verify` wants to note what it found, and ended there."""
+    mount = f"mount --bind {sample_folder} {tmp_path} && mount -o remount,ro,bind {tmp_path}"
+    if run(*ALONE, mount).returncode:
+        pytest.skip("nothing can be mounted here")
+    cli = f"{sys.executable} -m pipelines.cli"
+    for reading in ("status", "claims", "verify --corpora bbai"):
+        ended = run(*ALONE, f"{mount} && {cli} {reading} --warehouse {tmp_path}")
+        assert (ended.returncode, ended.stderr) == (0, ""), reading
+    refused = run(*ALONE, f"{mount} && {cli} build --warehouse {tmp_path}")
+    told = f"error: {tmp_path}/.lock: cannot be written: Read-only file system\n"
+    assert (refused.returncode, refused.stderr) == (2, told)
+
+
+def test_error_that_names_no_file_is_one_line(capsys: pytest.CaptureFixture) -> None:
+    for error, told in (
+        (OSError(errno.EIO, "Input/output error"), "error: a file that the system does not name: Input/output error\n"),
+        (OSError(errno.EXDEV, "Cross", "a", None, "b"), "error: a -> b: Cross\n"),
+    ):
+        assert main._status_of(error) == 2
+        assert capsys.readouterr().err == told
+
+
+def test_long_path_of_a_source_file_is_a_name_that_file_systems_have() -> None:
+    """A name has 255 bytes at most; two long paths with one beginning have two names."""
+    names = {landing._one_name(f"{'folder/' * 100}ä{end}.json") for end in range(3)}
+    assert len(names) == 3
+    assert all(len(os.fsencode(name)) <= landing.LONGEST_NAME for name in names)
+    assert landing._one_name("train/dialogues_001.json") == "train~dialogues_001.json"
