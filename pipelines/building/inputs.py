@@ -19,7 +19,6 @@ from pipelines.paths import WarehousePaths
 from pipelines.settings import RELEASE_FORM, Settings
 from pipelines.visible import visible
 
-
 LONGEST_PATH = 400
 """Bytes of a warehouse's path: SQLite opens files of 512, and what Dagster keeps there has a name of its own below."""
 
