@@ -216,11 +216,11 @@ def _open_http(session: Session, url: str, offset: int, etag: str | None) -> Gen
             ),
             is_framed=total is not None or response.raw.chunked,
             encoding=response.headers.get("Content-Encoding"),
-            read=_hurried(lambda count: response.raw.read1(count, decode_content=False), host_of(url), seconds),
+            read=hurried(lambda count: response.raw.read1(count, decode_content=False), host_of(url), seconds),
         )
 
 
-def _hurried(read: Callable[[int], bytes], host: str, seconds: float) -> Callable[[int], bytes]:
+def hurried(read: Callable[[int], bytes], host: str, seconds: float) -> Callable[[int], bytes]:
     """Read in the same way, as long as enough bytes come in each such time."""
     since, received = time.monotonic(), 0
 
@@ -230,7 +230,7 @@ def _hurried(read: Callable[[int], bytes], host: str, seconds: float) -> Callabl
         received += len(chunk)
         passed = time.monotonic() - since
         if chunk and passed >= seconds:
-            if received < LEAST_RATE * passed:
+            if received < LEAST_RATE * seconds:
                 raise TransientError(f"{host} sent fewer than {LEAST_RATE} bytes a second for {seconds:g} s")
             since, received = since + passed, 0
         return chunk
