@@ -74,11 +74,11 @@ def _unpack_layers(where: str, data: bytes) -> tuple[bytes, list[str]]:
         layers += 1
         if zeros:
             notes.append(f"skipped {counted(zeros, 'zero byte')} behind the archive")
-    if where.endswith(".gz") and not layers:
+    if where.lower().endswith(".gz") and not layers:
         notes.append("is not compressed although its name ends in .gz")
     elif layers > 1:
         notes.append("is compressed twice")
-    elif layers and not where.endswith(".gz"):
+    elif layers and not where.lower().endswith(".gz"):
         notes.append("is compressed with gzip although its name does not end in .gz")
     return content, notes
 
@@ -135,7 +135,7 @@ def _refuse_other_encodings(where: str, text: bytes, is_archive: bool) -> None:
     """Raise LandingError for bytes that are no UTF-8. A piece at a time: the text of a whole release is never held."""
     if WIDE.match(text):
         raise LandingError(f"{where}: is UTF-16 or UTF-32, and must be UTF-8: convert it, for example with `iconv`")
-    found = "neither gzip nor" if where.endswith(".gz") and not is_archive else "not"
+    found = "neither gzip nor" if where.lower().endswith(".gz") and not is_archive else "not"
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(text)
     for start in range(0, len(text), PIECE):

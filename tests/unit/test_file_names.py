@@ -146,6 +146,13 @@ def test_generated_release_in_the_publishers_layout_is_generated(tmp_path: Path)
     assert verification(tmp_path, ALL, ALL) == "unlisted"
 
 
+@pytest.mark.parametrize("found_as", ["names.json.GZ", "NAMES.JSON.GZ"])
+def test_letter_case_of_a_suffix_needs_no_note(tmp_path: Path, found_as: str) -> None:
+    write(tmp_path, found_as, text=gzip.compress(TEXT))
+    landed = landing.land_file(task(tmp_path, NAMES, found_as, tmp_path / "raw"))
+    assert (landed.record_count, landed.notes) == (1, [])
+
+
 def task(source: Path, path: str, found_as: str | None, target: Path) -> LandingTask:
     entity = next(entity for entity in ENTITIES if entity.name == "names")
     corpus = registry.load_corpora()[0]
