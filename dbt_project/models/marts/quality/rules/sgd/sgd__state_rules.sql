@@ -157,13 +157,16 @@ gaps as (
         state_slots.slot_name,
         slots.slot_key,
         lag(slots.slot_key) over (
-            partition by frames.dialogue_key, frames.service, state_slots.slot_name order by frames.turn_index, frames.frame_index
+            partition by frames.dialogue_key, frames.service, state_slots.slot_name
+            order by frames.turn_index, frames.frame_index
         ) as last_slot_key,
         lag(frames.turn_index) over (
-            partition by frames.dialogue_key, frames.service, state_slots.slot_name order by frames.turn_index, frames.frame_index
+            partition by frames.dialogue_key, frames.service, state_slots.slot_name
+            order by frames.turn_index, frames.frame_index
         ) as last_turn,
         lag(frames.active_intent) over (
-            partition by frames.dialogue_key, frames.service, state_slots.slot_name order by frames.turn_index, frames.frame_index
+            partition by frames.dialogue_key, frames.service, state_slots.slot_name
+            order by frames.turn_index, frames.frame_index
         ) as last_intent
     from state_slots
     inner join state_turns
