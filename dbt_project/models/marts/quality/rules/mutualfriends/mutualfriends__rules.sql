@@ -209,8 +209,8 @@ missing_content as (
         turns.dialogue_key,
         turns.turn_index,
         turns.turn_key as row_key,
-        turns.source_event_type || case turns.event_type when 'utterance' then ' without a text' else ' without a friend' end
-            as detail
+        turns.source_event_type || ' without a '
+            || case turns.event_type when 'utterance' then 'text' else 'friend' end as detail
     from {{ ref('fct_turns') }} as turns
     left join selections
         on turns.turn_key = selections.turn_key
