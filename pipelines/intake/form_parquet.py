@@ -152,11 +152,12 @@ def _refuse_bomb(metadata: pq.FileMetaData, data: bytes) -> None:
         texts = {i for i in columns if metadata.schema.column(i).physical_type == "BYTE_ARRAY"}
         shared = [metadata.schema.column(i).path for i in texts - prefixed]
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=shared, arrow_extensions_enabled=False)
-        for group in range(metadata.num_row_groups):  # Arrow cannot join the dictionaries of two of them
-            for batch in file.iter_batches(FEW if prefixed else BATCH, row_groups=[group]):
-                size += sum(map(_text_bytes, batch.columns))
-                if size > limit:
-                    break
+        rows = FEW if prefixed else BATCH
+        groups = range(metadata.num_row_groups)  # one by one: Arrow cannot join the dictionaries of two
+        for batch in (batch for group in groups for batch in file.iter_batches(rows, row_groups=[group])):
+            size += sum(map(_text_bytes, batch.columns))
+            if size > limit:
+                break
     if size > limit:
         told = "2 GiB" if limit == LARGEST_TEXT else f"{limit:,} bytes, out of {len(data):,}"
         raise FormError(f"unpacks to more than {told}")
