@@ -2,7 +2,7 @@
 
 SUITS := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3 python; do \
-	$$name -c '$(SUITS)' 2>/dev/null && command -v $$name && break; done)
+	$$name -I -c '$(SUITS)' 2>/dev/null && command -v $$name && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
