@@ -300,7 +300,7 @@ def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeyp
             return datetime(2026, 1, 1, tzinfo=tz)
 
     monkeypatch.setattr(state, "datetime", Stopped)
-    begun = state.begin(Settings(warehouse=paths.root, source=paths.root), "another run", Reporter(quiet=True))
+    begun = state.begin(Settings(warehouse=paths.root), "another run", Reporter(quiet=True))
     assert begun.build_id == "20260101T000000000001Z"
 
 

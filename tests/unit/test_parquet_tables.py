@@ -225,12 +225,12 @@ def test_build_is_read_where_a_process_may_have_few_files_open(catalog: Path) ->
     free = os.dup(0)  # the lowest number that is free
     os.close(free)
     with tables.open_build(catalog, Settings()) as con:
-        expected = con.execute("select count(*) from core.fct_turns").fetchall()
+        expected = con.execute("select count(*) from core.fct_slots").fetchall()
     resource.setrlimit(resource.RLIMIT_NOFILE, (free + DESCRIPTORS_LEFT, hard))
     try:
         files = ParquetFiles({str(file): file for file in tables.files_below(tables_beside(catalog))}, {})
         assert files._opened == {}
         with tables.open_build(catalog, Settings()) as con:
-            assert con.execute("select count(*) from core.fct_turns").fetchall() == expected
+            assert con.execute("select count(*) from core.fct_slots").fetchall() == expected
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
