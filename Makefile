@@ -104,7 +104,12 @@ lock: ## Pin the newest allowed versions (needs uv).
 	$(COMPILE) --extra spark --constraints requirements.lock -o requirements-spark.lock
 	$(COMPILE) --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
 
+# What a build writes into the clone's own folder of the warehouse, as `WarehousePaths.places` has it.
+BUILT = .scratch .spark .dagster raw builds sample reports dialogues.duckdb published.json .publishing.json .lock \
+	alerts.jsonl .trouble.json .dialogue-warehouse
+
 clean: ## Remove the environment and everything built; releases that were fetched stay.
-	rm -rf $(VENV) .venv-peers *.egg-info warehouse/.scratch warehouse/.spark warehouse/.dagster warehouse/raw warehouse/builds warehouse/sample warehouse/reports \
-		warehouse/dialogues.duckdb warehouse/published.json warehouse/.lock warehouse/alerts.jsonl warehouse/.trouble.json
+	@[ -f dbt_project/dbt_project.yml ] || { echo "error: run make clean in the top folder of a clone" >&2; exit 2; }
+	rm -rf $(VENV) .venv-peers *.egg-info
+	@if [ -L warehouse ]; then echo "kept: warehouse is a link to another folder"; else rm -rf $(addprefix warehouse/,$(BUILT)); fi
 	@if [ -d warehouse/landing ]; then echo "kept: the fetched releases (rm -r warehouse/landing removes them)"; fi

@@ -37,10 +37,29 @@ Folder = _Folder(file_okay=False, path_type=Path)
 
 
 def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option that every command has."""
+    """The option that every command has. Where the command fails of a damaged file, its error names the file."""
+
+    @functools.wraps(command)
+    def explained(**options: Any) -> Any:
+        try:
+            return command(**options)
+        except Exception as error:
+            if (told := _damage_behind(error, options["warehouse"])) is not None:
+                raise told from error
+            raise
+
     return click.option(
         "--warehouse", type=Folder, help="Folder of the warehouse.  [default: warehouse/ of the clone]"
-    )(command)
+    )(explained)
+
+
+def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | None:
+    """Name the damaged file of the warehouse that an error came of; looked for only where it may be one."""
+    if isinstance(error, click.ClickException | click.exceptions.Exit | OSError):
+        return None
+    from pipelines.reading import damage
+
+    return damage.behind(error, warehouse_paths(Settings.from_environment(warehouse=warehouse)))
 
 
 def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pipelines.charts.pictures import Picture, read_pictures
 from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
+from pipelines.reading import builds, damage
 from pipelines.reading.connection import Connection, open_published
 from pipelines.reading.dialogues import page, reading
 from pipelines.reading.keyed_rows import Row, read_rows
@@ -33,8 +33,12 @@ def build_id() -> str:
 def reading_published(read: Callable[[Connection], Read]) -> Read:
     """What is read from the published build, which is open as long as that takes."""
     own = settings()
-    with open_published(WarehousePaths(own.warehouse), settings=own) as con:
-        return read(con)
+    paths = WarehousePaths(own.warehouse)
+    try:
+        with open_published(paths, settings=own) as con:
+            return read(con)
+    except Exception as error:
+        raise damage.behind(error, paths) or error from error
 
 
 def rows(query: str, **parameters: Any) -> list[Row]:

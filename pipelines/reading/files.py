@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
+from pipelines.intake import ownership
 from pipelines.intake.regular_files import open_regular
 from pipelines.intake.writing import replacing
 from pipelines.reading.cells import json_of, text_of
@@ -75,12 +76,15 @@ def write_csv(result: QueryResult, stream: TextIO) -> int:
 def write_parquet(result: QueryResult, file: Path) -> int:
     """Write the rows to a Parquet file and return their number; the file appears whole or not at all.
 
-    An existing Parquet file is replaced, any other file is refused, so that no database is overwritten by mistake.
+    An existing Parquet file is replaced. Refused are any other file, so that no database is overwritten by mistake, a
+    file that is read-only, and every place in a warehouse that a build writes to.
     """
     if file.is_dir() or not file.parent.is_dir():
         raise QueryError(f"{file}: no file can be written there")
-    if file.exists() and not _is_parquet(file):
-        raise QueryError(f"{file} exists and is no Parquet file: not overwritten")
+    if (warehouse := ownership.warehouse_of(file)) is not None:
+        raise QueryError(f"{file} belongs to the warehouse {warehouse}: not overwritten; choose a place outside of it")
+    if os.path.lexists(file):
+        _refuse_to_replace(file)
     try:
         with replacing(file) as partial, partial.open("wb") as stream:
             return stream_parquet(result, stream)
@@ -88,6 +92,14 @@ def write_parquet(result: QueryResult, file: Path) -> int:
         raise QueryError(f"{file}: {error.strerror or one_line(error)}") from error
     except QueryError as error:
         raise QueryError(f"{file}: {error}") from error
+
+
+def _refuse_to_replace(file: Path) -> None:
+    """Raise QueryError for what is there and is no Parquet file, or must not be written."""
+    if not file.is_file() or not _is_parquet(file):
+        raise QueryError(f"{file} exists and is no Parquet file: not overwritten")
+    if not file.stat().st_mode & 0o222:
+        raise QueryError(f"{file} exists and is read-only: not overwritten")
 
 
 def stream_parquet(result: QueryResult, stream: BinaryIO) -> int:

@@ -3,14 +3,17 @@
 DuckDB reads them with its own reader, which skips columns and groups of rows and takes counts from the metadata, and
 yet can be forbidden every path of this machine. Those of a build's tables are opened at once, and stay readable until
 the connection is closed, also when the build is removed meanwhile. Those of raw tables, one for each file of a release,
-may be more than a process can have open: each is opened for as long as something is read. `pipelines.reading.tables`
-says which files they are.
+may be more than a process can have open: each is opened for as long as something is read, and so are those of a build
+where the process may have few files open. `pipelines.reading.tables` says which files they are.
 """
 
 from __future__ import annotations
 
 import datetime
+import errno
 import os
+import resource
+import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +28,10 @@ SCHEME = "dialogue-warehouse"
 """What the names of the files begin with; who does not know it says so with the name in the error."""
 
 
+DESCRIPTORS_LEFT = 24
+"""Files that a process must still be able to open: libraries, what it writes, and what DuckDB reads."""
+
+
 class ParquetFiles(fsspec.AbstractFileSystem):
     """The files of these names, for reading."""
 
@@ -32,16 +39,26 @@ class ParquetFiles(fsspec.AbstractFileSystem):
     cachable = False
 
     def __init__(self, files: Mapping[str, Path], later: Mapping[str, Path]) -> None:
-        """Open every one of `files`, and of those of `later` none. Raises InputError for one that cannot be."""
+        """Open every one of `files`, and of those of `later` none. Raises InputError for one that cannot be.
+
+        Where they would leave the process too few descriptors for anything else, none of them stays open.
+        """
         super().__init__()
         self._later = dict(later)
         self._opened: dict[str, int] = {}
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        most = sys.maxsize if limit == resource.RLIM_INFINITY else limit - DESCRIPTORS_LEFT
         for name, file in files.items():
             try:
                 self._opened[name] = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE):
+                    self._close()
+                    raise InputError(f"{file}: cannot be read: {error.strerror}") from error
+            if self._opened.get(name, most) >= most:  # the lowest number that is free is given
                 self._close()
-                raise InputError(f"{file}: cannot be read: {error.strerror}") from error
+                self._later |= files
+                return
 
     def open(self, path: str, mode: str = "rb", *_: Any, **__: Any) -> OpenFile:
         """A file, for reading. Raises PermissionError for any other and for writing."""

@@ -18,7 +18,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from pipelines.errors import InputError
 from pipelines.paths import WarehousePaths, shell_history
-from pipelines.reading import catalog, catalog_display, printing
+from pipelines.reading import catalog, catalog_display, damage, printing
 from pipelines.reading.connection import Connection
 from pipelines.reading.query import run_query
 from pipelines.reading.tables import CONTRACTS
@@ -101,7 +101,8 @@ class Shell:
         try:
             self._run(text)
         except InputError as error:
-            print(visible_lines(f"error: {error}"))
+            told = damage.behind(error, WarehousePaths(self.settings.warehouse)) or error
+            print(visible_lines(f"error: {told}"))
         except KeyboardInterrupt:
             print("interrupted")
         return True

@@ -43,7 +43,7 @@ def kill_at_step(event, _arguments):
         if steps == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-publishing.refuse_unfit(paths.scratch_database)  # DuckDB's own files do not count
+publishing.refuse_unfit(paths.scratch_database, Settings())  # DuckDB's own files do not count
 publishing.refuse_unfit = lambda database: None
 sys.addaudithook(kill_at_step)
 publishing.publish(Build("20260102T000000000000Z", "run", datetime.now(UTC), "source", ("toy",)), paths)

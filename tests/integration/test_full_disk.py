@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import re
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import duckdb
 import pytest
 
 from pipelines.building import space
 from pipelines.building.state import BuildError
 from pipelines.errors import InputError, is_full, is_out_of_memory
-from pipelines.paths import WarehousePaths
+from pipelines.paths import CLONE, WarehousePaths
 from pipelines.settings import SPARK, Settings
 from tests.running import ALONE
 
@@ -95,3 +98,27 @@ def test_file_that_cannot_be_looked_at_needs_no_room(tmp_path: Path) -> None:
     file.symlink_to(file.name)
     settings = Settings(source=tmp_path / "source", warehouse=tmp_path / "wh")
     assert space.needed_bytes(settings, WarehousePaths(settings.warehouse)) == space.FIXED_BYTES
+
+
+def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:
+    """A run of Dagster named neither the folder nor what is needed; a step gives results, or one."""
+    settings, paths = Settings(warehouse=tmp_path), WarehousePaths(tmp_path)
+    context = SimpleNamespace(resources=SimpleNamespace(settings=settings, paths=paths))
+
+    def fails(_context):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def fails_on_the_way(_context):
+        yield 1
+        raise duckdb.IOException("could not write: No space left on device")
+
+    told = rf"^{tmp_path}: No space left on device; a build of this source needs about 74 MiB, and [\d,]+ MiB are free$"
+    with pytest.raises(BuildError, match=told):
+        space.explained(fails)(context)
+    with pytest.raises(BuildError, match=told):
+        list(space.explained(fails_on_the_way)(context))
+    with pytest.raises(ZeroDivisionError):
+        space.explained(lambda _: 1 / 0)(context)
+    modules = [file.read_text() for file in (CLONE / "pipelines" / "assets").glob("*.py")]
+    decorated = [re.findall(r"(\S+)\n +def \w+\(context: dg\.AssetExecutionContext\)", text) for text in modules]
+    assert {decorator for found in decorated for decorator in found} == {"@space.explained"}

@@ -169,8 +169,8 @@ def test_force_lands_and_builds_all_the_same(again) -> None:
     rows = [tuple(row[name] for name in row) for row in published]
     wanted = [tuple(row[name] for name in history.CHANGES_COLUMNS) for row in recorded_changes.change_rows(found)]
     assert sorted(rows, key=repr) == sorted(wanted, key=repr)  # column by column, as it was found
-    assert recorded_changes.read(paths, base, now) == found  # which is what `diff` tells
-    assert recorded_changes.read(paths, now, base) is None  # this is compared when somebody asks
+    assert recorded_changes.read(paths, base, now, Settings()) == found  # which is what `diff` tells
+    assert recorded_changes.read(paths, now, base, Settings()) is None  # this is compared when somebody asks
     gone = [row for row in published if (row["kind"], row["corpus_id"], row["change"]) == ("claim", "sgd", "removed")]
     assert len(gone[0]["first_before"]) == gone[0]["row_count"] > 3
     assert set(gone[0]["first_after"]) == {None}

@@ -147,7 +147,7 @@ def test_what_is_published_nowhere_cannot_stay(tmp_path: Path, awkward_releases:
     assert f"error: {DAMAGED}/ontology.json: not JSON" in built.stderr
     corpus = registry.load_corpus(DAMAGED)
     paths = WarehousePaths(tmp_path / "new")
-    assert not narrowing.is_to_stay(DAMAGED, paths)
+    assert not narrowing.is_to_stay(DAMAGED, paths, Settings())
     with pytest.raises(InputError, match=f"{DAMAGED}: cannot stay as it is published, because nothing is"):
         carrying.keep(corpus, paths, "x")
 

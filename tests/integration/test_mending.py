@@ -354,7 +354,7 @@ def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeyp
             return datetime(2026, 1, 1, tzinfo=tz)
 
     monkeypatch.setattr(state, "datetime", Stopped)
-    begun = state.begin(Settings(warehouse=paths.root, source=paths.root), "another run", Reporter(quiet=True))
+    begun = state.begin(Settings(warehouse=paths.root), "another run", Reporter(quiet=True))
     assert begun.build_id == "20260101T000000000001Z"
 
 
@@ -411,3 +411,40 @@ def test_unchanged_build_renews_a_report_of_another_build(
     left = run_command(*command)
     assert left.returncode == 0, left.stderr
     assert f"notice: no report: {paths.reports} holds something else than a report: not overwritten" in left.stdout
+
+
+@pytest.mark.parametrize("name", ["../../victim/x", "/tmp/x", "..", "", "20260101T000000000000Z/../../victim/x", "x"])
+@pytest.mark.parametrize("file", ["pointer", "started_publication"])
+def test_name_of_a_build_that_leads_elsewhere_is_not_followed(paths: WarehousePaths, file: str, name: str) -> None:
+    """Files outside of the warehouse were removed and written: those that the name led to."""
+    victim = paths.root.parent / "victim"
+    victim.mkdir()
+    for suffix in ("json", "duckdb", "restorations.json"):
+        (victim / f"x.{suffix}").write_text("mine")
+    (victim / "x.tables").mkdir()
+    getattr(paths, file).write_text(json.dumps({"build_id": name}))
+    if file == "pointer":
+        with pytest.raises(InputError, match=r"^[^\n]*published\.json: is not the name of the published build[^\n]*$"):
+            builds.published_build(paths)
+    mending.mend(paths)
+    kept.prune(paths, 1)
+    assert builds.pointed_build(paths) == SECOND
+    assert sorted(path.name for path in victim.iterdir()) == ["x.duckdb", "x.json", "x.restorations.json", "x.tables"]
+    assert (victim / "x.duckdb").read_text() == "mine"
+
+
+@pytest.mark.parametrize("path", ["../victim.parquet", "/etc/passwd", "raw/../../v/a/b.parquet", "builds/a/b.parquet"])
+def test_raw_file_of_a_manifest_that_lies_elsewhere_is_not_read(paths: WarehousePaths, path: str) -> None:
+    manifest = json.loads(paths.build_manifest(SECOND).read_text())
+    paths.build_manifest(SECOND).write_text(json.dumps(manifest | {"raw": {"toy__items": [path]}}))
+    with pytest.raises(InputError, match=r"^[^\n]*is not the manifest of build [^\n]*$"):
+        builds.raw_files(paths, SECOND)
+
+
+def test_state_of_a_build_that_leads_elsewhere_is_none(paths: WarehousePaths) -> None:
+    build = state.Build(SECOND, "run", datetime.now(UTC), "source", ("toy",)).save(paths)
+    assert state.of_run(paths, "run") == build
+    said = json.loads(paths.scratch_state.read_text())
+    paths.scratch_state.write_text(json.dumps(said | {"build_id": "../../victim/x"}))
+    with pytest.raises(state.BuildError):
+        state.of_run(paths, "run")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.corpora import registry
-from pipelines.errors import InputError
+from pipelines.errors import BuildError, InputError
 from pipelines.paths import WarehousePaths
 from pipelines.settings import Settings
 from tests.conftest import run_command
@@ -56,6 +56,35 @@ def test_run_of_the_graph_refuses_and_changes_nothing(
     with pytest.raises(InputError, match=r"would replace build .* with less.*--replace"):
         load_graph(Settings.from_environment()).execute_in_process()
     assert readable(published) == before
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_run_of_the_graph_checks_its_input_and_the_disk_first(
+    awkward_releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `build` checks before it begins, "Materialize all", a schedule and a sensor did not: each fails in one line."""
+    from pipelines.assets.graph import load_graph
+
+    large = shutil.copytree(awkward_releases, tmp_path / "large")
+    with next(large.rglob("*.gz")).open("wb") as file:
+        file.truncate(1 << 43)  # a hole: it takes no place itself
+    (tmp_path / "empty").mkdir()
+    for name in ("SOURCE", "ONLY", "REPLACE"):
+        monkeypatch.delenv(f"DIALOGUE_{name}", raising=False)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
+    job = load_graph(Settings.from_environment())
+    for source, kind, told in (
+        (tmp_path / "nowhere", InputError, "nowhere: no such folder"),
+        (tmp_path / "empty", InputError, "empty: no data file of "),
+        (large, BuildError, r"warehouse: a build of this source needs about 16,777,\d+ MiB, and [\d,]+ MiB are free"),
+    ):
+        monkeypatch.setenv("DIALOGUE_SOURCE", str(source))
+        with pytest.raises(kind, match=told) as refused:
+            job.execute_in_process()
+        assert "\n" not in str(refused.value)
+        assert not paths.raw.exists()
+        assert not paths.sample.exists()
 
 
 def test_restore_overwrites_nothing_that_differs(awkward_folder: Path, tmp_path: Path) -> None:

@@ -282,7 +282,7 @@ def test_history_goes_on_across_the_forms(parquet_folder: Path) -> None:
         assert con.execute("select build_id from quality.builds order by all").fetchall() == [
             (one,) for one in both(parquet_folder)
         ]
-    assert builds.earlier_builds(WarehousePaths(parquet_folder)) == set(both(parquet_folder))
+    assert builds.earlier_builds(WarehousePaths(parquet_folder), Settings()) == set(both(parquet_folder))
 
 
 def test_build_in_duckdb_follows_one_in_parquet(paths: WarehousePaths) -> None:

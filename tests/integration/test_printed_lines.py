@@ -14,6 +14,7 @@ from expectations.suites import load_suites
 from pipelines.building.first_cases import first_cases
 from pipelines.building.state import BuildError
 from pipelines.corpora import registry
+from pipelines.settings import Settings
 from tests.conftest import CLONE, rows, run_command
 
 README = (CLONE / "README.md").read_text(encoding="utf-8")
@@ -131,7 +132,7 @@ def test_cases_that_are_named_are_rows_that_break_the_claim(awkward_folder: Path
     database = awkward_folder / "dialogues.duckdb"
     with duckdb.connect(str(database), read_only=True) as con:
         for suite, one in failing:
-            for case in first_cases(database, suite, one):
+            for case in first_cases(database, suite, one, Settings()):
                 told = re.fullmatch(r"(\S+) record (\d+) at (\S*) \((\S+)\)", case)
                 if told is None or one.type != "expect_no_unexpected_rows":
                     continue

@@ -18,6 +18,7 @@ from pipelines.building import kept, publishing, state
 from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.builds import BuildManifest, encode_manifest
+from pipelines.settings import Settings
 from tests.benchmarks.compare_builds import compare
 from tests.conftest import run_command
 from tests.integration.clones import build_with, copy_with_unknown_split
@@ -165,7 +166,7 @@ def test_database_with_a_view_or_a_strange_schema_is_not_published(tmp_path: Pat
             con.execute("create schema core; create table core.fct_turns as select 1 as a")
             con.execute(statement)
         with pytest.raises(state.BuildError, match="not published"):
-            publishing.refuse_unfit(paths.scratch_database)
+            publishing.refuse_unfit(paths.scratch_database, Settings())
 
 
 def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> None:

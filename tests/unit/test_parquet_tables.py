@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import threading
 from pathlib import Path
 
@@ -15,7 +17,8 @@ from pipelines.building import parquet_tables
 from pipelines.building.state import BuildError
 from pipelines.paths import WarehousePaths, tables_beside
 from pipelines.reading import tables
-from pipelines.reading.parquet_files import OpenFile
+from pipelines.reading.parquet_files import DESCRIPTORS_LEFT, OpenFile, ParquetFiles
+from pipelines.settings import Settings
 from tests.unit.parquet_builds import NULL_PARTITION, as_parquet, make_database
 from tests.unit.published import BUILD
 
@@ -64,7 +67,7 @@ def test_every_row_comes_back_in_its_types(built: Path, catalog: Path, table: st
 
 
 def test_catalog_has_contracts_comments_and_macros_and_no_rows(built: Path, catalog: Path) -> None:
-    with tables.open_build(catalog) as con, duckdb.connect(str(built), read_only=True) as plain:
+    with tables.open_build(catalog, Settings()) as con, duckdb.connect(str(built), read_only=True) as plain:
         nullable = "select table_name, column_name, data_type, is_nullable from duckdb_columns() where schema_name {} order by all"
         contracts = con.execute(nullable.format("= 'contracts'")).fetchall()
         assert contracts == plain.execute(nullable.format("in ('core', 'analytics', 'quality')")).fetchall()
@@ -121,7 +124,7 @@ def test_name_of_a_corpus_is_what_it_was_whatever_a_folder_may_be_called(tmp_pat
     )
     with duckdb.connect(str(built)) as con:
         con.executemany("insert into core.t values (?, 1)", [[corpus] for corpus in corpora])
-    with tables.open_build(as_parquet(built, tmp_path / "builds")) as con:
+    with tables.open_build(as_parquet(built, tmp_path / "builds"), Settings()) as con:
         assert sorted(con.execute("select corpus_id, n from core.t").fetchall()) == sorted((one, 1) for one in corpora)
 
 
@@ -141,7 +144,7 @@ def test_files_are_bounded_and_in_the_order_of_the_key(tmp_path: Path, monkeypat
     keys = [key for file in files for key in pyarrow.parquet.ParquetFile(file).read()["turn_key"].to_pylist()]
     assert (len(keys), keys) == (9000, sorted(keys))
     assert {tuple(pyarrow.parquet.read_schema(file).names) for file in files} == {("turn_key", "name")}
-    with tables.open_build(catalog) as con:
+    with tables.open_build(catalog, Settings()) as con:
         assert con.execute("select count(*), min(corpus_id) from core.fct_turns").fetchall() == [(9000, "toy")]
 
 
@@ -153,18 +156,18 @@ def test_row_too_large_for_a_file_has_one_of_its_own(tmp_path: Path, monkeypatch
 
 
 def test_parquet_with_fewer_rows_than_were_built_is_refused(built: Path, catalog: Path) -> None:
-    parquet_tables.refuse_other_rows(built, catalog)
+    parquet_tables.refuse_other_rows(built, catalog, Settings())
     (tables_beside(catalog) / "core/fct_slots/corpus_id=a/part-000.parquet").unlink()
-    parquet_tables.write_catalog(built, catalog)
+    parquet_tables.write_catalog(built, catalog, Settings())
     with pytest.raises(BuildError, match=r"core\.fct_slots: 3 rows were built, its Parquet has 2"):
-        parquet_tables.refuse_other_rows(built, catalog)
+        parquet_tables.refuse_other_rows(built, catalog, Settings())
 
 
 def test_table_without_any_file_has_no_rows_and_its_types(built: Path, catalog: Path) -> None:
     """Other writers of such a folder write no file where there is no row."""
     (tables_beside(catalog) / "core/fct_frames/part-000.parquet").unlink()
-    parquet_tables.write_catalog(built, catalog)
-    with tables.open_build(catalog) as con:
+    parquet_tables.write_catalog(built, catalog, Settings())
+    with tables.open_build(catalog, Settings()) as con:
         found = con.execute("from core.fct_frames")
         assert (found.fetchall(), [str(kind) for _, kind, *_ in found.description]) == (
             [],
@@ -173,7 +176,7 @@ def test_table_without_any_file_has_no_rows_and_its_types(built: Path, catalog: 
 
 
 def test_open_build_is_read_to_its_end_though_it_is_removed(catalog: Path) -> None:
-    with tables.open_build(catalog) as con:
+    with tables.open_build(catalog, Settings()) as con:
         for file in tables.files_below(tables_beside(catalog)):
             file.unlink()
         assert con.execute("select count(distinct slot_key) from core.fct_slots").fetchall() == [(3,)]
@@ -202,7 +205,7 @@ def test_file_that_is_cut_off_is_no_file_of_zeros(tmp_path: Path) -> None:
 def test_closed_builds_leave_no_file_open(catalog: Path) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
-        with tables.open_build(catalog) as con:
+        with tables.open_build(catalog, Settings()) as con:
             con.execute("from core.fct_slots").fetchall()
     del con
     assert len(list(Path("/proc/self/fd").iterdir())) == before
@@ -212,5 +215,22 @@ def test_folder_may_be_moved(catalog: Path, tmp_path: Path) -> None:
     moved = WarehousePaths(tmp_path / "o'brien [1]*")
     moved.root.mkdir()
     catalog.parent.rename(moved.builds)
-    with tables.open_build(moved.build_database(BUILD)) as con:
+    with tables.open_build(moved.build_database(BUILD), Settings()) as con:
         assert con.execute("select count(*) from core.fct_slots").fetchall() == [(3,)]
+
+
+def test_build_is_read_where_a_process_may_have_few_files_open(catalog: Path) -> None:
+    """Under `ulimit -n 64` a build of a hundred files could not be read: each stayed open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)  # the lowest number that is free
+    os.close(free)
+    with tables.open_build(catalog, Settings()) as con:
+        expected = con.execute("select count(*) from core.fct_slots").fetchall()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + DESCRIPTORS_LEFT, hard))
+    try:
+        files = ParquetFiles({str(file): file for file in tables.files_below(tables_beside(catalog))}, {})
+        assert files._opened == {}
+        with tables.open_build(catalog, Settings()) as con:
+            assert con.execute("select count(*) from core.fct_slots").fetchall() == expected
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import re
 
 import duckdb
 import pyarrow
@@ -14,7 +16,7 @@ from rich.console import Console
 
 from pipelines.reading import files, printing, query
 from pipelines.reading.query_errors import QueryError
-from tests.unit.published import BUILD, TURNS, run, snapshot
+from tests.unit.published import TURNS, run, snapshot
 
 
 def as_table(con: duckdb.DuckDBPyConnection, text: str, width: int = 100, **options: int) -> str:
@@ -106,8 +108,10 @@ def test_parquet_replaces_parquet_and_nothing_else(con, paths, tmp_path):
         files.write_parquet(query.run_query(con, f"from range({rows})"), file)
     assert pyarrow.parquet.read_table(file).num_rows == 2
     before = snapshot(paths.root)
+    other = file.with_name("other.duckdb")
+    other.write_bytes(b"mine")
     with pytest.raises(QueryError, match="not overwritten"):
-        files.write_parquet(query.run_query(con, "select 1"), paths.build_database(BUILD))
+        files.write_parquet(query.run_query(con, "select 1"), other)
     assert snapshot(paths.root) == before
 
 
@@ -194,3 +198,32 @@ def test_a_parquet_result_leaves_standard_output_empty(con, capsys, tmp_path):
     printing.print_result(query.run_query(con, "select 1 as a"), None, tmp_path / "a.parquet")
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", f"1 row written to {tmp_path / 'a.parquet'}\n")
+
+
+@pytest.mark.parametrize("place", ["new", "there", "read-only", "link"])
+def test_parquet_file_of_a_warehouse_is_never_written(con, paths, tmp_path, place):
+    """`--parquet` replaced a file of the published build: one that was read-only, as all of them are."""
+    file = paths.raw / "fruit" / "apples" / ("new.parquet" if place == "new" else "apples-1.parquet")
+    before = file.read_bytes() if file.exists() else None
+    if place == "read-only":
+        file.chmod(0o444)
+    elif place == "link":
+        (tmp_path / "link.parquet").symlink_to(file)
+    to = tmp_path / "link.parquet" if place == "link" else file
+    with pytest.raises(QueryError, match=rf"^{re.escape(str(to))} belongs to the warehouse [^\n]*$"):
+        files.write_parquet(query.run_query(con, "select 1"), to)
+    assert (file.read_bytes() if file.exists() else None) == before
+
+
+def test_read_only_file_and_pipe_are_not_replaced_by_parquet(con, tmp_path):
+    """A pipe was opened to see if it is Parquet, which waits for ever."""
+    file, pipe = tmp_path / "a.parquet", tmp_path / "pipe.parquet"
+    files.write_parquet(query.run_query(con, "select 1 as n"), file)
+    files.write_parquet(query.run_query(con, "select 2 as n"), file)  # one's own result is replaced
+    before = file.read_bytes()
+    file.chmod(0o444)
+    os.mkfifo(pipe)
+    for place in (file, pipe):
+        with pytest.raises(QueryError, match="not overwritten"):
+            files.write_parquet(query.run_query(con, "select 3 as n"), place)
+    assert file.read_bytes() == before

@@ -405,3 +405,16 @@ def test_old_report_comes_back_when_the_new_one_cannot_take_its_place(tmp_path: 
         site._replace(old, tmp_path / "never written")
     assert (old / "index.html").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "thesis.html", "dialogue-1.html", "folder", "index.css"])
+def test_report_with_files_of_somebody_else_is_not_replaced(tmp_path: Path, name: str) -> None:
+    """What was put into the folder of a report went away with it."""
+    to = tmp_path / "site"
+    to.mkdir()
+    for page in ("index.html", "report.css", f"dialogue-{'0' * 16}.html"):
+        (to / page).write_text(site.MARK)
+    site._refuse_foreign(to)
+    (to / name).mkdir() if name == "folder" else (to / name).write_text("mine")
+    with pytest.raises(InputError, match=rf"holds something else than a report \({name}\): not overwritten"):
+        site._refuse_foreign(to)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.building import reusing, state
+from pipelines.building import fingerprint, reusing, state
 from pipelines.building.reusing import Project, Reuse
 from pipelines.corpora import registry
 from pipelines.intake import raw_layer
-from pipelines.paths import WarehousePaths
+from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reading.builds import BuildManifest
 from pipelines.settings import Settings
 
@@ -152,3 +152,32 @@ def test_nothing_is_taken_where_all_is_to_be_made(
     reuse = reusing.plan(written(), build, paths, told)
     assert (reuse.base is base) == is_taken
     assert len(reuse.now.digests) == len(READS) - 1
+
+
+@pytest.mark.parametrize(
+    ("place", "is_read"),
+    [
+        ("pipelines/dashboard/menu.py", False),
+        ("pipelines/report/site.py", False),
+        ("pipelines/reading/printing.py", False),
+        ("pipelines/charts/drawing.py", False),
+        ("pipelines/cli/main.py", False),
+        ("pipelines/report/templates/report.css", False),
+        ("pipelines/building/dbt.py", True),
+        ("pipelines/intake/landing.py", True),
+        ("pipelines/settings.py", True),
+        ("dbt_project/macros/keys.sql", True),
+    ],
+)
+def test_code_that_only_shows_a_build_runs_no_model_again(place: str, is_read: bool) -> None:
+    """A comment in the dashboard ran all models; it still changes the fingerprint, so that the report is written."""
+    file = CLONE / place
+    assert file in set(fingerprint.code_files())
+    assert reusing._is_read_by_all(file) is is_read
+
+
+def test_templates_of_the_report_are_part_of_the_fingerprint() -> None:
+    """An edited page or style sheet changed nothing: the build said that there was nothing to do."""
+    shown = [path for path in (CLONE / "pipelines").rglob("*") if path.suffix in (".html", ".css", ".js")]
+    assert shown
+    assert set(shown) <= set(fingerprint.code_files())

@@ -7,6 +7,7 @@ import os
 import duckdb
 import pytest
 
+from pipelines.cli.main import main
 from pipelines.errors import InputError
 from pipelines.settings import Settings, SettingsError
 
@@ -109,3 +110,37 @@ def test_a_query_may_have_less_memory_than_a_build_and_has_as_much_unless_it_is_
     told = r"DIALOGUE_QUERY_MEMORY_LIMIT: .*the least that a query works with is 50MB"
     with pytest.raises(SettingsError, match=told):
         from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "49MB")
+
+
+@pytest.mark.parametrize(
+    "text", ["s3://bucket/warehouse", "gs://b", "S3A://b/c", "file:///tmp/x", "https://host/x", "hf:/b"]
+)
+@pytest.mark.parametrize("option", ["--warehouse", "--source", "--to"])
+def test_address_in_the_place_of_a_folder_is_refused(text, option, tmp_path, monkeypatch, capsys):
+    """`--warehouse s3://…` built into a local folder called `s3:`."""
+    monkeypatch.chdir(tmp_path)
+    command = "simulate" if option == "--to" else "build"
+    assert main([command, option, text]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {option}: '{text}' is an address; ")
+    if option != "--to":
+        monkeypatch.setenv(f"DIALOGUE_{option[2:].upper()}", text)
+        with pytest.raises(SettingsError, match=rf"^DIALOGUE_{option[2:].upper()}: '{text}' is an address[^\n]*$"):
+            Settings.from_environment()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--warehouse", "--source"])
+@pytest.mark.parametrize("text", ["", "  "])
+def test_empty_name_of_a_folder_is_not_the_working_folder(option, text, tmp_path, monkeypatch, capsys):
+    """`--warehouse "$UNSET"` built into the working folder, and removed what stood there."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["build", option, text]) == 2
+    assert capsys.readouterr().err == f"error: {option}: names no folder\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_with_a_colon_is_a_folder(monkeypatch):
+    monkeypatch.setenv("DIALOGUE_SOURCE", "C:/releases")
+    assert Settings.from_environment().source.name == "releases"
+    monkeypatch.setenv("DIALOGUE_SOURCE", "releases: of 2026/sgd")
+    assert Settings.from_environment().source.name == "sgd"

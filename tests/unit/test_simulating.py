@@ -128,3 +128,28 @@ def test_each_file_is_reported(tmp_path):
     written = simulate(tmp_path, 0.002, corpora=("bbai", "mutualfriends"), report=reported.append)
     assert sorted(reported, key=lambda file: (file.corpus_id, file.path)) == written
     assert all((tmp_path / file.corpus_id / file.path).stat().st_size == file.bytes for file in written)
+
+
+@pytest.mark.parametrize("foreign", ["notes.txt", "train/notes.txt", "link"])
+def test_file_of_somebody_beside_a_generated_release_is_not_removed(tmp_path: Path, foreign: str) -> None:
+    """The whole folder was removed before the release was generated again."""
+    corpus_id = CORPORA[0]
+    simulate(tmp_path, SAMPLE_SCALE, corpora=(corpus_id,))
+    before = digests(tmp_path)
+    own = tmp_path / corpus_id / foreign
+    own.parent.mkdir(exist_ok=True)
+    own.symlink_to(tmp_path) if foreign == "link" else own.write_text("mine")
+    with pytest.raises(InputError, match=rf"holds files that were not generated, such as {own}; choose another folder"):
+        simulate(tmp_path, SAMPLE_SCALE, seed=1, corpora=(corpus_id,))
+    assert {name: digest for name, digest in digests(tmp_path).items() if name in before} == before
+    own.unlink()
+    simulate(tmp_path, SAMPLE_SCALE, seed=1, corpora=(corpus_id,))
+    assert digests(tmp_path).keys() == before.keys()
+
+
+def test_release_is_not_generated_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / CORPORA[0]).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="is a link"):
+        simulate(tmp_path, SAMPLE_SCALE, corpora=CORPORA[:1])
+    assert list((tmp_path / "elsewhere").iterdir()) == []
