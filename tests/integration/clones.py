@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,13 +19,16 @@ def copy_clone(clone: Path) -> Path:
     return clone / "dbt_project"
 
 
-def copy_with_unknown_split(clone: Path, corpus_id: str) -> Path:
-    """Copy a clone in which dialogues of a corpus have a split of no vocabulary: tests of the models fail."""
+def copy_with_unknown_split(clone: Path, corpus_id: str, where: str = "source_part = 'train'") -> Path:
+    """Copy a clone in which these dialogues of a corpus have a split of no vocabulary: tests of the models fail."""
     project = copy_clone(clone)
     model = project / f"models/intermediate/{corpus_id}/int_{corpus_id}__dialogues.sql"
     text = model.read_text(encoding="utf-8")
-    assert "'train': 'train'" in text
-    model.write_text(text.replace("'train': 'train'", "'train': 'holdout'"), encoding="utf-8")
+    edited = re.sub(
+        r"({{ shared_split\(.*\) }}) as split", rf"case when {where} then 'holdout' else \1 end as split", text
+    )
+    assert edited != text
+    model.write_text(edited, encoding="utf-8")
     return project
 
 

@@ -167,9 +167,9 @@ def test_where_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, 
         )
 
 
-def without_the_first(parts: Any) -> Any:
-    """A conversation less: nothing is wrong with it, and the corpus is built again."""
-    return parts | {"train": parts["train"][1:]}
+def with_another_id(parts: Any) -> Any:
+    """A conversation has another id: nothing is wrong with it, and the model with the fault finds it by that."""
+    return parts | {"train": [parts["train"][0] | {"convo_id": 4711}, *parts["train"][1:]]}
 
 
 def with_a_candidate_twice(parts: Any) -> Any:
@@ -183,7 +183,7 @@ def with_a_candidate_twice(parts: Any) -> Any:
 @pytest.mark.parametrize(
     ("edit", "told", "options"),
     [
-        (without_the_first, "test sound_", ()),
+        (with_another_id, "test sound_", ()),
         (with_a_candidate_twice, f"{DAMAGED}: A09c (warning): ", ("--strict",)),
     ],
 )
@@ -202,7 +202,7 @@ def test_rows_that_fail_a_check_stay_out(
     edit_file(changed, lambda dialogues: dialogues[1:])
     command = ("build", "--warehouse", paths.root, "--source", source, *options)
     if not options:
-        project = copy_with_unknown_split(tmp_path / "clone", DAMAGED)
+        project = copy_with_unknown_split(tmp_path / "clone", DAMAGED, "dialogue_id = '4711'")
         built = build_with(project, paths.root, "--source", str(source), "--keep-going")
     else:  # test_publishing has the other, which stops a build whatever is asked for
         stopped = run_command(*command)
