@@ -33,6 +33,7 @@ FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list": [], "empt
 def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Iterator[Record]:
     """The records with the file's exceptions, extras and refused records, in the order of the file."""
     added, absent, changes = _what_changes(entity, file)
+    refused = {id(record) for record in added[: len(file.quarantine)]}
     parts = list(file.parts or ())
     if entity.container is Container.DOCUMENT and file.quarantine:
         records = iter(())  # core has no row of it, and a query can still make an empty document of no rows
@@ -42,6 +43,9 @@ def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Ite
         return part, record.index
 
     for record in heapq.merge(records, sorted(added, key=place), key=place) if added else records:
+        if id(record) in refused:  # of equal keys the first may have been taken: what changes is about that one
+            yield record
+            continue
         if record.pointer in absent:
             continue
         if record.pointer in changes:

@@ -78,3 +78,12 @@ def test_document_in_quarantine_comes_back_as_it_was() -> None:
     file = SourceFile("toy/x.json", "x.json", None, 1, "")
     (found,) = put_back(document, file, iter([Record(0, None, "", b'{"names": []}')]))
     assert found.text == b'{"names": []}'
+
+
+def test_refused_record_of_an_equal_key_is_left_as_it_was() -> None:
+    """What is put back into the first of two equal keys is not looked for in the second, which is in quarantine."""
+    file = SourceFile(
+        "toy/x.json", "x.json", None, 1, "", extras=[("/a/names/Oslo/x", 1)], quarantine=[(1, "/a", b'{"names": {}}')]
+    )
+    found = put_back(ENTRIES, file, iter([Record(0, "a", "/a", b'{"names": {"Oslo": {}}}')]))
+    assert [json.loads(record.text) for record in found] == [{"names": {"Oslo": {"x": 1}}}, {"names": {}}]
