@@ -18,7 +18,9 @@ import filelock
 import pytest
 
 from pipelines.corpora import registry
+from pipelines.intake import ownership
 from pipelines.intake.simulating import SAMPLE_SCALE, simulate
+from pipelines.paths import WarehousePaths
 from tests import fixtures, forked
 
 CLONE = Path(__file__).resolve().parent.parent
@@ -104,6 +106,7 @@ def disturbed_folder(once: Once, sample_folder: Path) -> Path:
     """
 
     def disturb(folder: Path) -> None:
+        ownership.claim(WarehousePaths(folder))  # the releases come first, and a folder that holds files is refused
         releases = folder / "releases"
         shutil.copytree(sample_folder / "sample", releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
         for corpus_id, module in fixtures.load_where_there("disturb").items():

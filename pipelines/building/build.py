@@ -7,6 +7,7 @@ process imports Great Expectations while landing and models run.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,8 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
     except Exception as error:
         is_there = paths.root.is_dir()  # one that cannot be is no warehouse that fails
         text = str(error) or type(error).__name__
-        if is_there and (unrecorded := alerts.tell_failure(paths, settings, text)):
+        unrecorded = alerts.tell_failure(paths, settings, text) if is_there else None
+        if unrecorded and os.access(paths.root, os.W_OK):  # else the error says it of the whole folder
             reporter.line(f"notice: {unrecorded}")
         raise
     unrecorded = alerts.tell_success(paths, settings)
