@@ -118,7 +118,8 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
         """Let the published build be one of these settings."""
         build = state.new_build(settings, "")
         files = [
-            (f"{file['corpus_id']}/{file['path']}", file["sha256"], file["verification"]) for file in moved["files"]
+            (f"{file['corpus_id']}/{file['path']}", file["sha256"], file["verification"], file["found_as"] or "")
+            for file in moved["files"]
         ]
         manifest.write_text(json.dumps(moved | {"fingerprint": fingerprint.fingerprint(build, files)}))
 
