@@ -52,6 +52,9 @@ NOT_READ = {
     "names.json.crdownload": ("partial", NAMES),
     "train/.talks_001.json.Xy12aB": ("partial", TALKS),
     "other.part": ("partial", ""),
+    "names.json.sha256": ("format", NAMES),
+    "talks_001.json": ("other", TALKS),
+    "data/Talks_001.json.gz": ("other", TALKS),
     "data.json": ("other", ""),
     "notice.json": ("other", ""),
     "authors.csv": ("format", ""),
@@ -74,6 +77,7 @@ HARMLESS = (
     "train/._talks_001.json",
     "__MACOSX/talks_001.json",
     "Thumbs.db",
+    ".cache/huggingface/download/names.json.metadata",
     "SIMULATED.json",
     "train/talks_001.json.part.etag",
 )
@@ -256,6 +260,20 @@ def test_releases_in_another_form_are_named_as_that(tmp_path: Path) -> None:
     (tmp_path / form.dataset).mkdir()
     assert entries(tmp_path) == {"other_form": {f"{form.dataset}/": ""}}
     assert entries(tmp_path, "huggingface") == {"other_form": {f"{corpus_id}/": ""}}
+
+
+def test_source_that_holds_another_form_is_refused_with_the_option_that_reads_it(tmp_path: Path) -> None:
+    """Beside releases, its folder was told to be that of one corpus."""
+    forms = {corpus_id: registry.load_form(corpus_id, "huggingface") for corpus_id in registry.corpus_ids()}
+    corpus_id, form = next((corpus_id, form) for corpus_id, form in forms.items() if form)
+    corpus = next(corpus for corpus in registry.load_corpora() if corpus.corpus_id == corpus_id)
+    for path in (f"hub/{form.stems()[0][1]}.parquet", f"{corpus_id}/{corpus.files[0].path}"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).touch()
+    with pytest.raises(
+        InputError, match=r"hub: holds files of the form huggingface, which `--form huggingface` reads$"
+    ):
+        check_input(Settings(source=tmp_path / "hub"), WarehousePaths(tmp_path / "warehouse"))
 
 
 def test_source_that_is_a_corpus_itself_or_holds_none_is_refused_with_what_is_there(tmp_path: Path) -> None:
