@@ -234,6 +234,15 @@ def test_folder_of_no_corpus_is_named_with_the_one_that_was_meant(tmp_path: Path
     assert entries(tmp_path) == {"no_corpus": dict.fromkeys((f"{part}/" for part in parts), f"{name}/")}
 
 
+def test_folder_is_named_with_the_one_that_the_form_asked_for_has(tmp_path: Path) -> None:
+    """A download of the Hub was told the folder of the release, in which no file of that form is read."""
+    for corpus in registry.load_corpora():
+        form = registry.load_form(corpus.corpus_id, "huggingface")
+        (tmp_path / corpus.corpus_id / f"{corpus.corpus_id}-hub").mkdir(parents=True)
+        found = entries(tmp_path / corpus.corpus_id, "huggingface")
+        assert found == {"no_corpus": {f"{corpus.corpus_id}-hub/": f"{form.dataset}/" if form else ""}}
+
+
 def test_folder_of_another_data_set_is_named_without_a_guess(tmp_path: Path) -> None:
     others = {re.sub(r"\d+", "77", name) for name in registry.corpus_ids() if re.search(r"\d", name)}
     others |= {"data", "b", "multiwoz"}
