@@ -194,7 +194,8 @@ def _take_apart(entity: Entity, where: str, text: bytes) -> tuple[list[str] | No
                 return None, iter([Record(0, None, "", text.strip())])
     except NotJsonError as error:
         _refuse_json_lines(where, text)
-        raise LandingError(f"{where}: {error}") from error
+        advice = "" if str(error).endswith("again") else ": repair it, or download it again"
+        raise LandingError(f"{where}: {error}{advice}") from error
 
 
 def _entries(text: bytes, found: list[Member]) -> Iterator[Record]:
