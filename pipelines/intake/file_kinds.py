@@ -87,7 +87,8 @@ HTML = re.compile(rb"!doctype|html|head|body|title|meta|script|style|div|p|h[1-6
 TITLE = re.compile(rb"<title[^>]{0,200}+>(.{0,1000}?)</title", re.DOTALL | re.I)
 CODE = re.compile(rb"<Code>(.{0,200}?)</Code>", re.DOTALL)
 REFUSAL = re.compile(
-    rb"(?:[45]\d\d\b[: -].*|(?:\w+ )?not found|forbidden|unauthorized|access denied|bad gateway|service unavailable"
+    rb"(?:[45]\d\d\b[: -].*|[45]\d\d: [a-z ]+\r?\n(?s:.*)|(?:api )?rate limit exceeded.*|error code: \d+"
+    rb"|(?:\w+ )?not found|forbidden|unauthorized|access denied|bad gateway|service unavailable"
     rb"|too many requests|access to \w+ .* restricted.*|invalid username or password|repository not found)\.?\s*",
     re.I,
 )
