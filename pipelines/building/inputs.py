@@ -16,7 +16,7 @@ from pipelines.intake.file_names import repository_path
 from pipelines.intake.ignored import ENTRIES, describe
 from pipelines.intake.sql_text import GLOB_CHARACTERS
 from pipelines.paths import WarehousePaths
-from pipelines.settings import RELEASE_FORM, Settings
+from pipelines.settings import FORMS, RELEASE_FORM, Settings
 from pipelines.visible import visible
 
 LONGEST_PATH = 400
@@ -60,6 +60,8 @@ def _why_nothing_is_read(
     source: Path, corpora: tuple[Corpus, ...], settings: Settings, paths: WarehousePaths, download: str
 ) -> str:
     """What is wrong with a source of which nothing would be read."""
+    if form := _form_of(source, corpora):
+        return f"holds files of the form {form}, which `--form {form}` reads"
     parent = source.parent
     if any(releases.find_release(corpus, parent).files for corpus in corpora):
         return f"is the folder of one corpus, or none; the releases stand below --source {parent}"
@@ -78,6 +80,15 @@ def _what_is_there(settings: Settings, paths: WarehousePaths) -> str:
     lines = [line for corpus in corpora for line in releases.find(corpus, settings, paths).ignored_lines()]
     lines += describe(foreign.find_foreign(settings, paths), nouns=ENTRIES)
     return "".join(f". {visible(line)}" for line in lines)
+
+
+def _form_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
+    """Find the form other than the release's own that a folder has files of."""
+    for name in FORMS:
+        forms = {corpus: registry.load_form(corpus.corpus_id, name) for corpus in corpora if name != RELEASE_FORM}
+        if any(form and releases.find_form(corpus, source, form).files for corpus, form in forms.items()):
+            return name
+    return None
 
 
 def _corpus_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:

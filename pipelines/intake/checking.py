@@ -63,13 +63,20 @@ class RecordCheck:
                 if lines and accepted is not None:
                     head = json.dumps({"i": record.index, "k": record.key, "p": record.pointer})
                     lines.write(b'%s,"r":%s}\n' % (head[:-1].encode(), accepted.replace(b"\n", b" ")))
-        if self.table is None and self.count == len(self.quarantine):
+        if self.table is not None:
+            return
+        if self.count == len(self.quarantine) or self.landed.verification == "mismatch":
             records.refuse_answer(self.landed.source_file_id, text)
+        if text.strip() and not self.count and self.landed.verification != "simulated":
+            self.notes.append("has no records")
 
     def _split(self, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
         where = self.landed.source_file_id
-        if self.entity.container is Container.LINES and not text.endswith((b"\n", b"\r")):
-            self.notes.append("has a last line without an end, which may be cut off" if text else "is empty")
+        if self.entity.container is Container.LINES:
+            if not text.strip():
+                self.notes.append("is empty")
+            elif not text.endswith((b"\n", b"\r")):
+                self.notes.append("has a last line without an end, which may be cut off")
         if self.table is None:
             return records.split_records(self.entity, where, text)
         from pipelines.intake import form_files

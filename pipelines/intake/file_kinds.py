@@ -10,11 +10,15 @@ import json
 import re
 from typing import NamedTuple
 
+from pipelines.corpora.forms import SUFFIXES
+
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 HEAD = 2**16
 """First bytes of a file that are looked at."""
-DOWNLOAD = "download the file itself, for example with `dialogue-warehouse fetch`"
+DOWNLOAD = "download the file itself"
+FETCH = ", for example with `dialogue-warehouse fetch`"
+PUBLISHED = "put the published file in its place"
 LONGEST_TITLE = 60
 """Characters that are quoted of a page's title or a server's answer."""
 LONGEST_ANSWER = 4096
@@ -33,7 +37,7 @@ def _archive(name: str) -> Kind:
 
 
 def _data(name: str) -> Kind:
-    return Kind(name, "put the published file in its place")
+    return Kind(name, PUBLISHED)
 
 
 SIGNATURES: tuple[tuple[int, bytes, Kind], ...] = (
@@ -83,7 +87,8 @@ HTML = re.compile(rb"!doctype|html|head|body|title|meta|script|style|div|p|h[1-6
 TITLE = re.compile(rb"<title[^>]{0,200}+>(.{0,1000}?)</title", re.DOTALL | re.I)
 CODE = re.compile(rb"<Code>(.{0,200}?)</Code>", re.DOTALL)
 REFUSAL = re.compile(
-    rb"(?:[45]\d\d\b[: -].*|(?:\w+ )?not found|forbidden|unauthorized|access denied|bad gateway|service unavailable"
+    rb"(?:[45]\d\d\b[: -].*|[45]\d\d: [a-z ]+\r?\n(?s:.*)|(?:api )?rate limit exceeded.*|error code: \d+"
+    rb"|(?:\w+ )?not found|forbidden|unauthorized|access denied|bad gateway|service unavailable"
     rb"|too many requests|access to \w+ .* restricted.*|invalid username or password|repository not found)\.?\s*",
     re.I,
 )
@@ -96,6 +101,12 @@ ANSWER_KEYS = re.compile(
 """Keys of a JSON object that tells of an error."""
 ANSWERING = ("message", "error", "errors", "detail", "details", "msg", "error_description", "reason", "title")
 """Keys of which an error answer has one, in the order in which they are quoted."""
+
+
+def refusal(where: str, kind: Kind) -> str:
+    """Say in one line what a file is and what to do; `fetch` downloads releases, and no other form of one."""
+    fetch = FETCH if kind.advice.endswith(DOWNLOAD) and not where.endswith(SUFFIXES) else ""
+    return f"{where}: is {kind.name}, not the file: {kind.advice}{fetch}"
 
 
 def other_kind(path: str, data: bytes) -> Kind | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import re
 import urllib.parse
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -40,6 +41,9 @@ class ReleaseNames:
         self._documentation_names = {path.rsplit("/", 1)[-1] for path in self._documentation}
         data = [file.path for file in corpus.files if not file.is_documentation]
         self._versions = {NUMBERS.sub("#", _plain(path)): path for path in reversed(data)}
+        inner = [path for path in data if "/" in path]
+        numbers = Counter(_plain(path).rsplit("/", 1)[-1] for path in data)
+        self._inner = {name: path for path in inner if numbers[name := _plain(path).rsplit("/", 1)[-1]] == 1}
         self.beginnings = _beginnings(data)
         """Matches the beginning of names that are worth a closer look: those that begin like a listed file."""
         self.suffixes = tuple(dict.fromkeys(suffix_of(path) for path in data))
@@ -66,6 +70,10 @@ class ReleaseNames:
             (self._versions[plain] for _, rest in self._rests(path) if (plain := _numberless(rest)) in self._versions),
             "",
         )
+
+    def place_of(self, path: str) -> str:
+        """Find the listed file in a folder that alone has the name of a file in none; empty where there is none."""
+        return next((self._inner[plain] for _, rest in self._rests(path) if (plain := _plain(rest)) in self._inner), "")
 
     def _candidates(self, path: str) -> Iterator[Name]:
         for depth, rest in self._rests(path):
@@ -109,6 +117,10 @@ class FormNames:
 
     def version_of(self, path: str) -> str:
         """Nothing: the files of a form have no version in their names."""
+        return ""
+
+    def place_of(self, path: str) -> str:
+        """Nothing: a form has no files of one name in several folders."""
         return ""
 
 

@@ -54,7 +54,7 @@ def find_foreign(settings: Settings, paths: WarehousePaths) -> tuple[Ignored, ..
         if is_folder and any(name in _folders_of(form) for form in FORMS):
             groups[OTHER_FORM].append(IgnoredFile(shown))
         else:
-            groups[NO_CORPUS].append(IgnoredFile(shown, _meant(name, is_folder)))
+            groups[NO_CORPUS].append(IgnoredFile(shown, _meant(name, is_folder, settings.form)))
     return tuple(group_of(kind, files) for kind, files in groups.items() if files)
 
 
@@ -111,11 +111,16 @@ def _folders_of(form: str) -> frozenset[str]:
     return frozenset(one.dataset for one in forms if one)
 
 
-def _meant(name: str, is_folder: bool) -> str:
-    """Where an entry was probably meant to be; empty where that is not clear."""
+def _meant(name: str, is_folder: bool, form: str) -> str:
+    """Find where an entry of a source in this form was probably meant to be; empty where that is not clear."""
     if is_folder:
         corpus_id = _corpus_meant(name)
-        return f"{corpus_id}/" if corpus_id else ""
+        if form == RELEASE_FORM:
+            return f"{corpus_id}/" if corpus_id else ""
+        other = registry.load_form(corpus_id, form) if corpus_id else None
+        return f"{other.dataset}/" if other else ""
+    if form != RELEASE_FORM:
+        return ""
     found = {corpus_id: names.find(name) for corpus_id, names in _names() if names.beginnings.match(name)}
     places = [f"{corpus_id}/{one.path}" for corpus_id, one in found.items() if one]
     return places[0] if len(places) == 1 else ""

@@ -42,7 +42,8 @@ def _read_lines(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
         row = _decode_line(line, number)
         if not isinstance(row, dict):
             raise FormError(f"line {number}, column 1: {json.dumps(row)[:40]} is not a row")
-        for name in form_parquet.index_columns(table, row, {}):
+        integers = {name: type(value) is int for name, value in row.items()}
+        for name in form_parquet.index_columns(table, integers, {}):
             del row[name]
         try:
             yield read(row)

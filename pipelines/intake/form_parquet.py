@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -29,10 +29,14 @@ FEW = 16
 BYTES_OF_A_VALUE = 8
 """What a value counts for at least, so that columns of nothing but nulls or empty lists are bounded too."""
 SHARED_PREFIXES = "DELTA_BYTE_ARRAY"
-"""The encoding in which a value may be far longer than its bytes, and of which Arrow makes no dictionary."""
+"""The encoding in which a value may be far longer than its bytes."""
+WITHOUT_DICTIONARY = frozenset({SHARED_PREFIXES, "DELTA_LENGTH_BYTE_ARRAY"})
+"""The encodings of which Arrow makes no dictionary."""
 UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 INDEX = re.compile(r"__index_level_\d+__")
 """The name of an index that has none, as pandas writes it and `datasets` keeps it."""
+NUMBERING = re.compile(r"index|level_\d+|row_(?:nr|index|number)|Unnamed: \d+")
+"""The name of a column that numbers the rows, as pandas, polars and readers of CSV make it of an index."""
 
 
 def read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
@@ -56,17 +60,19 @@ def read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
         raise FormError(f"row {number:,} of {count:,}: {error}") from error
 
 
-def index_columns(table: Table, names: Iterable[str], metadata: Mapping[bytes, bytes]) -> set[str]:
-    """The columns that are an index of the writer's and none of the table's."""
+def index_columns(table: Table, names: Mapping[str, bool], metadata: Mapping[bytes, bytes]) -> set[str]:
+    """Find the columns that are an index of the writer's and none of the table's; `names` say which hold integers."""
     noted = _noted(metadata, b"pandas", "index_columns")
     of_pandas = {name for name in noted if isinstance(name, str)} if isinstance(noted, list) else set()
-    return {name for name in names if name in of_pandas or INDEX.fullmatch(name)} - set(table.columns.names)
+    named = of_pandas.union(filter(INDEX.fullmatch, names))
+    named.update(name for name, is_integer in names.items() if is_integer and NUMBERING.fullmatch(name))
+    return named.intersection(names) - set(table.columns.names)
 
 
 def _row_reader(table: Table, found: pa.Schema) -> form_values.Reader:
     """How a row is read from a file of this schema. Raises FormError when no row of it can be one of the table."""
     metadata = found.metadata or {}
-    indexes = index_columns(table, found.names, metadata)
+    indexes = index_columns(table, {field.name: pa.types.is_integer(field.type) for field in found}, metadata)
     problem = form_types.name_difference([name for name in found.names if name not in indexes], table.columns.names, "")
     if problem:
         raise FormError(problem)
@@ -149,8 +155,9 @@ def _refuse_bomb(metadata: pq.FileMetaData, data: bytes) -> None:
     size = max(unpacked, sum(chunk.num_values * sizes[i] for i, chunk in chunks))
     if size <= limit:
         prefixed = {i for i, chunk in chunks if SHARED_PREFIXES in chunk.encodings}
+        plain = {i for i, chunk in chunks if WITHOUT_DICTIONARY & {*chunk.encodings}}
         texts = {i for i in columns if metadata.schema.column(i).physical_type == "BYTE_ARRAY"}
-        shared = [metadata.schema.column(i).path for i in texts - prefixed]
+        shared = [metadata.schema.column(i).path for i in texts - plain]
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=shared, arrow_extensions_enabled=False)
         rows = FEW if prefixed else BATCH
         groups = range(metadata.num_row_groups)  # one by one: Arrow cannot join the dictionaries of two

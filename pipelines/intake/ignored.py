@@ -50,7 +50,7 @@ DECORATIONS = {
     ),
     PARTIAL: re.compile(
         rf"\.?(?P<name>.+?)(?:{re.escape(UNFINISHED)}|{re.escape(ASIDE)}|\.partial|\.crdownload|\.download|\.filepart"
-        r"|\.aria2|\.incomplete|\.opdownload|\.!ut|\.tmp|\.[A-Za-z0-9]{6})",
+        r"|\.aria2|\.incomplete|\.opdownload|\.!ut|\.tmp|\.(?!sha\d)[A-Za-z0-9]{6})",
         re.IGNORECASE,
     ),
 }
@@ -103,11 +103,11 @@ class Ignoring:
         """The ignored files by kind. A folder in which nothing is read, and nothing nearly right, is one entry."""
         found = [one for entry in entries if (one := self._classify(entry)) is not None]
         kept = {folder for path in self.read for folder in _folders(path)}
-        kept |= {folder for kind, file in found if kind != OTHER for folder in _folders(file.path)}
+        kept |= {folder for kind, file in found if kind != OTHER or file.expected for folder in _folders(file.path)}
         groups: dict[str, dict[str, IgnoredFile]] = {}
         for kind, file in found:
             group = groups.setdefault(kind, {})
-            folders = _folders(file.path) if kind == OTHER else ()
+            folders = _folders(file.path) if kind == OTHER and not file.expected else ()
             top = next((folder for folder in folders if folder not in kept), None)
             if top is None:
                 group[file.path] = file
@@ -146,7 +146,7 @@ class Ignoring:
         if expected:
             return FORMAT, expected
         expected = self.names.version_of(path) if is_similar else ""
-        return (VERSION, expected) if expected else (OTHER, "")
+        return (VERSION, expected) if expected else (OTHER, self.names.place_of(path))
 
     def _with_another_suffix(self, path: str) -> str:
         """The file that a path would stand for if it had a suffix of this release behind its name."""

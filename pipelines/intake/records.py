@@ -6,6 +6,7 @@ shape, is refused in one line.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import msgspec
 from pipelines.corpora.room import Container, Entity
 from pipelines.errors import InputError
 from pipelines.intake import json_text
-from pipelines.intake.file_kinds import answer_kind
+from pipelines.intake.file_kinds import PUBLISHED, answer_kind, refusal
 from pipelines.intake.json_pointer import pointer_token
 from pipelines.intake.json_text import Member, NotJsonError
 from pipelines.intake.strict_json import RepeatedKeyError, shown
@@ -58,7 +59,9 @@ def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | 
         whole = _decode_members(entity, text)
     except msgspec.ValidationError as error:
         refuse_answer(where, text)
-        raise LandingError(f"{where}: {error}") from error
+        _refuse_json_lines(where, text)
+        told = str(error) if " - at `$" in str(error) else f"{error} - at `$`"
+        raise LandingError(f"{where}: {told}: {PUBLISHED}") from error
     except (msgspec.DecodeError, RecursionError, RepeatedKeyError):
         return _take_apart(entity, where, text)
     match entity.container:
@@ -82,9 +85,17 @@ def _decode_members(entity: Entity, text: bytes) -> Any:
             return _members(text)
         case Container.SPLITS:
             parts = _members(text)
-            return {key: msgspec.json.decode(part, type=list[msgspec.Raw]) for key, part in parts.items()}
+            return {key: _decode_part(key, part) for key, part in parts.items()}
         case _:
             return msgspec.json.decode(text, type=msgspec.Raw)
+
+
+def _decode_part(key: str, part: msgspec.Raw) -> list[msgspec.Raw]:
+    """The records of a part as raw JSON; msgspec's error for one that is no array names the part."""
+    try:
+        return msgspec.json.decode(part, type=list[msgspec.Raw])
+    except msgspec.ValidationError as error:
+        raise msgspec.ValidationError(f"{error} - at `$.{shown(key)}`") from error
 
 
 def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
@@ -134,7 +145,15 @@ def write_line(value: str) -> str:
 def refuse_answer(where: str, text: bytes) -> None:
     """Raise LandingError for the error answer of a server. Call it only for a file that the schema refuses."""
     if kind := answer_kind(text):
-        raise LandingError(f"{where}: is {kind.name}, not the file: {kind.advice}")
+        raise LandingError(refusal(where, kind))
+
+
+def _refuse_json_lines(where: str, text: bytes) -> None:
+    """Raise LandingError for a file of JSON lines. Call it only for a file that is not the one value it should be."""
+    first = [line for line in text.split(b"\n", 2)[:2] if line.strip()]
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):
+        if len(first) > 1 and all(isinstance(msgspec.json.decode(line), dict | list) for line in first):
+            raise LandingError(f"{where}: has one JSON value in each line (JSON Lines), not one in all: {PUBLISHED}")
 
 
 def _members(text: bytes) -> dict[str, msgspec.Raw]:
@@ -174,7 +193,9 @@ def _take_apart(entity: Entity, where: str, text: bytes) -> tuple[list[str] | No
             case _:
                 return None, iter([Record(0, None, "", text.strip())])
     except NotJsonError as error:
-        raise LandingError(f"{where}: {error}") from error
+        _refuse_json_lines(where, text)
+        advice = "" if str(error).endswith("again") else ": repair it, or download it again"
+        raise LandingError(f"{where}: {error}{advice}") from error
 
 
 def _entries(text: bytes, found: list[Member]) -> Iterator[Record]:

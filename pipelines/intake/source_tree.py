@@ -16,10 +16,11 @@ SYSTEM_NAMES = re.compile(
     r"\.git|\.gitattributes|\.gitignore|\.gitmodules|\.gitkeep|\.github|\.svn|\.hg|\.bzr|\.dvc|\.dvcignore|\.idea|\.vscode"
     r"|\.ipynb_checkpoints|__pycache__|\.DS_Store|\._.*|\.AppleDouble|\.Spotlight-V100|\.Trashes|\.Trash-\d+"
     r"|\.fseventsd|\.TemporaryItems|\.localized|__MACOSX|Thumbs\.db|ehthumbs\.db|desktop\.ini|\$RECYCLE\.BIN"
-    r"|System Volume Information|lost\+found|@eaDir|\.nfs[0-9a-f]+|\.snapshot|\.directory",
+    r"|\.cache|\.huggingface|System Volume Information|lost\+found|@eaDir|\.nfs[0-9a-f]+|\.snapshot|\.directory",
     re.IGNORECASE,
 )
-"""Names of files and folders that hold no data: those of operating systems, file managers and version control."""
+"""Names of files and folders that hold no data: those of operating systems, file managers, version control
+and downloaders."""
 LINK_TO_NOTHING = "a link to nothing"
 LINK_INTO_A_RING = "a link to a folder that is walked already"
 NOT_REGULAR = "not a regular file"

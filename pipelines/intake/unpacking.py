@@ -14,7 +14,7 @@ import zlib
 from typing import NamedTuple
 
 from pipelines.errors import counted, first_line
-from pipelines.intake.file_kinds import GZIP, other_kind
+from pipelines.intake.file_kinds import GZIP, other_kind, refusal
 from pipelines.intake.records import LandingError
 from pipelines.intake.regular_files import LARGEST_FILE
 from pipelines.intake.text_lines import place_of
@@ -128,7 +128,7 @@ def _unpack_member(data: memoryview, position: int, text: io.BytesIO, largest: i
 
 def _refuse_other_kinds(where: str, content: bytes) -> None:
     if kind := other_kind(where, content):
-        raise LandingError(f"{where}: is {kind.name}, not the file: {kind.advice}")
+        raise LandingError(refusal(where, kind))
 
 
 def _refuse_other_encodings(where: str, text: bytes, is_archive: bool) -> None:

@@ -135,12 +135,18 @@ def test_record_whose_key_was_there_before_is_set_aside(tmp_path: Path) -> None:
     [
         (b'{"train": [], "train": []}', "the key 'train' stands twice"),
         (rb'{"\ud83d": []}', r"the key '\ud83d' has half a surrogate pair"),
-        (rb'{"train": [], "dev": "\ud83d"}', "expected `[` at byte 21, line 1, column 22"),
+        (
+            rb'{"train": [], "dev": "\ud83d"}',
+            "expected `[` at byte 21, line 1, column 22: repair it, or download it again",
+        ),
         (
             b'{"train": [' + b"[" * 5000,
             "not JSON, cut off at its end, byte 5011, line 1, column 5012: download it again",
         ),
-        (b'{"train": [' + DEEP.encode() + b"]}]", "not JSON at byte 10013, line 1, column 10014"),
+        (
+            b'{"train": [' + DEEP.encode() + b"]}]",
+            "not JSON at byte 10013, line 1, column 10014: repair it, or download it again",
+        ),
     ],
 )
 def test_file_of_parts_that_cannot_be_told_apart_is_refused_with_its_place(
@@ -165,15 +171,15 @@ def test_parts_and_documents_with_deep_records_are_landed(tmp_path: Path) -> Non
     ("text", "place"),
     [
         ("[" * 100_000, "not JSON, cut off at its end, byte 100000, line 1, column 100001: download it again"),
-        (f"[{DEEP}, 01]", "not JSON at byte 10004, line 1, column 10005"),
-        (f"[{DEEP}}}", "not JSON at byte 10001, line 1, column 10002"),
-        (f"[{DEEP}, ]", "not JSON at byte 10003, line 1, column 10004"),
-        (f'[{DEEP}, {{"a"}}]', "not JSON at byte 10007, line 1, column 10008"),
-        (f"[{DEEP}, {{1: 2}}]", "not JSON at byte 10004, line 1, column 10005"),
-        (f'[{DEEP}, "\\x"]', "not JSON at byte 10003, line 1, column 10004"),
-        (f"[{DEEP}] 7", "not JSON at byte 10003, line 1, column 10004"),
-        (f"[{DEEP}, nul]", "not JSON at byte 10003, line 1, column 10004"),
-        (r'["\ud83d" "b"]', "not JSON at byte 10, line 1, column 11"),
+        (f"[{DEEP}, 01]", "not JSON at byte 10004, line 1, column 10005: repair it, or download it again"),
+        (f"[{DEEP}}}", "not JSON at byte 10001, line 1, column 10002: repair it, or download it again"),
+        (f"[{DEEP}, ]", "not JSON at byte 10003, line 1, column 10004: repair it, or download it again"),
+        (f'[{DEEP}, {{"a"}}]', "not JSON at byte 10007, line 1, column 10008: repair it, or download it again"),
+        (f"[{DEEP}, {{1: 2}}]", "not JSON at byte 10004, line 1, column 10005: repair it, or download it again"),
+        (f'[{DEEP}, "\\x"]', "not JSON at byte 10003, line 1, column 10004: repair it, or download it again"),
+        (f"[{DEEP}] 7", "not JSON at byte 10003, line 1, column 10004: repair it, or download it again"),
+        (f"[{DEEP}, nul]", "not JSON at byte 10003, line 1, column 10004: repair it, or download it again"),
+        (r'["\ud83d" "b"]', "not JSON at byte 10, line 1, column 11: repair it, or download it again"),
         (f'[{DEEP}, "', "not JSON, cut off at its end, byte 10004, line 1, column 10005: download it again"),
         ('[{"dialogue_id": "1\\', "not JSON, cut off at its end, byte 20, line 1, column 21: download it again"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -20,10 +21,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
+from pipelines.corpora.room import Container, Entity, SourceFile
 from pipelines.intake.file_kinds import LONGEST_ANSWER, answer_kind, other_kind
+from pipelines.intake.landing import LandingTask, land_file
 from pipelines.intake.records import LandingError
 from pipelines.intake.unpacking import unpack
-from tests.unit.test_landing import DOCUMENT, ENTRIES, ITEM, ITEMS, LINES, SPLITS, land
+from tests.unit.test_landing import DOCUMENT, ENTRIES, ITEM, ITEMS, LINES, SPLITS, land, make_corpus
 
 JSON = json.dumps([ITEM]).encode()
 PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in\n &middot; GitHub</title></head></html>\n"
@@ -50,6 +53,15 @@ TEXTS = {
     "error of a store with a mark": (b"\xef\xbb\xbf" + NO_SUCH_KEY, "the error answer of a server ('NoSuchKey')"),
     "other XML": (b'<?xml version="1.0"?>\n<rss><channel/></rss>', "XML"),
     "error in words": (b"404: Not Found", "the error answer of a server ('404: Not Found')"),
+    "error in two lines": (
+        b"429: Too Many Requests\nFor more on scraping, please review our Terms of Service",
+        "the error answer of a server ('429: Too Many Requests For more on scraping, please review …')",
+    ),
+    "limit in words": (
+        b"API rate limit exceeded for 192.0.2.1.",
+        "the error answer of a server ('API rate limit exceeded for 192.0.2.1.')",
+    ),
+    "number of an error": (b"error code: 1020", "the error answer of a server ('error code: 1020')"),
     "error in words with an end": (b"Entry not found\n", "the error answer of a server ('Entry not found')"),
     "link": (b"../data/abcd_v1.1.json.gz", "the text of a symbolic link to ../data/abcd_v1.1.json.gz"),
     "link to a neighbour": (b"train.json", "the text of a symbolic link to train.json"),
@@ -165,6 +177,8 @@ def test_databases_are_named(tmp_path: Path) -> None:
         b"dlg-1,\r\ndlg-2,\r\n",
         b"BZ,\nPK,\n",
         b"version 1,\n",
+        b"429: Too Many,\nRequests,\n",
+        b"rate limit,\n",
         b"not JSON at all",
         b'{"<html>": 1}',
     ],
@@ -221,6 +235,34 @@ def test_error_answer_in_json_is_refused_in_every_container(
 )
 def test_other_json_is_no_error_answer(answer: object) -> None:
     assert answer_kind(json.dumps(answer).encode()) is None
+
+
+def test_error_answer_whose_values_the_schema_takes_is_refused_in_place_of_a_listed_file(tmp_path: Path) -> None:
+    """A file of names and texts takes any object of texts: two of its records were `message` and its documentation."""
+    texts = Entity("texts", str, Container.ENTRIES, r"texts\.json")
+    answer = b'{"message": "API rate limit exceeded", "documentation_url": "https://x"}'
+    (tmp_path / "texts.json").write_bytes(answer)
+    for sha256 in ("0" * 64, hashlib.sha256(answer).hexdigest()):
+        corpus = make_corpus(tmp_path, texts, files=(SourceFile("texts.json", "http://x", sha256=sha256),))
+        task = LandingTask(corpus, texts, tmp_path, "texts.json", tmp_path / "raw")
+        if sha256.strip("0"):
+            assert land_file(task).record_count == 2
+        else:
+            with pytest.raises(LandingError, match="is the error answer of a server"):
+                land_file(task)
+
+
+def test_advice_is_to_fetch_a_release_and_not_another_form_of_it() -> None:
+    """`fetch` downloads the files of the publishers alone."""
+    for name, is_fetched in (
+        ("dev/items.json", True),
+        ("data.json.gz", True),
+        ("a.parquet", False),
+        ("a.jsonl", False),
+    ):
+        with pytest.raises(LandingError) as refused:
+            unpack(f"toy/{name}", b"<!doctype html>")
+        assert ("dialogue-warehouse fetch" in str(refused.value)) == is_fetched
 
 
 def test_records_that_look_like_an_error_answer_are_landed(tmp_path: Path) -> None:

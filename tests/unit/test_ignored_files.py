@@ -52,6 +52,9 @@ NOT_READ = {
     "names.json.crdownload": ("partial", NAMES),
     "train/.talks_001.json.Xy12aB": ("partial", TALKS),
     "other.part": ("partial", ""),
+    "names.json.sha256": ("format", NAMES),
+    "talks_001.json": ("other", TALKS),
+    "data/Talks_001.json.gz": ("other", TALKS),
     "data.json": ("other", ""),
     "notice.json": ("other", ""),
     "authors.csv": ("format", ""),
@@ -74,6 +77,7 @@ HARMLESS = (
     "train/._talks_001.json",
     "__MACOSX/talks_001.json",
     "Thumbs.db",
+    ".cache/huggingface/download/names.json.metadata",
     "SIMULATED.json",
     "train/talks_001.json.part.etag",
 )
@@ -230,6 +234,15 @@ def test_folder_of_no_corpus_is_named_with_the_one_that_was_meant(tmp_path: Path
     assert entries(tmp_path) == {"no_corpus": dict.fromkeys((f"{part}/" for part in parts), f"{name}/")}
 
 
+def test_folder_is_named_with_the_one_that_the_form_asked_for_has(tmp_path: Path) -> None:
+    """A download of the Hub was told the folder of the release, in which no file of that form is read."""
+    for corpus in registry.load_corpora():
+        form = registry.load_form(corpus.corpus_id, "huggingface")
+        (tmp_path / corpus.corpus_id / f"{corpus.corpus_id}-hub").mkdir(parents=True)
+        found = entries(tmp_path / corpus.corpus_id, "huggingface")
+        assert found == {"no_corpus": {f"{corpus.corpus_id}-hub/": f"{form.dataset}/" if form else ""}}
+
+
 def test_folder_of_another_data_set_is_named_without_a_guess(tmp_path: Path) -> None:
     others = {re.sub(r"\d+", "77", name) for name in registry.corpus_ids() if re.search(r"\d", name)}
     others |= {"data", "b", "multiwoz"}
@@ -256,6 +269,20 @@ def test_releases_in_another_form_are_named_as_that(tmp_path: Path) -> None:
     (tmp_path / form.dataset).mkdir()
     assert entries(tmp_path) == {"other_form": {f"{form.dataset}/": ""}}
     assert entries(tmp_path, "huggingface") == {"other_form": {f"{corpus_id}/": ""}}
+
+
+def test_source_that_holds_another_form_is_refused_with_the_option_that_reads_it(tmp_path: Path) -> None:
+    """Beside releases, its folder was told to be that of one corpus."""
+    forms = {corpus_id: registry.load_form(corpus_id, "huggingface") for corpus_id in registry.corpus_ids()}
+    corpus_id, form = next((corpus_id, form) for corpus_id, form in forms.items() if form)
+    corpus = next(corpus for corpus in registry.load_corpora() if corpus.corpus_id == corpus_id)
+    for path in (f"hub/{form.stems()[0][1]}.parquet", f"{corpus_id}/{corpus.files[0].path}"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).touch()
+    with pytest.raises(
+        InputError, match=r"hub: holds files of the form huggingface, which `--form huggingface` reads$"
+    ):
+        check_input(Settings(source=tmp_path / "hub"), WarehousePaths(tmp_path / "warehouse"))
 
 
 def test_source_that_is_a_corpus_itself_or_holds_none_is_refused_with_what_is_there(tmp_path: Path) -> None:

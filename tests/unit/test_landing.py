@@ -153,7 +153,11 @@ def test_entries_splits_documents_and_lines_keep_key_and_pointer(tmp_path: Path)
             b'["caf\xe9"]',
             "toy/train/items.json: not UTF-8 at byte 5, line 1, column 6: convert it, or download it again",
         ),
-        (b'{"id": 1}', "toy/train/items.json: Expected `array`, got `object`"),
+        (b'{"id": 1}', "toy/train/items.json: Expected `array`, got `object` - at `$`: put the published file in its"),
+        (
+            b'{"id": 1}\r\n{"id": 2}\n',
+            "toy/train/items.json: has one JSON value in each line (JSON Lines), not one in ",
+        ),
         (b'[{"id": ' + bytes(9), "toy/train/items.json: not JSON, cut off at its end, byte 8, line 1, column 9: "),
         (b"", "toy/train/items.json: is empty: download it again"),
         (b"\r\n \n", "toy/train/items.json: is empty: download it again"),
@@ -167,6 +171,42 @@ def test_file_that_is_no_json_array_is_refused_in_one_line(tmp_path: Path, conte
     assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
     assert not list((tmp_path / "raw").rglob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("entity", "path", "line"),
+    [
+        (ENTRIES, "entries.json", {"a": ["x"]}),
+        (DOCUMENT, "document.json", ITEM),
+        (SPLITS, "splits.json.gz", {"dev": []}),
+    ],
+    ids=["entries", "document", "splits"],
+)
+def test_json_lines_under_the_name_of_one_value_are_named(
+    tmp_path: Path, entity: Entity, path: str, line: dict
+) -> None:
+    """Converters write JSON Lines and keep the name: "not JSON at byte 12287" did not say so."""
+    with pytest.raises(LandingError, match=rf"^toy/{path}: has one JSON value in each line \(JSON Lines\)"):
+        land(tmp_path, json.dumps(line).encode() + b"\n" + json.dumps(line).encode() + b"\n", entity, path)
+
+
+def test_part_that_is_no_array_is_named(tmp_path: Path) -> None:
+    message = (
+        r"^toy/splits\.json\.gz: Expected `array`, got `object` - at `\$\.dev`: put the published file in its place$"
+    )
+    with pytest.raises(LandingError, match=message):
+        land(tmp_path, {"train": [ITEM], "dev": {"a": ITEM}}, SPLITS, "splits.json.gz")
+
+
+@pytest.mark.parametrize(
+    ("content", "entity", "path"),
+    [([], ITEMS, "train/items.json"), ({}, ENTRIES, "entries.json"), ({"dev": []}, SPLITS, "splits.json.gz")],
+    ids=["array", "entries", "splits"],
+)
+def test_file_without_records_has_a_note(tmp_path: Path, content: object, entity: Entity, path: str) -> None:
+    """An empty array in the place of a release is JSON, and no dialogue of it is there."""
+    landed = land(tmp_path, content, entity, path)
+    assert (landed.record_count, landed.notes[-1]) == (0, "has no records")
 
 
 def test_broken_gzip_is_refused(tmp_path: Path) -> None:
@@ -305,7 +345,7 @@ def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
         new = {name for name in names if (folder / f"{name}.py").is_file()} - found
         found |= new
         waiting += new
-    decide_nothing = {"checksums", "generated", "own_files", "regular_files", "writing"}
+    decide_nothing = {"checksums", "databases", "folder_use", "generated", "own_files", "regular_files", "writing"}
     of_forms_only = set(landing.FORM_CODE)
     assert found == set(landing.LANDING_CODE) | decide_nothing | of_forms_only
 

@@ -142,8 +142,9 @@ def test_restored_lines_have_the_values_and_lines_that_were_read(tmp_path: Path,
     assert [record.text for record in again] == [record.text for record in published]
 
 
-def test_empty_file_of_lines_has_no_records_and_a_note(tmp_path: Path) -> None:
-    landed = land(tmp_path, b"", LINES, "train.csv")
+@pytest.mark.parametrize("text", [b"", b"\n", b" \r\n\r\n"])
+def test_empty_file_of_lines_has_no_records_and_a_note(tmp_path: Path, text: bytes) -> None:
+    landed = land(tmp_path, text, LINES, "train.csv")
     assert (landed.record_count, landed.notes) == (0, ["is empty"])
 
 
