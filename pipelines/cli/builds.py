@@ -169,14 +169,18 @@ def dashboard(host: str, port: int, **options: Any) -> None:
 
 def _renew_report(settings: Settings, build_id: str) -> list[str]:
     """Write the report of a build whose own was broken off; what is to be told of it, which fails nothing."""
+    from pipelines.reading import damage
     from pipelines.report import site
 
     paths = WarehousePaths(settings.warehouse)
     try:
         if not site.is_about(build_id, paths.reports):
             return [f"the report was of another build: {site.write_report(paths, settings)} is written anew"]
-    except InputError as error:
-        return [f"no report: {error}"]
+    except Exception as error:
+        told = error if isinstance(error, InputError) else damage.behind(error, paths)
+        if told is None:
+            raise
+        return [f"no report: {told}"]
     return []
 
 

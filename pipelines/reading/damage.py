@@ -1,9 +1,13 @@
-"""Find the file of the published build that is damaged, where an error may come of that: DuckDB names none."""
+"""Find what is wrong with the published build where an error may come of that: DuckDB does not name it.
+
+That is a damaged file, or a table or column which a build of another version does not have.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +15,11 @@ import duckdb
 import msgspec
 
 from pipelines.commands import command
-from pipelines.errors import CheckError, InputError, causes
+from pipelines.errors import CheckError, InputError, causes, first_line
 from pipelines.intake.checksums import sha256_of
 from pipelines.intake.landed import Landed
 from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
+from pipelines.reading import builds, connection, declared
 from pipelines.reading.builds import PublishedFile
 
 OF_THE_QUERY = (
@@ -26,11 +30,17 @@ OF_THE_QUERY = (
 """Errors of a query that no file is the cause of."""
 
 
-def behind(error: Exception, paths: WarehousePaths) -> InputError | None:
-    """Name the damaged file that an error came of, in one line that says what to do; None where there is none.
+OF_OTHER_TABLES = (duckdb.BinderException, duckdb.CatalogException)
+"""Errors about a table or a column that is not there."""
 
-    Reads the published build whole, so it looks only when the error is one that damage can cause.
+
+def behind(error: Exception, paths: WarehousePaths) -> InputError | None:
+    """Name what is wrong with the published build, in one line that says what to do; None where nothing is found.
+
+    Damage is looked for only when the error is one that damage can cause, because that reads the whole build.
     """
+    if (told := _of_another_version(error, paths)) is not None:
+        return told
     if not _is_suspicious(error):
         return None
     with contextlib.suppress(InputError, OSError):
@@ -41,6 +51,29 @@ def behind(error: Exception, paths: WarehousePaths) -> InputError | None:
                 f"{file}: is damaged, it is not what build {build_id} was published with; "
                 f"{mends} mends it, {goes_back} goes back to the build before"
             )
+    return None
+
+
+def _of_another_version(error: Exception, paths: WarehousePaths) -> InputError | None:
+    """Explain an error that names a table or column of this version which the published build does not have."""
+    about = next((cause for cause in causes(error) if isinstance(cause, OF_OTHER_TABLES)), None)
+    if about is None:
+        return None
+    named = set(re.findall(r"\w+", first_line(about)))  # the next lines name columns that are there
+    with contextlib.suppress(InputError, OSError, duckdb.Error):
+        build_id, _ = builds.published_build(paths)
+        with connection.open_published(paths) as con:
+            query = "select schema_name || '.' || table_name, column_name from duckdb_columns()"
+            there = set(con.execute(query).fetchall())
+        tables = {table for table, _ in there}
+        for table, model in declared.models().items():
+            for column in (entry["name"] for entry in model["columns"]):
+                if (table, column) not in there and (column if table in tables else table.partition(".")[2]) in named:
+                    build = command("build", warehouse=paths.root)
+                    return InputError(
+                        f"build {build_id} was made by another version of dialogue-warehouse: it has no "
+                        f"{table}.{column} ({first_line(about)}); `{build}` builds it again"
+                    )
     return None
 
 

@@ -59,7 +59,8 @@ def carrier(kind: sqltypes.DuckDBPyType, exact: Mapping[str, str] = IN_PYTHON) -
         case "map":
             key_kind, value_kind = (sqltypes.DuckDBPyType(inner) for _, inner in kind.children)
             key, value = carrier(key_kind, exact), carrier(value_kind, exact)
-            return Carrier(f"map({key.sql}, {value.sql})", key.is_cast or value.is_cast, _entries(key_kind, key, value))
+            is_cast = key.is_cast or value.is_cast or key_kind.id == "null"  # no key of Parquet's maps can be NULL
+            return Carrier(f"map({key.sql}, {value.sql})", is_cast, _entries(key_kind, key, value))
         case "null":
             return Carrier(TEXT, is_cast=False)
         case _:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from pipelines.cli.main import main
+from pipelines.commands import command
 from pipelines.errors import InputError
 from pipelines.intake.checksums import sha256_of
 from pipelines.paths import WarehousePaths
@@ -83,15 +84,41 @@ def test_damaged_raw_file_is_told(described: WarehousePaths) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [("sql", "from fct_turns"), ("describe", "fct_turns"), ("show", "a/b/c"), ("tables",)]
+    "arguments", [("sql", "from fct_turns"), ("describe", "fct_turns"), ("show", "a/b/c"), ("tables",)]
 )
 def test_every_command_that_reads_names_the_file(
-    described: WarehousePaths, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    described: WarehousePaths, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """They ended in an internal error without a file."""
     database = described.build_database(BUILD)
     spoil(database)
-    assert main([*command, "--warehouse", str(described.root)]) == 2
+    assert main([*arguments, "--warehouse", str(described.root)]) == 2
     told = capsys.readouterr().err
     assert told.startswith(f"error: {database}: is damaged, ")
     assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "lacking"),
+    [
+        ("select dialogue_key from fct_turns", "core.fct_frames.dialogue_key"),
+        ("from dim_acts", "core.dim_acts."),
+        ("from core.dim_acts", "core.dim_acts."),
+    ],
+)
+def test_build_of_another_version_is_named(described: WarehousePaths, query: str, lacking: str) -> None:
+    """A kept build was made before a table or column was added: going back to it ended in an internal error."""
+    told = str(damage.behind(error_of_a_reader(described, query), described))
+    assert told.startswith(f"build {BUILD} was made by another version of dialogue-warehouse: it has no {lacking}")
+    assert told.endswith(f"`{command('build', warehouse=described.root)}` builds it again")
+    assert "\n" not in told
+
+
+def test_command_that_needs_a_newer_column_names_the_build(
+    described: WarehousePaths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (("show", "a/b/c"), ("violations", "--json"), ("claims", "--json"), ("report",)):
+        assert main([*arguments, "--warehouse", str(described.root)]) == 2, arguments
+        told = capsys.readouterr().err
+        assert told.startswith(f"error: build {BUILD} was made by another version"), arguments
+        assert told.count("\n") == 1

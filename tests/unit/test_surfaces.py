@@ -64,6 +64,8 @@ VALUES: dict[str, tuple[str, Any]] = {
     "[date 'infinity', null]": ('["infinity", null]', ["infinity", None]),
     "array_value(0.1::float, 2)": ("[0.1, 2.0]", [0.1, 2.0]),
     "{'x': 1.50, 'y': [timestamp_ns '2016-12-03 00:00:00.000000001']}": ('{"x": 1.50, "y": ["2016-12-03T00:00:00.000000001"]}', {"x": Decimal("1.50"), "y": ["2016-12-03T00:00:00.000000001"]}),
+    "map {}": ("{}", {}),
+    "[map {}]": ("[{}]", [{}]),
     "map {'a': 1.10, 'b': null}": ('{"a": 1.10, "b": null}', {"a": Decimal("1.10"), "b": None}),
     "map {[1, 2]: 'x'}": ('{"[1, 2]": "x"}', {"[1, 2]": "x"}),
     "map {date 'infinity': interval 1 day}": ('{"infinity": "1 day"}', {"infinity": "1 day"}),
