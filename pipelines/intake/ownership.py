@@ -19,6 +19,7 @@ from pipelines.corpora import registry
 from pipelines.errors import InputError
 from pipelines.intake import own_files, writing
 from pipelines.intake.own_files import BuildId
+from pipelines.intake.regular_files import read_regular
 from pipelines.paths import BUILD_ID, WarehousePaths
 
 FORMAT = 1
@@ -176,7 +177,7 @@ def _is_of_a_clone(paths: WarehousePaths) -> bool:
     """Tell if this is the folder `warehouse/` of a clone of this project, which holds documents from the start."""
     real = Path(os.path.realpath(paths.root))
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        return real.name == "warehouse" and bool(ITS_NAME.search((real.parent / PROJECT).read_text(encoding="utf-8")))
+        return real.name == "warehouse" and bool(ITS_NAME.search(read_regular(real.parent / PROJECT).decode()))
     return False
 
 

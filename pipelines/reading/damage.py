@@ -18,6 +18,7 @@ from pipelines.commands import command
 from pipelines.errors import CheckError, InputError, causes, first_line
 from pipelines.intake.checksums import sha256_of
 from pipelines.intake.landed import Landed
+from pipelines.intake.regular_files import read_regular
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds, connection, declared
 from pipelines.reading.builds import PublishedFile
@@ -94,8 +95,8 @@ def _damaged(paths: WarehousePaths, build_id: str) -> Iterator[Path]:
     yield from (file for file, published in known.items() if _is_damaged(file, published))
     for file in sorted({file for files in builds.raw_files(paths, build_id).values() for file in files}):
         with contextlib.suppress(OSError, msgspec.MsgspecError):  # that of an absent entity has no manifest
-            landed = msgspec.json.decode(file.with_suffix(".json").read_bytes(), type=Landed)
-            if landed.parquet_sha256 != sha256_of(file.read_bytes()):
+            landed = msgspec.json.decode(read_regular(file.with_suffix(".json")), type=Landed)
+            if landed.parquet_sha256 != sha256_of(read_regular(file)):
                 yield file
 
 

@@ -14,6 +14,7 @@ from expectations.suites import load_suites
 from pipelines.building.first_cases import first_cases
 from pipelines.building.state import BuildError
 from pipelines.corpora import registry
+from pipelines.intake.databases import connect
 from pipelines.settings import Settings
 from tests.conftest import CLONE, rows, run_command
 
@@ -97,8 +98,14 @@ def failing(awkward_folder: Path) -> list[tuple[str, object]]:
     return [(suite, declared[suite, name]) for suite, name in found]
 
 
+@pytest.fixture
+def database(awkward_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the published database: other tests have it open with other settings."""
+    return Path(shutil.copy(awkward_folder / "dialogues.duckdb", tmp_path))
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:sqlglotrs")
-def test_what_strict_refuses_for_names_file_record_and_key(awkward_folder: Path, failing) -> None:
+def test_what_strict_refuses_for_names_file_record_and_key(database: Path, failing) -> None:
     """U22: the first cases of each claim that rows break, in one line with the claim."""
     from pipelines.assets.audit import failure
 
@@ -112,25 +119,23 @@ def test_what_strict_refuses_for_names_file_record_and_key(awkward_folder: Path,
         }
         for suite, _ in failing
     }
-    database = awkward_folder / "dialogues.duckdb"
-    refused = failure(failures, strict=True, database=database)
+    refused = failure(failures, strict=True, database=database, settings=Settings())
     assert isinstance(refused, BuildError)
     of_corpora = {suite: failed for suite, failed in failures.items() if suite in registry.corpus_ids()}
-    assert set(getattr(failure(of_corpora, strict=True, database=database), "at_fault", ())) == set(of_corpora)
+    assert set(
+        getattr(failure(of_corpora, strict=True, database=database, settings=Settings()), "at_fault", ())
+    ) == set(of_corpora)
     lines = str(refused).splitlines()
     assert len(lines) == len(failing)
     case = re.compile(r"such as (\w+)/\S+ record \d+ at /\S* \(\1/\S+\)")
     assert sum(bool(case.search(line)) for line in lines) >= len(registry.corpus_ids())
-    assert failure(failures, strict=False, database=database) is None
+    assert failure(failures, strict=False, database=database, settings=Settings()) is None
 
 
-def test_cases_that_are_named_are_rows_that_break_the_claim(awkward_folder: Path, failing) -> None:
+def test_cases_that_are_named_are_rows_that_break_the_claim(database: Path, failing) -> None:
     """U22: each key that is told is one that its query selects, and its record is the one there."""
-    import duckdb
-
     checked = 0
-    database = awkward_folder / "dialogues.duckdb"
-    with duckdb.connect(str(database), read_only=True) as con:
+    with connect(Settings(), database, read_only=True) as con:
         for suite, one in failing:
             for case in first_cases(database, suite, one, Settings()):
                 told = re.fullmatch(r"(\S+) record (\d+) at (\S*) \((\S+)\)", case)

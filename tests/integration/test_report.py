@@ -432,7 +432,7 @@ def test_report_of_a_folder_of_others_is_refused_in_one_line(warehouse: Path, tm
 
 def test_report_replaces_an_earlier_one(site: Path, warehouse: Path, tmp_path: Path) -> None:
     shutil.copytree(site, tmp_path / "site")
-    (tmp_path / "site" / "left over.html").write_text("old")
+    (tmp_path / "site" / page_name("a dialogue that is gone")).write_text("old")
     assert run_command("report", "--warehouse", warehouse, "--to", tmp_path / "site").returncode == 0
     assert sorted(path.name for path in (tmp_path / "site").iterdir()) == sorted(path.name for path in site.iterdir())
     assert [path.name for path in tmp_path.iterdir()] == ["site"]

@@ -172,13 +172,13 @@ OWN_CODE = {
 }
 """Modules that read files of this project's own code, of libraries, or that the user names to be read."""
 OWN_WRITING = {
-    "building/publishing.py",
     "cluster/session.py",
     "intake/landing.py",
     "intake/parts.py",
     "intake/rawtypes.py",
     "intake/transport.py",
     "intake/wanted.py",
+    "intake/writing.py",
 }
 """Modules that read what they have just written, or that look first if it is a file."""
 READING = re.compile(r"\.read_bytes\(\)|\.read_text\(|\.open\((?:\"rb?\")?\)")

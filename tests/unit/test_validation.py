@@ -44,7 +44,6 @@ TYPE_CASES = {
         {"column": "first", "min_value": 0, "max_value": 1}, "('x', 'one', 'one', -1, 2)"
     ),
     "expect_column_value_lengths_to_equal": TypeCase({"column": "name", "value": 3}, "('x', 'four', 'one', 1, 2)"),
-    "expect_column_value_lengths_to_be_between": TypeCase({"column": "name", "min_value": 1}, "('x', '', 'one', 1, 2)"),
     "expect_compound_columns_to_be_unique": TypeCase({"column_list": ["name", "first"]}, "('x', 'one', 'two', 1, 9)"),
     "expect_column_pair_values_to_be_equal": TypeCase(
         {"column_A": "name", "column_B": "twin"}, "('x', 'one', 'two', 1, 2)"
