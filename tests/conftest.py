@@ -50,6 +50,14 @@ def pytest_sessionfinish() -> None:
     forked.end()
 
 
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """Keep the main module: Streamlit's AppTest leaves its script there, and processes that are spawned would run it."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
+
+
 def build_warehouse(warehouse: Path, *arguments: object) -> Path:
     """Build a warehouse with the command and return its folder; a failed build fails the test."""
     completed = run_command("build", "--warehouse", warehouse, *arguments)
