@@ -26,8 +26,8 @@ import msgspec
 
 from expectations import ledger
 from expectations.ledger import Ledger
-from expectations.suites import OUTCOMES, Suite, load_marts_suites, load_suites
 from pipelines.corpora.declarations import DeclarationError
+from pipelines.corpora.suites import OUTCOMES, Suite, load_marts_suites, load_suites
 from pipelines.errors import InputError
 from pipelines.intake import writing
 from pipelines.processes import collect_seldom, end_with_parent, with_a_roomy_stack

@@ -12,11 +12,11 @@ import duckdb
 
 from expectations import verdicts
 from expectations.basis import Basis, count_basis, rows_query
-from expectations.suites import DEFECT
 from expectations.verdicts import ClaimCheck, Measured, Release, describe_rows
 from pipelines.corpora import registry
 from pipelines.corpora.claims import Claim, load_defects, read_claims
 from pipelines.corpora.defects import Defect
+from pipelines.corpora.suites import DEFECT
 from pipelines.intake.writing import write_table
 from pipelines.reading.tables import open_build
 from pipelines.settings import Settings

@@ -23,9 +23,9 @@ from typing import Any, ClassVar
 from expectations import dialect
 from expectations.importing import without_the_unused
 from expectations.sharing import can_fork, in_turn
-from expectations.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
 from expectations.verdicts import describe_rows, plain, same_rows
 from pipelines.corpora.claims import Rows, Severity
+from pipelines.corpora.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
 
 with without_the_unused():
     import great_expectations

@@ -8,7 +8,6 @@ together with the verdicts for the rest: `source_absent` and `not_checkable`.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,10 +15,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from expectations.basis import Basis
-from expectations.suites import DEFECT
 from expectations.verdict import JudgedOn, Verdict
-from pipelines.corpora.claims import Cell, Claim, Rows
+from pipelines.corpora.claims import Cell, Claim, Rows, same_cell, same_rows
 from pipelines.corpora.defects import Defect
+from pipelines.corpora.suites import DEFECT
 
 DIFFERENCES_TOLD = 5
 
@@ -163,24 +162,6 @@ def _judge(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]
     return verdict, measured.success, explanation
 
 
-def same_rows(observed: Rows, expected: Rows | None) -> bool:
-    """Whether two measured tables are equal, row by row and cell by cell; 1 and 1.0 are the same number."""
-    return (
-        expected is not None
-        and len(observed) == len(expected)
-        and all(
-            len(left) == len(right) and all(map(_same, left, right))
-            for left, right in zip(observed, expected, strict=True)
-        )
-    )
-
-
-def _same(left: Cell, right: Cell) -> bool:
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        return math.isclose(left, right, rel_tol=1e-9)
-    return left == right
-
-
 def plain(value: Any) -> Cell:
     """A value of DuckDB as a cell."""
     if isinstance(value, Decimal):
@@ -197,7 +178,7 @@ def differences(expected: Rows | None, observed: Rows | None) -> str:
         label = f"{left[0]}: " if len(left) > 1 and isinstance(left[0], str) else ""
         if len(left) != len(right):
             told.append(f"{label}expected {len(left)} cells, observed {len(right)}")
-        told += [f"{label}{b} instead of {a}" for a, b in zip(left, right, strict=False) if not _same(a, b)]
+        told += [f"{label}{b} instead of {a}" for a, b in zip(left, right, strict=False) if not same_cell(a, b)]
     more = f" and {len(told) - DIFFERENCES_TOLD} more" if len(told) > DIFFERENCES_TOLD else ""
     return "; ".join(told[:DIFFERENCES_TOLD]) + more
 

@@ -205,6 +205,16 @@ class WarehousePaths:
         return self.scratch / "build.json"
 
     @property
+    def dbt_manifest(self) -> Path:
+        """The parsed project, in dbt's own form."""
+        return self.dbt_target / "manifest.json"
+
+    @property
+    def dbt_docs(self) -> Path:
+        """Dbt's own documentation of the build that was published last, as one page."""
+        return self.dbt_target / "dbt.html"
+
+    @property
     def dbt_target(self) -> Path:
         """The target folder of dbt: manifest and partial parse."""
         return self.scratch / "dbt_target"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import dagster as dg
 
-from expectations.suites import OUTCOMES, load_suites
 from pipelines.assets import labels, models
 from pipelines.building import auditing, blaming, holding_back, space, state
 from pipelines.building.first_cases import first_cases
+from pipelines.corpora.suites import OUTCOMES, load_suites
 from pipelines.errors import CheckError
 from pipelines.settings import Settings
 

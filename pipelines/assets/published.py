@@ -9,7 +9,9 @@ from pipelines.assets import labels
 from pipelines.building import publishing, space, state
 from pipelines.errors import InputError
 from pipelines.intake.landed import Landed, changes_since
+from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
+from pipelines.reading.connection import open_published
 from pipelines.settings import Settings
 
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
@@ -59,6 +61,19 @@ def _landed_now(build: state.Build) -> list[Landed]:
     return [file for file in build.landed if file.corpus_id not in build.carried]
 
 
+def write_dbt_docs(paths: WarehousePaths, settings: Settings) -> None:
+    """Write dbt's own documentation of the published build, of which the report has a copy. Raises InputError."""
+    from pipelines.building import dbt_docs
+    from pipelines.report import dictionary
+
+    with open_published(paths, settings=settings) as con:
+        tables = dictionary.read_tables(con)
+    try:
+        dbt_docs.write(paths.dbt_manifest, tables, paths.dbt_docs)
+    except OSError as error:
+        raise InputError(f"{paths.dbt_docs}: cannot be written: {error.strerror or error}") from error
+
+
 def report_asset() -> dg.AssetsDefinition:
     """The static site about what was published. Its cost is well below a second, so that every build has one."""
 
@@ -76,10 +91,11 @@ def report_asset() -> dg.AssetsDefinition:
     def report(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         from pipelines.report import site
 
-        reporter = context.resources.reporter
+        settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
         with reporter.stage("report", "site") as stage:
             try:
-                index = site.write_report(context.resources.paths, context.resources.settings)
+                write_dbt_docs(paths, settings)
+                index = site.write_report(paths, settings)
             except InputError as error:  # what is published stays published
                 reporter.notice(f"no report: {error}")
                 stage.detail = "not written"

@@ -12,7 +12,7 @@ import dagster as dg
 from pipelines.assets import labels
 from pipelines.building import carrying, holding_back, narrowing, space, state
 from pipelines.building.carrying import Kept
-from pipelines.corpora.room import Corpus
+from pipelines.corpora.room import Corpus, raw_table
 from pipelines.errors import InputError, counted
 from pipelines.intake import foreign, generated, raw_layer, releases
 from pipelines.intake.ignored import NO_CORPUS, Ignored
@@ -47,7 +47,7 @@ def release_spec(corpus: Corpus, told: Settings) -> dg.AssetSpec:
 
 def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     """The landed Parquet of a corpus, one asset an entity; zero rows for what is absent or not asked for."""
-    keys = {entity.name: dg.AssetKey(["raw", raw_layer.table_name(corpus, entity)]) for entity in corpus.entities}
+    keys = {entity.name: dg.AssetKey(["raw", raw_table(corpus, entity)]) for entity in corpus.entities}
     specs = [
         dg.AssetSpec(
             keys[entity.name],

@@ -16,11 +16,10 @@ from expectations.client import AuditError, AuditProcess
 from pipelines.building import alerts, fingerprint, lock, mending, publishing, space
 from pipelines.building.inputs import check_before_building, check_input
 from pipelines.building.progress import Reporter
-from pipelines.building.state import BuildError
 from pipelines.building.summary import Summary, summarize
 from pipelines.cluster import choosing
 from pipelines.corpora import registry
-from pipelines.errors import naming, said_by_sqlite
+from pipelines.errors import BuildError, naming, said_by_sqlite
 from pipelines.intake import foreign, releases
 from pipelines.intake.lander import Lander
 from pipelines.paths import WarehousePaths

@@ -86,11 +86,6 @@ def _copy_whole(source: Path, target: Path) -> None:
         write_atomically(target, content)
 
 
-def manifest_path(paths: WarehousePaths) -> Path:
-    """Where the parsed project is written, in dbt's own form."""
-    return paths.dbt_target / "manifest.json"
-
-
 def parse(paths: WarehousePaths, engine: str = DUCKDB) -> Manifest:
     """Parse the project, partially where nothing changed, and write the manifest. Raises ModelError."""
     return parse_and_write(paths, engine).manifest
@@ -116,7 +111,7 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
     written = _as_written(manifest)
     # in one step: Dagster's page, daemon and runs parse at the same time
-    write_atomically(target / manifest_path(paths).name, msgspec.json.encode(written, enc_hook=_text_of))
+    write_atomically(target / paths.dbt_manifest.name, msgspec.json.encode(written, enc_hook=_text_of))
     return Parsed(manifest, written)
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import duckdb
 
-from expectations.suites import UNEXPECTED_ROWS, Expectation
 from pipelines.corpora.claims import read_claims
 from pipelines.corpora.registry import corpus_ids
+from pipelines.corpora.suites import UNEXPECTED_ROWS, Expectation
 from pipelines.intake.databases import connect
 from pipelines.intake.sql_text import identifier, literal
 from pipelines.settings import Settings
@@ -68,7 +68,7 @@ def _broken(kind: str, kwargs: Mapping[str, Any]) -> str | None:
 
 
 def _conditions(condition: Mapping[str, Any] | None) -> str:
-    """The rows that an expectation is narrowed to, as SQL; `expectations.suites` writes no other condition."""
+    """The rows that an expectation is narrowed to, as SQL; `pipelines.corpora.suites` writes no other condition."""
     if condition is None:
         return "true"
     if condition["type"] == "and":

@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 
 from pipelines.building.fingerprint import code_version
-from pipelines.building.state import Build, BuildError
-from pipelines.errors import InputError
+from pipelines.building.state import Build
+from pipelines.errors import BuildError, InputError
 from pipelines.intake import writing
 from pipelines.intake.databases import connect
 from pipelines.intake.sql_text import identifier, literal

@@ -9,8 +9,7 @@ import time
 from collections.abc import Generator
 from typing import IO
 
-from pipelines.building.state import BuildError
-from pipelines.errors import InputError
+from pipelines.errors import BuildError, InputError
 from pipelines.intake import own_files, ownership
 from pipelines.paths import WarehousePaths
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.building import kept, publishing
+from pipelines.building import kept, showing
 from pipelines.errors import InputError
 from pipelines.intake import own_files
 from pipelines.paths import BUILD_ID, WarehousePaths
@@ -45,7 +45,7 @@ def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
     except InputError:  # it may have been at any step: pointer and files say themselves whether they are right
         started = None
     if started and paths.build_database(started.build_id).exists():
-        publishing.show(started.build_id, paths)
+        showing.show(started.build_id, paths)
         yield f"build {started.build_id} had passed, but its publication was broken off: it is finished now"
     elif started:
         for file in (paths.build_manifest, paths.build_tables):
@@ -65,7 +65,7 @@ def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
     whole = [build_id for build_id in reversed(kept.kept_builds(paths)) if is_whole(paths, build_id)]
     shown = [build_id for build_id in whole if not builds.damage(paths, build_id)]
     for build_id in [*shown, *whole][:1]:
-        publishing.show(build_id, paths)
+        showing.show(build_id, paths)
         told += f"; it names build {build_id} again"
     yield told
 
@@ -82,11 +82,11 @@ def _right_files(paths: WarehousePaths) -> Iterator[str]:
     damaged = builds.damage(paths, build_id)
     if damaged == [paths.published]:
         own_files.remove(paths.published)
-        publishing.copy(database, paths.published)
+        showing.copy(database, paths.published)
         yield f"{paths.published} was not build {build_id}, which is published: it is again"
     elif damaged == [database]:
         own_files.remove(database)
-        publishing.copy(paths.published, database)
+        showing.copy(paths.published, database)
         yield f"{database} was not what was published: it is again"
     elif damaged:
         yield from _fall_back(paths, build_id, damaged)
@@ -104,7 +104,7 @@ def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Ite
     whole = [other for other in reversed(kept.kept_builds(paths)) if is_whole(paths, other)]
     own_files.remove(paths.published)
     if whole:
-        publishing.show(whole[0], paths)
+        showing.show(whole[0], paths)
         yield f"{told}; build {whole[0]} is shown in its place"
     else:
         own_files.remove(paths.pointer)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines.building.state import BuildError
+from pipelines.errors import BuildError
 from pipelines.intake import own_files
 from pipelines.intake.databases import connect
 from pipelines.intake.sql_text import identifier, literal

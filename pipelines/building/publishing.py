@@ -9,23 +9,17 @@ Parquet, those files lie beside it, once, and its database is the one that descr
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from pipelines.building import kept, parquet_tables
-from pipelines.building.state import Build, BuildError, clear_scratch
-from pipelines.errors import InputError
+from pipelines.building import kept, parquet_tables, showing
+from pipelines.building.state import Build, clear_scratch
+from pipelines.errors import BuildError, InputError
 from pipelines.intake import writing
 from pipelines.intake.databases import connect
 from pipelines.paths import WarehousePaths
 from pipelines.reading import tables
-from pipelines.reading.builds import UNEXPECTED, BuildManifest, Pointer, describe_file, encode_manifest
+from pipelines.reading.builds import UNEXPECTED, BuildManifest, describe_file, encode_manifest
 from pipelines.settings import PARQUET_TABLES, Settings
 
 
@@ -46,12 +40,12 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
         writing.flush(file)
         writing.make_read_only(file)
     manifest = _manifest(build, database, folder, paths, settings)
-    _write(paths.started_publication, Pointer(build.build_id))
+    showing.write_pointer(paths.started_publication, build.build_id)
     writing.write_atomically(paths.build_manifest(build.build_id), encode_manifest(manifest))
     if folder.is_dir():
         folder.rename(paths.build_tables(build.build_id))
     database.rename(paths.build_database(build.build_id))
-    show(build.build_id, paths)
+    showing.show(build.build_id, paths)
     paths.started_publication.unlink()
     return paths.published
 
@@ -66,26 +60,6 @@ def tidy(paths: WarehousePaths, settings: Settings) -> list[str]:
     except InputError as error:
         return [str(error)]
     return []
-
-
-def show(build_id: str, paths: WarehousePaths, rolled_back: str = "") -> None:
-    """Make a kept build the published one: the pointer first, then the file, each replaced in one step.
-
-    `rolled_back` is the fingerprint of the newest build, where that is gone back from.
-    """
-    _write(paths.pointer, Pointer(build_id, rolled_back))
-    copy(paths.build_database(build_id), paths.published)
-
-
-def copy(database: Path, to: Path) -> None:
-    """Copy a database, with its time and for reading only, so that a reader sees all of it or what was there before."""
-    with writing.replacing(to) as temporary:
-        temporary.unlink(missing_ok=True)
-        shutil.copyfile(database, temporary)
-        made = database.stat()
-        with contextlib.suppress(OSError):  # a file of another time is compared by what it holds
-            os.utime(temporary, ns=(made.st_atime_ns, made.st_mtime_ns))
-        writing.make_read_only(temporary)
 
 
 def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths, settings: Settings) -> BuildManifest:
@@ -123,10 +97,6 @@ def _verdicts(database: Path, settings: Settings) -> dict[str, int]:
         checks = con.sql("from quality.claim_checks")
         verdicts = dict(checks.aggregate("verdict, count(*)").order("all").fetchall())
         return verdicts | {UNEXPECTED: len(checks.filter("not is_as_recorded"))}
-
-
-def _write(path: Path, content: Any) -> None:
-    writing.write_atomically(path, msgspec.json.format(msgspec.json.encode(content), indent=1))
 
 
 def refuse_unfit(database: Path, settings: Settings) -> None:

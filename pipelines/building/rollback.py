@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from pipelines.building import kept, lock, mending, publishing
+from pipelines.building import kept, lock, mending, showing
 from pipelines.errors import InputError
 from pipelines.intake import writing
 from pipelines.paths import WarehousePaths
@@ -27,7 +27,7 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
             if damaged:
                 raise InputError(f"{damaged[0]}: is not what was published, so that nobody can go back to it")
             newest = kept.kept_builds(paths)[-1]
-            publishing.show(target, paths, _fingerprint(paths, newest) if target != newest else "")
+            showing.show(target, paths, _fingerprint(paths, newest) if target != newest else "")
     return before, target
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from expectations.suites import OUTCOMES
 from pipelines.building.progress import Reporter
 from pipelines.building.status import places
 from pipelines.commands import command
 from pipelines.corpora import registry
+from pipelines.corpora.suites import OUTCOMES
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.printing import make_console

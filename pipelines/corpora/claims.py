@@ -6,6 +6,7 @@ Expectations, or the SQL that selects the rows which break it. What the truth is
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -224,3 +225,22 @@ def _rows(value: Cell | Rows) -> Rows | None:
     if value is None:
         return None
     return value if isinstance(value, list) else [[value]]
+
+
+def same_rows(observed: Rows, expected: Rows | None) -> bool:
+    """Whether two measured tables are equal, row by row and cell by cell; 1 and 1.0 are the same number."""
+    return (
+        expected is not None
+        and len(observed) == len(expected)
+        and all(
+            len(left) == len(right) and all(map(same_cell, left, right))
+            for left, right in zip(observed, expected, strict=True)
+        )
+    )
+
+
+def same_cell(left: Cell, right: Cell) -> bool:
+    """Compare two measured cells; 1 and 1.0 are the same number."""
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return math.isclose(left, right, rel_tol=1e-9)
+    return left == right

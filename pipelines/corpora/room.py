@@ -110,3 +110,8 @@ class Corpus:
     def listed(self, path: str) -> SourceFile | None:
         """What source.toml knows of this path."""
         return next((file for file in self.files if file.path == path), None)
+
+
+def raw_table(corpus: Corpus, entity: Entity) -> str:
+    """Name the raw table of an entity."""
+    return f"{corpus.corpus_id}__{entity.name}"

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pipelines.corpora.claims import load_defects
-from pipelines.corpora.room import Corpus, Entity
+from pipelines.corpora.room import Corpus, raw_table
 from pipelines.intake import landing
 from pipelines.intake.landed import Carried, Landed
 from pipelines.intake.writing import write_table
@@ -79,12 +79,7 @@ A rule for all corpora has no corpus_id, and one row more for each corpus whose 
 
 def raw_tables(corpora: Iterable[Corpus]) -> list[str]:
     """The names of all raw tables of these corpora."""
-    return [table_name(corpus, entity) for corpus in corpora for entity in corpus.entities]
-
-
-def table_name(corpus: Corpus, entity: Entity) -> str:
-    """The raw table of an entity."""
-    return f"{corpus.corpus_id}__{entity.name}"
+    return [raw_table(corpus, entity) for corpus in corpora for entity in corpus.entities]
 
 
 def link_raw(corpus: Corpus, landed: Sequence[Landed], paths: WarehousePaths) -> dict[str, list[str]]:
@@ -96,8 +91,8 @@ def link_raw(corpus: Corpus, landed: Sequence[Landed], paths: WarehousePaths) ->
     for entity in corpus.entities:
         parquet = [landing.write_empty(corpus, entity, paths.raw)]
         parquet += [row.parquet for row in landed if row.entity == entity.name]
-        tables[table_name(corpus, entity)] = [(paths.raw / file).relative_to(paths.root).as_posix() for file in parquet]
-        folder = _fresh_folder(paths.scratch_raw / table_name(corpus, entity))
+        tables[raw_table(corpus, entity)] = [(paths.raw / file).relative_to(paths.root).as_posix() for file in parquet]
+        folder = _fresh_folder(paths.scratch_raw / raw_table(corpus, entity))
         for index, file in enumerate(parquet):
             _link(paths.raw / file, folder / f"{index:05}.parquet")
     return tables

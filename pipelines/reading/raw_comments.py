@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from msgspec import inspect
 
 from pipelines.corpora import registry
-from pipelines.corpora.room import Corpus, Entity
-from pipelines.intake import raw_layer, rawtypes
+from pipelines.corpora.room import Corpus, Entity, raw_table
+from pipelines.intake import rawtypes
 from pipelines.intake.sql_text import identifier, literal
 
 OF_LANDING = {
@@ -53,7 +53,7 @@ def _raw_table(corpus: Corpus, entity: Entity) -> RawTable:
         for field in kind.fields:
             columns.append(RawColumn(field.encode_name, rawtypes.duckdb_type(field.type), _described(field.type)))
     what = f"One row per record of {corpus.title}, {entity.name}: every published field, nested as published."
-    return RawTable(raw_layer.table_name(corpus, entity), what, tuple(columns))
+    return RawTable(raw_table(corpus, entity), what, tuple(columns))
 
 
 def _described(kind: inspect.Type) -> str:

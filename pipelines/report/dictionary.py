@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from pipelines.building import dbt
 from pipelines.charts.relations import Relations, relations
 from pipelines.intake.regular_files import read_regular
 from pipelines.paths import WarehousePaths
@@ -53,7 +52,7 @@ class _Manifest(msgspec.Struct):
 def read_lineage(paths: WarehousePaths) -> dict[str, Row]:
     """By model: the models and sources that it reads (`reads`) and the models that read it (`read_by`)."""
     try:
-        manifest = msgspec.json.decode(read_regular(dbt.manifest_path(paths)), type=_Manifest)
+        manifest = msgspec.json.decode(read_regular(paths.dbt_manifest), type=_Manifest)
     except (FileNotFoundError, msgspec.MsgspecError):
         return {}
     reads = {

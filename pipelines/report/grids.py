@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from expectations.verdicts import same_rows
+from pipelines.corpora.claims import same_rows
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from expectations.suites import Expectation, load_suites
 from pipelines.corpora.declarations import DeclarationError
+from pipelines.corpora.suites import Expectation, load_suites
 from pipelines.reading.keyed_rows import Row
 
 

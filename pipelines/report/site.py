@@ -13,7 +13,6 @@ from typing import Any
 import markupsafe
 
 from pipelines import html_templates
-from pipelines.building import dbt
 from pipelines.charts import drawing
 from pipelines.errors import InputError
 from pipelines.intake import folder_use, writing
@@ -22,7 +21,7 @@ from pipelines.paths import WarehousePaths, absolute
 from pipelines.reading.connection import open_published
 from pipelines.reading.dialogues import page
 from pipelines.reading.dialogues.address import url
-from pipelines.report import contents, dbt_docs, dictionary, differences, grids
+from pipelines.report import contents, dictionary, differences, grids
 from pipelines.report.conversations import is_page_name, page_name
 from pipelines.settings import Settings
 
@@ -108,9 +107,10 @@ def _write(found: contents.Contents, paths: WarehousePaths, to: Path, partial: P
             shutil.copyfile(TEMPLATES / name, partial / name)
         for name, style in STYLES.items():
             (partial / name).write_text(style(), encoding="utf-8")
-        if found.lineage:
-            dbt_docs.write(dbt.manifest_path(paths), found.tables, partial / DBT_DOCS)
-        for name, text in render(found).items():
+        has_dbt_docs = paths.dbt_docs.is_file()
+        if has_dbt_docs:
+            shutil.copyfile(paths.dbt_docs, partial / DBT_DOCS)
+        for name, text in render(found, has_dbt_docs).items():
             (partial / name).write_text(text, encoding="utf-8")
         _replace(to, partial)
     finally:
@@ -125,7 +125,7 @@ def is_about(build_id: str, folder: Path) -> bool:
         return False
 
 
-def render(found: contents.Contents) -> dict[str, str]:
+def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, str]:
     """The pages by file name. Every value is escaped; a link is one only to http and https."""
     environment = html_templates.environment(
         TEMPLATES,
@@ -154,7 +154,7 @@ def render(found: contents.Contents) -> dict[str, str]:
         "mark": MARK,
         "everywhere": dictionary.EVERYWHERE,
     }
-    shared |= {"dbt_docs": DBT_DOCS}
+    shared |= {"dbt_docs": DBT_DOCS if has_dbt_docs else None}
     pages = {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}
     conversation = environment.get_template("conversation.html")
     for dialogue in found.conversations.values():

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from expectations.suites import Expectation, load_marts_suites
+from pipelines.corpora.suites import Expectation, load_marts_suites
 from pipelines.paths import DBT_PROJECT
 from tests.contract.twins import twin_of
 

@@ -16,9 +16,9 @@ import duckdb
 import pytest
 
 from expectations.client import AuditProcess
-from expectations.suites import QUERY_ROWS, Expectation, load_suites
 from pipelines.corpora.claims import load_claims
 from pipelines.corpora.registry import corpus_ids
+from pipelines.corpora.suites import QUERY_ROWS, Expectation, load_suites
 from tests.contract import twins
 from tests.contract.twins import TWINS
 

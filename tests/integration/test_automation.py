@@ -17,8 +17,7 @@ import pytest
 
 from pipelines.building import lock
 from pipelines.building.rollback import roll_back
-from pipelines.building.state import BuildError
-from pipelines.errors import CheckError
+from pipelines.errors import BuildError, CheckError
 from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from pipelines.building import history, kept
-from pipelines.building.state import Build, BuildError
-from pipelines.errors import InputError, counted
+from pipelines.building.state import Build
+from pipelines.errors import BuildError, InputError, counted
 from pipelines.paths import DBT_PROJECT, WarehousePaths
 from pipelines.reading import builds, declared
 from pipelines.reading.changes import COMPARED, Moved, RowChange, find_changes

@@ -15,8 +15,7 @@ import duckdb
 import pytest
 
 from pipelines.building import space
-from pipelines.building.state import BuildError
-from pipelines.errors import InputError, is_full, is_out_of_memory
+from pipelines.errors import BuildError, InputError, is_full, is_out_of_memory
 from pipelines.paths import CLONE, WarehousePaths
 from pipelines.settings import SPARK, Settings
 from tests.running import ALONE

@@ -13,11 +13,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from expectations.suites import load_suites
 from pipelines.building import dbt, lock
 from pipelines.building.instance import open_instance
-from pipelines.building.state import BuildError
 from pipelines.corpora import registry
+from pipelines.corpora.suites import load_suites
+from pipelines.errors import BuildError
 from pipelines.intake import raw_layer
 from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reading import builds
@@ -30,7 +30,7 @@ def test_parsed_project_is_replaced_in_one_step(tmp_path: Path) -> None:
     """Page, daemon and runs parse at the same time: one read what another had written half of, and its run failed."""
     paths = WarehousePaths(tmp_path)
     dbt.parse(paths)
-    with dbt.manifest_path(paths).open("rb") as read_before:
+    with paths.dbt_manifest.open("rb") as read_before:
         first = read_before.read(1000)
         dbt.parse(paths)
         whole = first + read_before.read()
@@ -46,7 +46,7 @@ def test_parsed_project_is_written_as_dbt_writes_it(
     if begins == "from nothing":
         monkeypatch.setattr(dbt, "DBT_LAST_PARSE", tmp_path / "last" / "parse")
     dbt.parse(paths).write(str(tmp_path / "by_dbt.json"))
-    written, by_dbt = (json.loads(path.read_bytes()) for path in (dbt.manifest_path(paths), tmp_path / "by_dbt.json"))
+    written, by_dbt = (json.loads(path.read_bytes()) for path in (paths.dbt_manifest, tmp_path / "by_dbt.json"))
     assert written["metadata"].keys() == by_dbt["metadata"].keys()  # which have the time
     assert {**written, "metadata": None} == {**by_dbt, "metadata": None}
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from expectations.suites import load_suites
 from pipelines.building.first_cases import first_cases
-from pipelines.building.state import BuildError
 from pipelines.corpora import registry
+from pipelines.corpora.suites import load_suites
+from pipelines.errors import BuildError
 from pipelines.intake.databases import connect
 from pipelines.settings import Settings
 from tests.conftest import CLONE, rows, run_command

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.building import kept, publishing, state
+from pipelines.building import kept, publishing, showing, state
 from pipelines.paths import CLONE, WarehousePaths
 from pipelines.reading import builds
 from pipelines.reading.builds import BuildManifest, encode_manifest
@@ -33,7 +33,7 @@ def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
     """A copy of a warehouse with one published build, links and all."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
-    publishing.show(builds.pointed_build(paths), paths)
+    showing.show(builds.pointed_build(paths), paths)
     return paths
 
 
@@ -189,7 +189,7 @@ def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> Non
         raw = {"toy__items": [f"raw/toy/items/{stem}.parquet"]}
         manifest = BuildManifest(build_id=name, started_at="2026-01-01", source="/releases", raw=raw)
         paths.build_manifest(name).write_bytes(encode_manifest(manifest))
-    publishing.show(names[0], paths)
+    showing.show(names[0], paths)
     kept.prune(paths, builds_kept=2)
     assert kept.kept_builds(paths) == [names[0], names[2], names[3]]
     left = {file for file in items.iterdir() if file not in foreign}

@@ -9,9 +9,8 @@ import pytest
 
 from pipelines.building import kept, lock, mending
 from pipelines.building.rollback import pin, roll_back
-from pipelines.building.state import BuildError
 from pipelines.building.status import status
-from pipelines.errors import InputError
+from pipelines.errors import BuildError, InputError
 from pipelines.paths import WarehousePaths
 from pipelines.reading import builds
 from pipelines.settings import Settings

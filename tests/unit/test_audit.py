@@ -14,12 +14,12 @@ import duckdb
 import pytest
 
 from expectations.client import AuditError, AuditProcess
-from expectations.suites import (
+from pipelines.corpora.claims import load_claims
+from pipelines.corpora.registry import corpus_ids, load_corpus
+from pipelines.corpora.suites import (
     QUERY_ROWS,
     load_corpus_suite,
 )
-from pipelines.corpora.claims import load_claims
-from pipelines.corpora.registry import corpus_ids, load_corpus
 from tests.unit import core_tables
 from tests.unit.bench import FAILS, PASSES, Bench, native
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from expectations.suites import (
+from pipelines.corpora.claims import load_claims, load_defects
+from pipelines.corpora.declarations import DeclarationError
+from pipelines.corpora.registry import corpus_ids
+from pipelines.corpora.suites import (
     QUERY_ROWS,
     UNEXPECTED_ROWS,
     Expectation,
     load_corpus_suite,
 )
-from pipelines.corpora.claims import load_claims, load_defects
-from pipelines.corpora.declarations import DeclarationError
-from pipelines.corpora.registry import corpus_ids
 from pipelines.paths import CLONE
 from tests.unit.rooms import LISTED, NUMBER, QUERY, RECORDED, room
 from tests.unit.sentences import DOCUMENTS

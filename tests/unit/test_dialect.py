@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from expectations.suites import UNEXPECTED_ROWS, Expectation, Suite
+from pipelines.corpora.suites import UNEXPECTED_ROWS, Expectation, Suite
 
 Run = Callable[..., Any]
 

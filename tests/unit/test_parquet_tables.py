@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from pipelines.building import parquet_tables
-from pipelines.building.state import BuildError
+from pipelines.errors import BuildError
 from pipelines.paths import WarehousePaths, tables_beside
 from pipelines.reading import tables
 from pipelines.reading.parquet_files import DESCRIPTORS_LEFT, OpenFile, ParquetFiles

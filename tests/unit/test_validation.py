@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from expectations.client import AuditProcess
-from expectations.suites import (
+from pipelines.corpora.suites import (
     IGNORES_ROWS,
     QUERY_ROWS,
     UNEXPECTED_ROWS,

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pipelines.intake.writing import write_atomically
+
 MANIFEST_PLACE, CATALOG_PLACE = '"MANIFEST.JSON INLINE DATA"', '"CATALOG.JSON INLINE DATA"'
 POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
@@ -39,7 +41,7 @@ def write(manifest: Path, tables: Iterable[dict[str, Any]], to: Path) -> None:
         if page.count(place) != 1:
             raise ValueError(f"dbt's page of documentation has no place for {place}")
         page = page.replace(place, _inline(data))
-    to.write_text(page.replace("<head>", f"<head>{POLICY}", 1), encoding="utf-8")
+    write_atomically(to, page.replace("<head>", f"<head>{POLICY}", 1).encode())
 
 
 def _inline(data: str) -> str:

@@ -29,8 +29,9 @@ from pipelines.corpora.declarations import (
     refuse_duplicates,
 )
 from pipelines.corpora.defects import Defect
+from pipelines.paths import CLONE
 
-MARTS = Path(__file__).with_name("marts.toml")
+MARTS = CLONE / "expectations" / "marts.toml"
 
 UNEXPECTED_ROWS = "expect_no_unexpected_rows"
 """Our own expectation type, for SQL; `expectations.validation` defines it. Its only argument is the query."""
