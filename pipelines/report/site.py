@@ -154,7 +154,7 @@ def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, st
         "mark": MARK,
         "everywhere": dictionary.EVERYWHERE,
     }
-    shared |= {"dbt_docs": DBT_DOCS if has_dbt_docs else None}
+    shared["dbt_docs"] = DBT_DOCS if has_dbt_docs else ""
     pages = {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}
     conversation = environment.get_template("conversation.html")
     for dialogue in found.conversations.values():
