@@ -53,7 +53,7 @@ format: $(READY) ## Put the Python code into its form.
 	@$(BIN)/ruff format --quiet .
 
 dagster: $(READY) ## Show the asset graph in a browser, with its schedules and sensors.
-	@$(BIN)/python -m pipelines.building.instance $(abspath $(WAREHOUSE))
+	@$(BIN)/python -m pipelines.dagster_graph.instance $(abspath $(WAREHOUSE))
 	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
 		$(BIN)/dagster dev --host 127.0.0.1 -m pipelines.definitions
 

@@ -5,7 +5,7 @@ set -eu
 # How Dagster keeps its history: in PostgreSQL where a server is named, else in SQLite in the warehouse.
 configure() {
     if [ -z "${DAGSTER_POSTGRES_URL:-}" ]; then
-        python -m pipelines.building.instance "$DIALOGUE_WAREHOUSE"
+        python -m pipelines.dagster_graph.instance "$DIALOGUE_WAREHOUSE"
     elif [ "$DAGSTER_HOME" = "$DIALOGUE_WAREHOUSE/.dagster" ]; then
         echo "error: DAGSTER_POSTGRES_URL is set: DAGSTER_HOME must be a folder outside of the warehouse" >&2
         exit 2

@@ -8,7 +8,7 @@ from dialogue_warehouse import environment
 def run() -> None:
     """Put the process in order, then run the command."""
     environment.prepare()
-    from pipelines.cli import main
+    from dialogue_warehouse.cli import main
 
     main.run()
 

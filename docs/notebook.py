@@ -40,8 +40,8 @@ def _(con):
 
 @app.cell
 def _(con, mo):
-    from pipelines.charts import drawing
-    from pipelines.charts.pictures import read_pictures
+    from dialogue_warehouse.site import drawing
+    from dialogue_warehouse.site.pictures import read_pictures
 
     pictures = {f"{picture.corpus_id or 'all'}: {picture.title}": picture for picture in read_pictures(con)}
     chosen = mo.ui.dropdown(list(pictures), value=next(iter(pictures)), label="Picture")
@@ -57,11 +57,12 @@ def _(chosen, drawing, mo, pictures):
 
 @app.cell
 def _(con, mo):
-    from pipelines.reading.dialogues import page, reading
+    from dialogue_warehouse.reading import dialogues
+    from dialogue_warehouse.site import rendering
 
     ((key,),) = con.sql("select min(dialogue_key) from core.dim_dialogues where corpus_id = 'sgd'").fetchall()
-    dialogue = reading.read_dialogue(con, key)
-    mo.Html(f"<style>{page.style()}</style>{page.render_fragment(dialogue)}")
+    dialogue = dialogues.read_dialogue(con, key)
+    mo.Html(f"<style>{rendering.style()}</style>{rendering.render_fragment(dialogue)}")
     return (dialogue,)
 
 

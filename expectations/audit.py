@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 import duckdb
 import msgspec
 
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.processes import collect_seldom, end_with_parent, with_a_roomy_stack
+from dialogue_warehouse.corpora.claims import DeclarationError
+from dialogue_warehouse.corpora.suites import OUTCOMES, Suite, load_marts_suites, load_suites
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.settings import Settings
 from expectations import ledger
 from expectations.ledger import Ledger
-from pipelines.corpora.declarations import DeclarationError
-from pipelines.corpora.suites import OUTCOMES, Suite, load_marts_suites, load_suites
-from pipelines.errors import InputError
-from pipelines.intake import writing
-from pipelines.processes import collect_seldom, end_with_parent, with_a_roomy_stack
-from pipelines.settings import Settings
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome
@@ -220,7 +220,7 @@ def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at
         }
         for outcome in outcomes
     ]
-    writing.write_table(path, RESULT_COLUMNS, rows)
+    files.write_table(path, RESULT_COLUMNS, rows)
 
 
 def _take_standard_output() -> TextIO:

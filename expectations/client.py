@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import IO, Any, Self
 
 from dialogue_warehouse import environment
-from pipelines.paths import CLONE
-from pipelines.settings import TELEMETRY_OFF, Settings
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 """Keeps numpy and pyarrow from starting threads that nothing here uses: the audit forks, which threads make unsafe."""

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from dialogue_warehouse.common.files import write_table
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.claims import Claim, Defect, load_defects, read_claims
+from dialogue_warehouse.corpora.suites import DEFECT
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.builds import open_build
 from expectations import verdicts
-from expectations.basis import Basis, count_basis, rows_query
-from expectations.verdicts import ClaimCheck, Measured, Release, describe_rows
-from pipelines.corpora import registry
-from pipelines.corpora.claims import Claim, load_defects, read_claims
-from pipelines.corpora.defects import Defect
-from pipelines.corpora.suites import DEFECT
-from pipelines.intake.writing import write_table
-from pipelines.reading.tables import open_build
-from pipelines.settings import Settings
+from expectations.verdicts import Basis, ClaimCheck, Measured, Release, count_basis, describe_rows, rows_query
 
 if TYPE_CHECKING:
     from expectations.validation import Outcome

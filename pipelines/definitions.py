@@ -1,4 +1,4 @@
-"""Dagster's front door: `dagster dev -m pipelines.definitions`. Holds no logic; the graph is `pipelines.assets.graph`.
+"""Dagster's front door: `dagster dev -m pipelines.definitions`. Holds no logic; the graph is `pipelines.dagster_graph.graph`.
 
 For the concept see https://docs.dagster.io/guides/build/projects-and-components/projects/creating-a-new-project
 """
@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import dagster as dg
 
-from pipelines.assets.graph import assemble
-from pipelines.assets.selection import refuse_part, refuse_settings
-from pipelines.errors import InputError
-from pipelines.settings import Settings
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.settings import Settings
+from pipelines.dagster_graph.graph import assemble, refuse_part, refuse_settings
 
 
 @dg.definitions

@@ -17,10 +17,10 @@ import duckdb
 import filelock
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.intake import ownership
-from pipelines.intake.simulating import SAMPLE_SCALE, simulate
-from pipelines.paths import WarehousePaths
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.storage import ownership
+from pipelines.ingestion.simulating import SAMPLE_SCALE, simulate
 from tests import fixtures, forked
 
 CLONE = Path(__file__).resolve().parent.parent
@@ -36,7 +36,7 @@ def run_command(*arguments: object, **environment: str) -> subprocess.CompletedP
     if all(name.startswith("DIALOGUE_") for name in environment) and (server := forked.server()) is not None:
         return server.run([*map(str, arguments)], environment | forked.audits())
     return subprocess.run(
-        [sys.executable, "-m", "pipelines.cli", *map(str, arguments)],
+        [sys.executable, "-m", "dialogue_warehouse.cli", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=CLONE,

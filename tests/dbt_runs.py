@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.building import dbt, dbt_places
-from pipelines.paths import DBT_PROJECT, WarehousePaths
-from pipelines.settings import Settings
+from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
+from dialogue_warehouse.settings import Settings
+from pipelines.building import dbt
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
@@ -21,7 +21,7 @@ def run_dbt(
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
 
-    profiles = dbt_places.write_profile(paths.scratch, Settings())
+    profiles = dbt.write_profile(paths.scratch, Settings())
     places = ["--project-dir", DBT_PROJECT, "--profiles-dir", profiles, "--target-path", paths.dbt_target]
     silent = ["--quiet", "--log-level", "none", "--log-level-file", "none"]
     arguments = [*silent, *command, "--no-write-json", *map(str, places)]

@@ -28,22 +28,22 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from dialogue_warehouse.common.processes import with_a_roomy_stack
+from dialogue_warehouse.settings import TELEMETRY_OFF, silence_telemetry
 from expectations import client
-from pipelines.processes import with_a_roomy_stack
-from pipelines.settings import TELEMETRY_OFF, silence_telemetry
 from tests import launch
 
 CLONE = Path(__file__).resolve().parent.parent
-COMMAND, AUDIT = "pipelines.cli", "expectations.audit"
+COMMAND, AUDIT = "dialogue_warehouse.cli", "expectations.audit"
 IMPORTED = {
     COMMAND: (
-        "pipelines.cli.main",
-        "pipelines.building.build",
-        "pipelines.building.progress",
+        "dialogue_warehouse.cli.main",
+        "pipelines.dagster_graph.build",
+        "dialogue_warehouse.common.progress",
         "pipelines.building.summary",
-        "pipelines.assets.graph",
-        "pipelines.report.site",
-        "pipelines.intake.simulating",
+        "pipelines.dagster_graph.graph",
+        "dialogue_warehouse.site.report",
+        "pipelines.ingestion.simulating",
         "dagster._core.execution.execute_in_process",
         "dagster._core.instance.factory",
         "dagster._core.workspace.load",

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipelines.paths import CLONE
+from dialogue_warehouse.paths import CLONE
 from tests.integration.browser import Browser, find_chromium
 from tests.integration.test_dashboard_in_a_browser import served
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pipelines.corpora import registry
-from pipelines.paths import CLONE
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import CLONE
 
 README = CLONE / "README.md"
 BEGIN, END = "<!-- corpora: begin -->", "<!-- corpora: end -->"

@@ -20,12 +20,12 @@ from pathlib import Path
 
 import msgspec
 
-from pipelines.errors import InputError
-from pipelines.intake import own_files, ownership, writing
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
-from pipelines.settings import Settings
-from pipelines.visible import visible
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.text import visible
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, ownership
 
 LINES = 12
 """Lines of an error that a message has; the rest is counted."""
@@ -95,7 +95,7 @@ def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
     if trouble is None or not ownership.is_warehouse(paths):
         return None
     with contextlib.suppress(OSError):
-        own_files.remove(paths.trouble)
+        files.remove(paths.trouble)
     since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
     return _tell(paths, settings, "recovery", f"The build of {paths.root} is well again.\n{since}{_standing(paths)}")
 
@@ -175,13 +175,13 @@ def _in_every_spelling(secret: str) -> str:
 
 def _trouble(paths: WarehousePaths) -> Trouble | None:
     with contextlib.suppress(InputError):
-        return own_files.read(paths.trouble, Trouble, "what was told last")
+        return files.read(paths.trouble, Trouble, "what was told last")
     return None
 
 
 def _keep(paths: WarehousePaths, trouble: Trouble) -> None:
     paths.root.mkdir(parents=True, exist_ok=True)
-    writing.write_atomically(paths.trouble, msgspec.json.encode(trouble))
+    files.write_atomically(paths.trouble, msgspec.json.encode(trouble))
 
 
 def _now() -> str:

@@ -12,11 +12,10 @@ import urllib.parse
 from collections.abc import Iterator
 from email.message import EmailMessage
 
-from pipelines.errors import InputError
-from pipelines.intake import certificates, transport
-from pipelines.intake.bounded_lines import EndlessLinesError, LineReader
-from pipelines.intake.transport_errors import TransientError, UnavailableError
-from pipelines.settings import Settings
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.settings import Settings
+from pipelines.ingestion import connections, transport
+from pipelines.ingestion.connections import EndlessLinesError, LineReader, TransientError, UnavailableError
 
 SECONDS = 10.0
 """Seconds in which a server has to answer each time."""
@@ -48,7 +47,7 @@ def _reason(error: Exception) -> str:
         case InputError():
             return str(error)
         case ssl.SSLCertVerificationError():
-            return certificates.refusal(error, "the server")
+            return connections.refusal(error, "the server")
         case smtplib.SMTPResponseException():
             return f"the server answers {error.smtp_code}"
     known = next((text for kind, text in REASONS.items() if isinstance(error, kind)), None)
@@ -74,7 +73,7 @@ def _mail(settings: Settings, text: str) -> None:
     message.set_content(text)
     with _connected(server) as connection:
         if server.scheme == "smtp+starttls":
-            connection.starttls(context=certificates.context())
+            connection.starttls(context=connections.context())
         if server.username:
             connection.login(urllib.parse.unquote(server.username), urllib.parse.unquote(server.password or ""))
         connection.send_message(message)
@@ -83,7 +82,7 @@ def _mail(settings: Settings, text: str) -> None:
 def _connected(server: urllib.parse.SplitResult) -> smtplib.SMTP:
     host = server.hostname or "localhost"
     if server.scheme == "smtps":
-        return _Encrypted(host, server.port or 465, timeout=SECONDS, context=certificates.context())
+        return _Encrypted(host, server.port or 465, timeout=SECONDS, context=connections.context())
     return _Plain(host, server.port or 25, timeout=SECONDS)
 
 

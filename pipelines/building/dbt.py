@@ -1,4 +1,9 @@
-"""dbt in this process: parsing, running a selection, and letting go of the database afterwards.
+"""Where a build's files lie, as dbt is told: filled into the project's profile and sources, after it was parsed.
+
+Parsed with the project's own relative places, what dbt keeps of its parse serves every warehouse of the clone; a parse
+from nothing takes five seconds.
+
+dbt in this process: parsing, running a selection, and letting go of the database afterwards.
 
 The only module that talks to dbt. The models themselves, and everything they say, are in `dbt_project/`. Neither the
 working folder nor the environment of the process is touched: what dbt is told about a warehouse is in `dbt_places`.
@@ -10,8 +15,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,19 +26,71 @@ import duckdb
 import msgspec
 
 from dialogue_warehouse import environment
-from pipelines.building import blaming, contexts, dbt_places, inlining, locating, schemas, templates, unread
-from pipelines.building.plain_path import plain_path
-from pipelines.errors import CheckError, causes
-from pipelines.intake.databases import connect
-from pipelines.intake.regular_files import read_regular
-from pipelines.intake.sql_text import literal
-from pipelines.intake.writing import write_atomically
-from pipelines.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
-from pipelines.settings import DUCKDB, Settings
+from dialogue_warehouse.common.database import connect, literal
+from dialogue_warehouse.common.files import plain_path, read_regular, write_atomically
+from dialogue_warehouse.errors import CheckError, causes
+from dialogue_warehouse.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
+from dialogue_warehouse.settings import DUCKDB, Settings
+from pipelines.building import dbt_changes, fallback
+from pipelines.cluster import session
+from pipelines.cluster.options import is_server
 
 if TYPE_CHECKING:
     from dbt.cli.main import dbtRunnerResult
     from dbt.contracts.graph.manifest import Manifest
+
+
+LOCATION = "external_location"
+"""What dbt-duckdb calls the files that a source is read from."""
+READ = "read_parquet('"
+"""What a location in the project's sources begins with; the path after it is relative to the scratch folder."""
+
+
+def write_profile(scratch: Path, settings: Settings) -> Path:
+    """Write the project's profile with this warehouse's places and settings; the folder to give to dbt."""
+    import yaml
+
+    profile = yaml.safe_load((DBT_PROJECT / "profiles.yml").read_text(encoding="utf-8"))
+    outputs = profile["dialogue_warehouse"]["outputs"]
+    _fill_spark(outputs["spark"], settings)
+    output = outputs["duckdb"]
+    output["path"] = str(scratch / output["path"])
+    output["threads"] = settings.threads
+    options = output["config_options"]
+    options |= {"memory_limit": settings.memory_limit, "threads": settings.threads}
+    options["temp_directory"] = str(scratch / options["temp_directory"])
+    for attached in output["attach"]:
+        attached["path"] = str(scratch / attached["path"])
+    folder = scratch / "dbt_profile"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "profiles.yml").write_text(json.dumps(profile, indent=1), encoding="utf-8")
+    return folder
+
+
+def _fill_spark(output: dict[str, Any], settings: Settings) -> None:
+    """Say which Spark, and how many models it makes side by side."""
+    output["threads"] = settings.threads
+    if is_server(settings.spark_master):
+        host, port, user = session.address(settings.spark_master)
+        output |= {"method": "thrift", "host": host, "port": port} | ({"user": user} if user else {})
+
+
+@contextlib.contextmanager
+def sources_below(manifest: Manifest, scratch: Path) -> Generator[None]:
+    """Let every source of the manifest be read from below the scratch folder, as long as the context lasts."""
+    told = [
+        (places, location)
+        for source in manifest.sources.values()
+        for places in (source.meta, source.config.extra if source.config else {})
+        if (location := places.get(LOCATION, "")).startswith(READ)
+    ]
+    try:
+        for places, location in told:
+            places[LOCATION] = f"{READ}{scratch}/{location.removeprefix(READ)}"
+        yield
+    finally:
+        for places, location in told:
+            places[LOCATION] = location
 
 
 AUDIT_TAG = "tag:audit"
@@ -151,12 +209,12 @@ def build(
 
     scratch = plain_path(paths.scratch)
     with (
-        dbt_places.sources_below(manifest, scratch),
-        inlining.without_parsing(),
-        contexts.kept(),
-        templates.kept(DBT_LAST_PARSE.with_name("templates.bin")),
+        sources_below(manifest, scratch),
+        dbt_changes.without_parsing(),
+        dbt_changes.reuse_contexts(),
+        dbt_changes.reuse_templates(DBT_LAST_PARSE.with_name("templates.bin")),
     ):
-        profiles = dbt_places.write_profile(scratch, settings or Settings())
+        profiles = write_profile(scratch, settings or Settings())
         arguments = _arguments(command, profiles, scratch / paths.dbt_target.name, engine)
         arguments += [NO_CACHE, "--no-write-json"]
         arguments += ["--indirect-selection", tests, *ONLY_DATA] if command == "build" else []
@@ -181,7 +239,11 @@ def _invoke(
     """What a command of dbt comes to; `on_event` is called with what is heard of it."""
     from dbt.cli.main import dbtRunner
 
-    with environment.without_dbt(), unread.without_the_unread(), schemas.kept(DBT_LAST_PARSE.with_name("schemas.bin")):
+    with (
+        environment.without_dbt(),
+        dbt_changes.without_the_unread(),
+        dbt_changes.reuse_schemas(DBT_LAST_PARSE.with_name("schemas.bin")),
+    ):
         return dbtRunner(manifest, [on_event] if on_event else []).invoke(arguments)
 
 
@@ -228,7 +290,7 @@ def failure(
     causes = [result for result in failed if result.message != "skipped"] or failed
     select = select or functools.partial(_select, paths, settings or Settings())
     described = [_describe_failure(cause, select) for cause in sorted(causes, key=lambda one: one.name)]
-    return ModelError("\n".join(line for line, _ in described), blaming.at_fault(described))
+    return ModelError("\n".join(line for line, _ in described), fallback.at_fault(described))
 
 
 def _select(paths: WarehousePaths, settings: Settings, query: str, most: int) -> Rows:
@@ -242,17 +304,17 @@ def _select(paths: WarehousePaths, settings: Settings, query: str, most: int) ->
 def _describe_failure(result: NodeResult, select: Callable[[str, int], Rows]) -> tuple[str, set[str]]:
     """A line about a failure, and the corpora that it is about."""
     if not (result.is_test and result.failures):
-        place, about = "", blaming.named(result.folders)
+        place, about = "", fallback.named(result.folders)
         with contextlib.suppress(duckdb.Error, CheckError):
-            place, found = locating.locate(result.query, result.message, result.folders, select)
+            place, found = fallback.locate(result.query, result.message, result.folders, select)
             about = about or found
         return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}{place}", about
-    first, about = "", blaming.named(result.folders)
+    first, about = "", fallback.named(result.folders)
     with contextlib.suppress(duckdb.Error, CheckError):
         names, broken = select(result.query, FIRST_ROWS)
         values = zip(names, broken[0] if broken else (), strict=False)
         first = ", the first: " + ", ".join(f"{name}={value}" for name, value in values)
-        about = about or blaming.of_rows(broken)
+        about = about or fallback.of_rows(broken)
     return f"test {result.name}: {result.failures:,} rows fail{first}", about
 
 

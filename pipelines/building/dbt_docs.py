@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pipelines.intake.writing import write_atomically
+from dialogue_warehouse.common.files import write_atomically
 
 MANIFEST_PLACE, CATALOG_PLACE = '"MANIFEST.JSON INLINE DATA"', '"CATALOG.JSON INLINE DATA"'
 POLICY = (

@@ -8,13 +8,14 @@ import importlib.metadata
 from collections.abc import Iterable
 from pathlib import Path
 
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
 from pipelines.building.state import Build, new_build
-from pipelines.corpora import registry
-from pipelines.errors import InputError
-from pipelines.intake import landing, releases
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.reading import builds
-from pipelines.settings import Settings
+from pipelines.ingestion import landing
 
 LIBRARIES = (
     *("dbt-adapters", "dbt-core", "dbt-duckdb", "duckdb", "duckdb-engine", "great-expectations", "jinja2", "msgspec"),
@@ -84,7 +85,7 @@ def rolled_back(settings: Settings) -> bool:
 def of_source(settings: Settings) -> str:
     """The fingerprint that a build of these settings would have now. Reads every file once."""
     paths = WarehousePaths(settings.warehouse)
-    found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+    found = [finding.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
     tasks = [
         (release.corpus, release.folder, path, release.found_as.get(path))
         for release in found
@@ -107,6 +108,6 @@ def code_version() -> str:
 def code_files() -> Iterable[Path]:
     """The files that decide what a build does."""
     suffixes = {".py", ".sql", ".yml", ".toml", ".md", ".html", ".css", ".js"}
-    for folder in ("pipelines", "expectations", "dbt_project"):
+    for folder in ("dialogue_warehouse", "pipelines", "expectations", "dbt_project"):
         found = (path for path in (CLONE / folder).rglob("*") if path.suffix in suffixes and path.is_file())
         yield from sorted(path for path in found if "target" not in path.parts)

@@ -1,26 +1,38 @@
-"""The row of this build and the rows of those before it, as Parquet for dbt to load."""
+"""The row of this build and the rows of those before it, as Parquet for dbt to load.
+
+Where in the releases a failed expectation fails: its first cases, each with file, record and key.
+
+An expectation counts; it does not say where. When it is what stops a build, its rows are looked up in the database that
+was built, and each is led back to the source by `core.source_of`.
+
+Asking for the audit of the built database: as soon as the models are done, so that it runs while Dagster is told.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.database import connect, identifier, literal, one_line
+from dialogue_warehouse.corpora.claims import read_claims
+from dialogue_warehouse.corpora.registry import corpus_ids
+from dialogue_warehouse.corpora.suites import UNEXPECTED_ROWS, Expectation
+from dialogue_warehouse.errors import BuildError, InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.changes import Changes, Side, change_rows, compare
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.builds import open_build
+from expectations.client import AuditProcess
 from pipelines.building.fingerprint import code_version
 from pipelines.building.state import Build
-from pipelines.errors import BuildError, InputError
-from pipelines.intake import writing
-from pipelines.intake.databases import connect
-from pipelines.intake.sql_text import identifier, literal
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
-from pipelines.reading.changes import Changes, Side, compare
-from pipelines.reading.query_errors import one_line
-from pipelines.reading.recorded_changes import change_rows
-from pipelines.reading.tables import open_build
-from pipelines.settings import Settings
 
 BUILDS_COLUMNS = {
     "build_id": "varchar",
@@ -80,7 +92,7 @@ def prepare_audit(build: Build, paths: WarehousePaths, settings: Settings) -> li
         "code_version": code_version(),
         "corpora": ",".join(build.corpora),
     }
-    writing.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_COLUMNS, [row | counts])
+    files.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_COLUMNS, [row | counts])
     return _carry_over(paths, settings)
 
 
@@ -127,7 +139,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
         except (InputError, duckdb.Error) as error:
             raise BuildError(f"what differs from build {base} cannot be found out: {one_line(error)}") from error
     rows = list(change_rows(found)) if found else []
-    writing.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_COLUMNS, rows)
+    files.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_COLUMNS, rows)
     return found
 
 
@@ -154,3 +166,102 @@ def keep_restorations(build: Build, paths: WarehousePaths, settings: Settings) -
         rows = f"from quality.restorations where split_part(source_file_id, '/', 1) in ({listed})"
         with open_build(paths.build_database(base), settings) as con:
             con.execute(f"copy ({rows}) to {literal(str(target))} (format parquet)")
+
+
+TOLD = 3
+"""Cases that are named."""
+
+
+def first_cases(database: Path, suite: str, expectation: Expectation, settings: Settings) -> list[str]:
+    """The first rows that break an expectation, as text; none where what fails is a number and no row."""
+    query = _cases_query(suite, expectation)
+    if query is None:
+        return []
+    with connect(settings, database, read_only=True) as con:
+        try:
+            found = con.sql(f"from ({query}) order by all limit {TOLD}")
+            rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+        except duckdb.Error:  # an expectation whose query fails has failed for that, and says so itself
+            return []
+        return [_told(con, row) for row in rows]
+
+
+def _cases_query(suite: str, expectation: Expectation) -> str | None:
+    """The SQL that selects what breaks an expectation; None where no row does."""
+    if expectation.type == UNEXPECTED_ROWS:
+        return expectation.kwargs["query"]
+    if suite in corpus_ids():
+        recorded = {entry.id: entry.unexpected_rows for _, entry in read_claims(suite).claims}
+        if recorded.get(expectation.expectation_id):
+            return recorded[expectation.expectation_id]
+    broken = _broken(expectation.type, expectation.kwargs)
+    if broken is None:
+        return None
+    return f"from {expectation.table} where {_conditions(expectation.kwargs.get('row_condition'))} {broken}"
+
+
+def _broken(kind: str, kwargs: Mapping[str, Any]) -> str | None:
+    """What is true of a row that breaks an expectation of this type, as it ends a WHERE; None for other types."""
+    columns = [identifier(name) for name in kwargs.get("column_list") or [kwargs.get("column", "")]]
+    match kind:
+        case "expect_column_values_to_not_be_null":
+            return f"and {columns[0]} is null"
+        case "expect_column_values_to_be_null":
+            return f"and {columns[0]} is not null"
+        case "expect_column_values_to_be_in_set":
+            return f"and {columns[0]} not in ({', '.join(map(literal, kwargs['value_set']))})"
+        case "expect_column_values_to_be_unique" | "expect_compound_columns_to_be_unique":
+            return f"qualify count(*) over (partition by {', '.join(columns)}) > 1"
+    return None
+
+
+def _conditions(condition: Mapping[str, Any] | None) -> str:
+    """The rows that an expectation is narrowed to, as SQL; `dialogue_warehouse.corpora.suites` writes no other condition."""
+    if condition is None:
+        return "true"
+    if condition["type"] == "and":
+        return " and ".join(_conditions(part) for part in condition["conditions"])
+    value = condition["parameter"]
+    values = value if isinstance(value, list) else [value]
+    return f"{identifier(condition['column']['name'])} in ({', '.join(map(literal, values))})"
+
+
+def _told(con: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> str:
+    """A row as file, record and key; as its own values where it has no key, or one that the release does not know."""
+    keys = [value for name, value in row.items() if name.endswith("_key") and isinstance(value, str)]
+    key = max(keys, key=lambda value: value.count("/"), default=None)
+    if row.get("source_file_id") and row.get("record_index") is not None:
+        return f"{_place(row['source_file_id'], row['record_index'])}{f' ({key})' if key else ''}"
+    if key is not None:
+        with contextlib.suppress(duckdb.Error):
+            query = f"select source_file_id, record_index, json_pointer from core.source_of({literal(key)})"
+            if found := con.execute(query).fetchall():
+                return f"{_place(*found[0])} ({key})"
+    values = ", ".join(f"{name} {value}" for name, value in row.items() if value is not None)
+    return " ".join(values.split())
+
+
+def _place(source_file_id: str, record_index: int, pointer: str | None = None) -> str:
+    return f"{source_file_id} record {record_index}{f' at {pointer}' if pointer else ''}"
+
+
+def begin(audit: AuditProcess, build: Build, paths: WarehousePaths, settings: Settings) -> list[str]:
+    """Ask for the audit of every suite, once what tells of earlier builds is beside the database.
+
+    What of the history cannot be read, a line each. Nobody has the database open for writing, until it is answered.
+    """
+    notices = prepare_audit(build, paths, settings)
+    audit.begin(
+        {
+            "database": str(paths.scratch_database),
+            "suites": "all",
+            "corpora": list(build.corpora),
+            "output": str(paths.scratch_audit),
+            "build_id": build.build_id,
+            "run_at": build.started_at.isoformat(),
+            "scales": build.scales,
+            "processes": settings.threads,
+            "config": {"memory_limit": settings.memory_limit_of_each(settings.threads), "threads": 1},
+        }
+    )
+    return notices

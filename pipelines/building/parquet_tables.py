@@ -3,7 +3,7 @@
 A table with a `corpus_id` is `<schema>/<table>/corpus_id=<value>/*.parquet`, as Hive and what came after it has it: the
 column is in the folders' names and not in the files. Any other table, and one without rows, is
 `<schema>/<table>/*.parquet` with all its columns. All of it is written in the scratch folder: publishing it is the
-business of `pipelines.building.publishing`. What the small database is for is said in `pipelines.reading.tables`.
+business of `pipelines.building.publishing`. What the small database is for is said in `dialogue_warehouse.storage.builds`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines.errors import BuildError
-from pipelines.intake import own_files
-from pipelines.intake.databases import connect
-from pipelines.intake.sql_text import identifier, literal
-from pipelines.paths import tables_beside
-from pipelines.reading import declared, tables
-from pipelines.settings import Settings
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.database import connect, identifier, literal
+from dialogue_warehouse.errors import BuildError
+from dialogue_warehouse.paths import tables_beside
+from dialogue_warehouse.reading import descriptions
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
 
 FILE_BYTES = 256 * 2**20
 """What a file may have at most: less than memory, and enough that a scan is not a matter of opening files."""
@@ -73,7 +73,7 @@ def write(built: Path, catalog: Path, settings: Settings) -> None:
 
 def write_tables(built: Path, folder: Path, settings: Settings) -> None:
     """Write every table as Parquet, each file in the order of the table's key."""
-    own_files.remove(folder)
+    files.remove(folder)
     spill = folder.parent / "spill"
     with _attached(built, settings) as con:
         con.execute(f"set temp_directory = {literal(spill)}")
@@ -104,7 +104,7 @@ def _parts(con: duckdb.DuckDBPyConnection, table: Table) -> Iterator[tuple[str, 
 def _in_order(table: Table) -> str:
     """The order of a table's rows: that of its declared key, else of all its columns."""
     names = {column.name for column in table.columns}
-    links = declared.links().get(f"{table.schema}.{table.name}")
+    links = descriptions.links().get(f"{table.schema}.{table.name}")
     key = links.key if links and set(links.key) <= names else ()
     return f"order by {', '.join(map(identifier, key)) or 'all'}"
 
@@ -126,14 +126,14 @@ def _write_bounded(con: duckdb.DuckDBPyConnection, query: str, file: Path) -> No
 
 def write_catalog(built: Path, catalog: Path, settings: Settings) -> None:
     """Write the database that describes the Parquet files beside it; contracts and macros are those of `built`."""
-    own_files.remove(catalog)
+    files.remove(catalog)
     folder = tables_beside(catalog)
     with _attached(built, settings) as con:
-        tables.serve(con, catalog)
+        builds.serve(con, catalog)
         con.execute(f"attach {literal(catalog)} as catalog (storage_version 'v1.5.0')")
         con.execute("use catalog")
         con.execute("begin")  # one for all: hundreds of them would each wait for the disk
-        for schema in (*tables.PUBLISHED_SCHEMAS, tables.CONTRACTS):
+        for schema in (*builds.PUBLISHED_SCHEMAS, builds.CONTRACTS):
             con.execute(f"create schema if not exists {schema}")
         for table in read_tables(con):
             for statement in _described(table, folder):
@@ -149,7 +149,7 @@ def _described(table: Table, folder: Path) -> Iterator[str]:
         f"{identifier(column.name)} {column.type}{'' if column.is_nullable else ' not null'}"
         for column in table.columns
     )
-    yield f"create table {tables.CONTRACTS}.{identifier(table.name)} ({contract})"
+    yield f"create table {builds.CONTRACTS}.{identifier(table.name)} ({contract})"
     yield f"create view {table.address} as {_rows(table, folder)}"
     if table.comment:
         yield f"comment on view {table.address} is {literal(table.comment)}"
@@ -160,7 +160,7 @@ def _described(table: Table, folder: Path) -> Iterator[str]:
 
 def _rows(table: Table, folder: Path) -> str:
     """The SQL of a table's rows, with the columns of its contract; of none, where no file holds any."""
-    names = [literal(tables.name_of(file, folder)) for file in tables.files_below(folder / table.schema / table.name)]
+    names = [literal(builds.name_of(file, folder)) for file in builds.files_below(folder / table.schema / table.name)]
     columns = ", ".join(
         f"cast({identifier(column.name) if names else 'null'} as {column.type}) as {identifier(column.name)}"
         for column in table.columns
@@ -199,7 +199,7 @@ def read_tables(con: duckdb.DuckDBPyConnection) -> list[Table]:
         where tables.database_name = 'built' and list_contains(?, tables.schema_name)
         order by tables.schema_name, tables.table_name, columns.column_index
         """,
-        [list(tables.PUBLISHED_SCHEMAS)],
+        [list(builds.PUBLISHED_SCHEMAS)],
     ).fetchall()
     columns: dict[tuple[str, str, str | None], list[Column]] = {}
     for *table, name, data_type, is_nullable, comment in found:
@@ -210,7 +210,7 @@ def read_tables(con: duckdb.DuckDBPyConnection) -> list[Table]:
 def refuse_other_rows(built: Path, catalog: Path, settings: Settings) -> None:
     """Raise BuildError unless each table is read back with as many rows as it was built with."""
     with _attached(built, settings) as con:
-        tables.serve(con, catalog)
+        builds.serve(con, catalog)
         con.execute(f"attach {literal(catalog)} as catalog (read_only)")
         for table in read_tables(con):
             counts = [con.sql(f"from {database}.{table.address}").count("*") for database in ("built", "catalog")]

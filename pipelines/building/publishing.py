@@ -12,15 +12,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.building import kept, parquet_tables, showing
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.database import connect
+from dialogue_warehouse.errors import BuildError, InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import PARQUET_TABLES, Settings
+from dialogue_warehouse.storage import builds, publication, retention
+from dialogue_warehouse.storage.builds import UNEXPECTED, BuildManifest, describe_file, encode_manifest
+from pipelines.building import parquet_tables
 from pipelines.building.state import Build, clear_scratch
-from pipelines.errors import BuildError, InputError
-from pipelines.intake import writing
-from pipelines.intake.databases import connect
-from pipelines.paths import WarehousePaths
-from pipelines.reading import tables
-from pipelines.reading.builds import UNEXPECTED, BuildManifest, describe_file, encode_manifest
-from pipelines.settings import PARQUET_TABLES, Settings
 
 
 def publish(build: Build, paths: WarehousePaths, settings: Settings | None = None) -> Path:
@@ -36,16 +36,16 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
     if build.tables == PARQUET_TABLES:
         database = paths.scratch_catalog(build.build_id)
         parquet_tables.write(paths.scratch_database, database, settings)
-    for file in (database, *tables.files_below(folder)):
-        writing.flush(file)
-        writing.make_read_only(file)
+    for file in (database, *builds.files_below(folder)):
+        files.flush(file)
+        files.make_read_only(file)
     manifest = _manifest(build, database, folder, paths, settings)
-    showing.write_pointer(paths.started_publication, build.build_id)
-    writing.write_atomically(paths.build_manifest(build.build_id), encode_manifest(manifest))
+    publication.write_pointer(paths.started_publication, build.build_id)
+    files.write_atomically(paths.build_manifest(build.build_id), encode_manifest(manifest))
     if folder.is_dir():
         folder.rename(paths.build_tables(build.build_id))
     database.rename(paths.build_database(build.build_id))
-    showing.show(build.build_id, paths)
+    publication.show(build.build_id, paths)
     paths.started_publication.unlink()
     return paths.published
 
@@ -53,7 +53,7 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
 def tidy(paths: WarehousePaths, settings: Settings) -> list[str]:
     """Remove what is not needed any more. What could not be, a line each: nothing fails what is published."""
     try:
-        kept.prune(paths, settings.builds_kept, settings.builds_kept_days)
+        retention.prune(paths, settings.builds_kept, settings.builds_kept_days)
         clear_scratch(paths)
     except OSError as error:
         return [f"{error.filename or paths.root}: what is not needed any more cannot be removed: {error.strerror}"]
@@ -66,7 +66,8 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths,
     """What is written beside a build of this database and, in a folder, these Parquet files."""
     return BuildManifest(
         build_id=build.build_id,
-        number=1 + max((kept.publication_number(paths, kept_id) for kept_id in kept.kept_builds(paths)), default=0),
+        number=1
+        + max((retention.publication_number(paths, kept_id) for kept_id in retention.kept_builds(paths)), default=0),
         started_at=build.started_at.isoformat(),
         source=build.source,
         form=build.form,
@@ -82,7 +83,7 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths,
         carried=build.carried,
         verdicts=_verdicts(paths.scratch_database, settings),
         database=describe_file(database),
-        tables={file.relative_to(folder).as_posix(): describe_file(file) for file in tables.files_below(folder)},
+        tables={file.relative_to(folder).as_posix(): describe_file(file) for file in builds.files_below(folder)},
         definitions=build.definitions,
         built_bytes=paths.scratch_database.stat().st_size,
         files=tuple(replace(file, extras=[], quarantine=[]) for file in build.landed),
@@ -104,6 +105,6 @@ def refuse_unfit(database: Path, settings: Settings) -> None:
     with connect(settings, database, read_only=True) as con:
         schemas = con.execute("select distinct schema_name from duckdb_tables() where not temporary").fetchall()
         views = con.execute("select view_name from duckdb_views() where not internal").fetchall()
-    strange = {schema for (schema,) in schemas} - set(tables.PUBLISHED_SCHEMAS)
+    strange = {schema for (schema,) in schemas} - set(builds.PUBLISHED_SCHEMAS)
     if strange or views or ("core",) not in schemas:
         raise BuildError(f"the built database has schemas {sorted(strange)} and views {views} that are not published")

@@ -20,25 +20,23 @@ from typing import Any
 
 import duckdb
 
+from dialogue_warehouse.common.database import connect, identifier, literal
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE, DBT_PROJECT, WarehousePaths
+from dialogue_warehouse.settings import DUCKDB, DUCKDB_TABLES, Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS, BuildManifest, Definitions
 from pipelines.building import fingerprint
 from pipelines.building.dbt import NodeResult
 from pipelines.building.state import Build
-from pipelines.errors import InputError
-from pipelines.intake.databases import connect
-from pipelines.intake.raw_layer import CATALOG_TABLES
-from pipelines.intake.sql_text import identifier, literal
-from pipelines.paths import CLONE, DBT_PROJECT, WarehousePaths
-from pipelines.reading import builds
-from pipelines.reading.builds import BuildManifest, Definitions
-from pipelines.reading.tables import PUBLISHED_SCHEMAS
-from pipelines.settings import DUCKDB, DUCKDB_TABLES, Settings
+from pipelines.ingestion.raw_layer import CATALOG_TABLES
 
 OF_A_PARSE = ("created_at", "build_path", "compiled_path", "compiled", "compiled_code", "extra_ctes")
 """What dbt's manifest says of a node beside its definition: when it was read, and what a run has made of it."""
 NO_VACUUM = 0
 """How a copy is opened, so that nothing that stays is written again: that made the file of scale 1 an eighth larger."""
-ABOUT_THE_BUILT = frozenset({"charts", "cli", "dashboard", "proving", "reading", "report", "html_templates.py"})
-"""The packages and modules that read what is built, show it, or compare it; what they do changes no row of a model."""
+ABOUT_THE_BUILT = frozenset({"cli", "dashboard", "lineage", "reading", "site", "terminal"})
+"""The folders of `dialogue_warehouse` that read what is built, show it, or compare it; what they do changes no row of a model."""
 AUDIT = "audit"
 """The tag of the models that load what the audit wrote, which every build makes."""
 
@@ -192,7 +190,8 @@ def _is_read_by_all(path: Path) -> bool:
     folder, *below = path.relative_to(CLONE).parts
     if folder == DBT_PROJECT.name:
         return below[0] not in ("models", "tests")
-    return folder == "pipelines" and path.suffix == ".py" and below[0] not in ABOUT_THE_BUILT
+    is_code = path.suffix == ".py" and folder in ("dialogue_warehouse", "pipelines")
+    return is_code and not (folder == "dialogue_warehouse" and below[0] in ABOUT_THE_BUILT)
 
 
 def run(

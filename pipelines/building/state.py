@@ -8,20 +8,19 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from pipelines.building import kept
-from pipelines.building.inputs import check_before_building
-from pipelines.building.progress import Reporter
-from pipelines.corpora import registry
-from pipelines.errors import BuildError, InputError
-from pipelines.intake import own_files, simulating, writing
-from pipelines.intake.ignored import Ignored
-from pipelines.intake.landed import Carried, Landed
-from pipelines.intake.own_files import BuildId, RawPath
-from pipelines.intake.regular_files import read_regular
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
-from pipelines.reading.builds import EMBEDDED_SAMPLE, Definitions
-from pipelines.settings import DUCKDB, DUCKDB_TABLES, RELEASE_FORM, Settings
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.files import BuildId, RawPath, read_regular
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import BuildError, InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.source_tree import Ignored
+from dialogue_warehouse.settings import DUCKDB, DUCKDB_TABLES, RELEASE_FORM, Settings
+from dialogue_warehouse.storage import builds, retention
+from dialogue_warehouse.storage.builds import EMBEDDED_SAMPLE, Definitions
+from dialogue_warehouse.storage.landed import Carried, Landed
+from pipelines.building.checks import check_before_building
+from pipelines.ingestion import simulating
 
 ID_FORMAT = "%Y%m%dT%H%M%S%fZ"
 """How a build is named: by the moment it began, in UTC."""
@@ -64,7 +63,7 @@ class Build:
 
     def save(self, paths: WarehousePaths) -> Build:
         """Write the state, all of it or nothing."""
-        writing.write_atomically(paths.scratch_state, msgspec.json.encode(self))
+        files.write_atomically(paths.scratch_state, msgspec.json.encode(self))
         return self
 
 
@@ -85,7 +84,10 @@ def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
         with reporter.stage("simulate", "sample") as stage:
             written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
             stage.detail = f"{len(written):,} files of all releases, generated"
-    build, taken = new_build(settings, run_id), builds.earlier_builds(paths, settings) | set(kept.kept_builds(paths))
+    build, taken = (
+        new_build(settings, run_id),
+        builds.earlier_builds(paths, settings) | set(retention.kept_builds(paths)),
+    )
     while build.build_id in taken:  # the clock was set back
         moment = datetime.strptime(build.build_id, ID_FORMAT) + timedelta.resolution
         build = replace(build, build_id=moment.strftime(ID_FORMAT))
@@ -153,8 +155,8 @@ def clear_scratch(paths: WarehousePaths) -> None:
     if paths.scratch.is_symlink():
         raise InputError(f"{paths.scratch}: is a link; a build works in a folder of its own")
     if not paths.scratch.is_dir():
-        own_files.remove(paths.scratch)
+        files.remove(paths.scratch)
     paths.scratch.mkdir(parents=True, exist_ok=True)
     for path in paths.scratch.iterdir():
         if path != paths.dbt_target or path.is_symlink():
-            own_files.remove(path)
+            files.remove(path)

@@ -9,17 +9,16 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from pipelines.building.progress import Reporter
-from pipelines.building.status import places
-from pipelines.commands import command
-from pipelines.corpora import registry
-from pipelines.corpora.suites import OUTCOMES
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
-from pipelines.reading.printing import make_console
-from pipelines.reading.tables import open_build
-from pipelines.settings import Settings
-from pipelines.visible import visible
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.common.text import command, visible
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.suites import OUTCOMES
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.builds import open_build
+from dialogue_warehouse.terminal.printing import make_console
+from dialogue_warehouse.terminal.status import places
 
 COUNTS = ("dialogue_count", "turn_count", "action_count", "slot_count", "violation_count")
 EXAMPLE = "select corpus_id, role, count(*) as turns from core.fct_turns group by all order by all"

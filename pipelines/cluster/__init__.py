@@ -2,5 +2,5 @@
 
 What belongs here: finding Java, starting and ending Spark, its settings, running SQL and Python functions on it, the
 check that its machines see the warehouse. What does not: what is built with it (`pipelines.building`), how a file is
-landed (`pipelines.intake`). `session` alone imports pyspark.
+landed (`pipelines.ingestion`). `session` alone imports pyspark.
 """

@@ -2,28 +2,40 @@
 
 The only module that imports pyspark. What the JVM prints goes to a file of the scratch folder, where nobody but who
 looks for a fault reads it.
+
+Spark as a Thrift server that stands: what others have started, asked over its own protocol. It runs SQL alone.
+
+Whether every machine of a cluster sees the folder of the warehouse under the path that it has here.
+
+Which Spark the settings mean, if any.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
+import urllib.parse
+import uuid
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pipelines.cluster import java, options
-from pipelines.errors import CheckError, InputError, first_line
-from pipelines.settings import Settings
+from dialogue_warehouse.errors import CheckError, InputError, first_line
+from dialogue_warehouse.settings import SPARK, Settings
+from pipelines.cluster import options
+from pipelines.cluster.options import is_server, server_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 LOG = "spark.log"
 """Where the scratch folder has what the JVM prints."""
@@ -41,10 +53,10 @@ class ClusterError(CheckError):
     """Spark did not start, or could not do what it was asked; one line."""
 
 
-def check(settings: Settings) -> None:
+def check_session(settings: Settings) -> None:
     """Raise InputError unless there is all that a session of these settings needs."""
     refuse_missing("pyspark", "dbt.adapters.spark")
-    java.check()
+    options.check()
     options.user_options(settings.spark_conf)
 
 
@@ -184,3 +196,145 @@ def told(error: Exception) -> str:
     if of_python and "Traceback" in text:
         return of_python[-1]
     return lines[0] if lines else first_line(error)
+
+
+PORT = 10_000
+"""Where a Thrift server listens that was told nothing else."""
+
+
+def address(master: str) -> tuple[str, int, str | None]:
+    """Host, port and user of `thrift://[USER@]HOST[:PORT]`. Raises InputError for what is no such address."""
+    try:
+        parts = urllib.parse.urlsplit(master)
+        host, port = parts.hostname, parts.port or PORT
+    except ValueError:
+        host, port = None, 0
+    if not host:
+        raise InputError(f"DIALOGUE_SPARK_MASTER: '{master}' is no server such as thrift://HOST:{PORT}")
+    return host, port, parts.username
+
+
+def check_server(settings: Settings) -> None:
+    """Raise InputError unless there is all that talking to a server needs."""
+    refuse_missing("pyhive", "dbt.adapters.spark")
+    address(settings.spark_master)
+
+
+class Server:
+    """A server that stands. It lands nothing: that is done here, and it has to see the folder of the warehouse."""
+
+    def __init__(self, settings: Settings, scratch: Path) -> None:
+        """`scratch` is the folder of the build, where tables are kept that are thrown away."""
+        self._master, self._scratch = settings.spark_master, scratch
+        self._connection: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def sql(self, text: str, most: int | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a statement: the names of its columns and its rows, `most` of them at the most. Raises ClusterError."""
+        try:
+            cursor = self._connect().cursor()
+            cursor.execute(text)
+            if cursor.description is None:
+                return [], []
+            rows = cursor.fetchall() if most is None else cursor.fetchmany(most)
+            return [column[0] for column in cursor.description], [tuple(row) for row in rows]
+        except Exception as error:
+            raise ClusterError(f"{self._master}: {told(error)}") from error
+
+    def close(self) -> None:
+        """End the connection; the server stands."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> Any:
+        if self._connection is None:
+            from pyhive import hive
+
+            host, port, user = address(self._master)
+            with told_settings():
+                self._connection = hive.connect(host=host, port=port, username=user)
+        return self._connection
+
+
+@contextlib.contextmanager
+def told_settings() -> Generator[None]:
+    """Let every connection that pyhive makes begin by setting what results rest on, as long as the context lasts.
+
+    What pyhive itself would send with the request, and dbt with it, Spark 4 does not heed.
+    """
+    from pyhive import hive
+
+    by_pyhive = hive.connect
+
+    def connect(*arguments: Any, **named: Any) -> Any:
+        connection = by_pyhive(*arguments, **named)
+        cursor = connection.cursor()
+        for name, value in server_options().items():
+            cursor.execute(f"set {name}={value}")
+        cursor.close()
+        return connection
+
+    hive.connect = connect
+    try:
+        yield
+    finally:
+        hive.connect = by_pyhive
+
+
+TASKS = 8
+"""So many tasks look, which Spark gives to all the machines it has."""
+
+
+def check_storage(spark: Session, folder: Path) -> None:
+    """Raise InputError where a task does not see a file of this folder, or writes one that is not seen here."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seen_there = folder / f".seen.{os.getpid()}.{uuid.uuid4().hex}.tmp"
+    seen_there.write_bytes(b"")
+    names = [(str(seen_there), f"{seen_there}.{number}.tmp") for number in range(TASKS)]
+    try:
+        for (_, written), (host, why) in zip(names, spark.run(_look, names), strict=True):
+            why = why or ("" if Path(written).is_file() else "what it writes there is not seen here")
+            if why:
+                raise InputError(
+                    f"{folder}: {host}, a machine of the cluster, does not share it ({why}): the warehouse and the "
+                    "source have to lie on storage that every machine sees under the same path"
+                )
+    finally:
+        for path in (seen_there, *(Path(written) for _, written in names)):
+            path.unlink(missing_ok=True)
+
+
+def _look(names: tuple[str, str]) -> tuple[str, str]:
+    """In a task: the machine it runs on, and why it cannot land files there."""
+    there, written = map(Path, names)
+    host = socket.gethostname()
+    if not there.is_file():
+        return host, "what is written here is not seen there"
+    try:
+        written.write_bytes(b"")
+    except OSError as error:
+        return host, f"it cannot write there: {error.strerror}"
+    return host, ""
+
+
+Spark = Session | Server
+
+
+def check_engine(settings: Settings) -> None:
+    """Raise InputError where the settings mean Spark and something that it needs is missing."""
+    if settings.engine == SPARK:
+        (check_server if is_server(settings.spark_master) else check_session)(settings)
+
+
+def spark_of(settings: Settings, scratch: Path) -> Spark | None:
+    """The Spark of the settings, which starts when it is asked; None where DuckDB builds."""
+    if settings.engine != SPARK:
+        return None
+    return (Server if is_server(settings.spark_master) else Session)(settings, scratch)

@@ -23,14 +23,14 @@ from typing import Any
 import dagster as dg
 import duckdb
 
-from pipelines.building.instance import open_instance
-from pipelines.corpora import registry
-from pipelines.intake import releases
-from pipelines.paths import DBT_LAST_PARSE, WarehousePaths
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import DBT_LAST_PARSE, WarehousePaths
+from dialogue_warehouse.releases import finding
+from pipelines.dagster_graph.instance import open_instance
 from tests.benchmarks import harness, targets
 from tests.benchmarks.harness import CLONE, BenchmarkError, Run, spread
 
-COMMAND = (sys.executable, "-m", "pipelines.cli")
+COMMAND = (sys.executable, "-m", "dialogue_warehouse.cli")
 QUERIES = CLONE / "warehouse" / "queries"
 QUERY_RUNS = 5
 REPEATED_SCALE = 1
@@ -123,7 +123,7 @@ def measure(name: str, source: Path, runs: int, scratch: Path, with_commands: bo
     """Measure floor, builds and queries on the releases below `source`, and further builds and commands if so asked."""
     files = [
         release.folder / path
-        for release in (releases.find_release(corpus, source) for corpus in registry.load_corpora())
+        for release in (finding.find_release(corpus, source) for corpus in registry.load_corpora())
         for _, path in release.files
     ]
     warm(files)
@@ -325,7 +325,7 @@ def change_one_file(source: Path) -> Path:
     folder = source / CHANGED_CORPUS
     files = [
         path
-        for entity, path in releases.find_release(registry.load_corpus(CHANGED_CORPUS), source).files
+        for entity, path in finding.find_release(registry.load_corpus(CHANGED_CORPUS), source).files
         if entity.name == "dialogues"
     ]
     file = folder / files[-1]

@@ -16,9 +16,9 @@ from typing import Any
 
 import duckdb
 
-from pipelines.corpora import registry
-from pipelines.intake import releases
-from pipelines.paths import WarehousePaths
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import finding
 from tests.benchmarks import harness, report, targets
 from tests.benchmarks.bench import (
     COMMAND,
@@ -65,7 +65,7 @@ def interpreter(library: str, environments: Path) -> Path:
 def compare(name: str, source: Path, runs: int, scratch: Path, environments: Path) -> dict[str, Any]:
     """Build `source` and go every peer's way through it, in turns."""
     warehouse = scratch / "warehouse"
-    release = releases.find_release(registry.load_corpus(CORPUS), source)
+    release = finding.find_release(registry.load_corpus(CORPUS), source)
     build = (*COMMAND, "build", "--source", source, "--corpora", CORPUS, "--warehouse", warehouse)
     builds: list[harness.Run] = []
     landings: list[harness.Run] = []

@@ -19,9 +19,9 @@ from pathlib import Path
 import duckdb
 import msgspec
 
-from pipelines.corpora import registry
-from pipelines.corpora.room import Container, Corpus
-from pipelines.intake import releases
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container, Corpus
+from dialogue_warehouse.releases import finding
 from tests import fixtures
 
 THREADS = 2
@@ -30,7 +30,7 @@ THREADS = 2
 def read_corpus(corpus: Corpus, source: Path) -> tuple[float, dict[str, int]]:
     """Read one release below `source` into tables in memory; the seconds that took, and the rows of each table."""
     files: dict[str, list[Path]] = {}
-    release = releases.find_release(corpus, source)
+    release = finding.find_release(corpus, source)
     for entity, path in release.files:
         files.setdefault(entity.name, []).append(release.folder / path)
     splits = {entity.name for entity in corpus.entities if entity.container is Container.SPLITS}

@@ -10,11 +10,11 @@ import json
 import time
 from pathlib import Path
 
-from pipelines.corpora import registry
-from pipelines.intake import releases
-from pipelines.intake.lander import Lander
-from pipelines.paths import WarehousePaths
-from pipelines.settings import Settings
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.settings import Settings
+from pipelines.ingestion.lander import Lander
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
     settings = Settings.from_environment(source=options.source, warehouse=options.warehouse, only=options.corpora)
     paths = WarehousePaths(settings.warehouse)
     started = time.perf_counter()
-    found = [releases.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+    found = [finding.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
     with Lander(paths.raw, settings) as lander:
         lander.start(found)
         landed = [file for release in found for file in lander.land(release)]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines.dashboard import showing
+from dialogue_warehouse.dashboard import showing
 from tests.integration.browser import Browser, find_chromium
 from tests.integration.test_dashboard_in_a_browser import LAST, PATIENCE, TITLES, Site, served
 

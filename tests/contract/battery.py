@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from pipelines.corpora.suites import Expectation, load_marts_suites
-from pipelines.paths import DBT_PROJECT
+from dialogue_warehouse.corpora.suites import Expectation, load_marts_suites
+from dialogue_warehouse.paths import DBT_PROJECT
 from tests.contract.twins import twin_of
 
 PROJECT = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))

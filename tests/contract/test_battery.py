@@ -12,10 +12,10 @@ from typing import Any, get_args, get_type_hints
 import duckdb
 import pytest
 
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.claims import Claim, Severity
+from dialogue_warehouse.lineage.restored_files import FORMS
 from expectations.verdicts import Verdict
-from pipelines.corpora import registry
-from pipelines.corpora.claims import Claim, Severity
-from pipelines.proving.putting_back import FORMS
 from tests.contract.battery import (
     DERIVED,
     ENTITIES,

@@ -15,10 +15,10 @@ from typing import Any
 import duckdb
 import pytest
 
+from dialogue_warehouse.corpora.claims import load_claims
+from dialogue_warehouse.corpora.registry import corpus_ids
+from dialogue_warehouse.corpora.suites import QUERY_ROWS, Expectation, load_suites
 from expectations.client import AuditProcess
-from pipelines.corpora.claims import load_claims
-from pipelines.corpora.registry import corpus_ids
-from pipelines.corpora.suites import QUERY_ROWS, Expectation, load_suites
 from tests.contract import twins
 from tests.contract.twins import TWINS
 

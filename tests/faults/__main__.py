@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.paths import CLONE
+from dialogue_warehouse.paths import CLONE
 from tests import forked
 from tests.faults import company, damage, killing, limits
 from tests.faults.scene import Fault, Outcome, Scene

@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from pipelines.paths import CLONE
-from pipelines.reading import builds
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.storage import builds
 from tests.faults.reading import start_readers, stop_readers
 from tests.faults.scene import Ended, Outcome, Scene, content
 
@@ -32,7 +32,7 @@ def two_builds(scene: Scene, times: int) -> Outcome:
             [
                 sys.executable,
                 "-m",
-                "pipelines.cli",
+                "dialogue_warehouse.cli",
                 "build",
                 "--quiet",
                 "--source",

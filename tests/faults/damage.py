@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from pipelines.corpora import registry
+from dialogue_warehouse.corpora import registry
 from tests.faults.scene import Outcome, Scene
 
 Damage = Callable[[Path], object]

@@ -8,7 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from pipelines.paths import CLONE
+from dialogue_warehouse.paths import CLONE
 from tests.faults.scene import Fault, Outcome, Scene
 from tests.running import processes_below
 

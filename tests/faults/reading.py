@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.paths import CLONE, WarehousePaths
+from dialogue_warehouse.paths import CLONE, WarehousePaths
 
 READERS, A_SECOND = 4, 13
 """Four processes, together 52 queries a second."""
@@ -18,8 +18,8 @@ import json, sys, time
 from collections import Counter
 from pathlib import Path
 import duckdb
-from pipelines.paths import WarehousePaths
-from pipelines.reading.connection import open_published
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.connection import open_published
 paths, halt, a_second, queries = WarehousePaths(Path(sys.argv[1])), Path(sys.argv[2]), float(sys.argv[3]), json.loads(sys.argv[4])
 is_ours, seen, failures, began, number = sys.argv[5] == "ours", Counter(), [], time.monotonic(), 0
 while not halt.exists():

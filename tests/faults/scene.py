@@ -20,10 +20,10 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines.errors import InputError
-from pipelines.intake.simulating import SAMPLE_SCALE, simulate
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.reading import builds
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.storage import builds
+from pipelines.ingestion.simulating import SAMPLE_SCALE, simulate
 from tests.conftest import run_command
 from tests.running import is_alive, processes_below
 
@@ -120,7 +120,7 @@ class Scene:
         settings |= {"DIALOGUE_WAREHOUSE": str(self.paths.root)} | environment
         with (self.folder / "stdout").open("w") as out, (self.folder / "stderr").open("w") as err:
             return subprocess.Popen(
-                [*before, sys.executable, "-m", "pipelines.cli", *map(str, arguments)],
+                [*before, sys.executable, "-m", "dialogue_warehouse.cli", *map(str, arguments)],
                 stdout=out,
                 stderr=err,
                 stdin=subprocess.DEVNULL,

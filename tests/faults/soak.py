@@ -23,8 +23,8 @@ def _memory() -> int:
 
 def soak(warehouse: Path, source: Path, kept: Path, times: int, measured: Path) -> None:
     """Build so many times, each time from another file; memory and disk in megabytes."""
-    from pipelines.building import instance as instances
-    from pipelines.paths import CLONE, WarehousePaths
+    from dialogue_warehouse.paths import CLONE, WarehousePaths
+    from pipelines.dagster_graph import instance as instances
 
     paths = WarehousePaths(warehouse)
     instances.write_configuration(paths)

@@ -14,9 +14,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.intake.certificates import VARIABLES
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.storage import builds
+from pipelines.ingestion.connections import VARIABLES
 from tests.conftest import Once
 from tests.integration.downloads import Handler, Web
 from tests.unit.dialogues import HOSTILE

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipelines.cli.downloads import FetchDisplay
-from pipelines.corpora.room import SourceFile
-from pipelines.intake import fetching
-from pipelines.intake import wanted as wanted_files
-from pipelines.intake.downloading import Outcome, Result
-from pipelines.intake.wanted import Wanted
-from pipelines.settings import Settings
+from dialogue_warehouse.corpora.release import SourceFile
+from dialogue_warehouse.settings import Settings
+from pipelines.ingestion import fetching
+from pipelines.ingestion import wanted as wanted_files
+from pipelines.ingestion.fetch_display import FetchDisplay
+from pipelines.ingestion.fetching import Outcome, Result
+from pipelines.ingestion.wanted import Wanted
 from tests.unit.listed_files import corpus
 
 CONTENT = bytes(range(256)) * 4096

@@ -23,10 +23,10 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from pipelines.corpora.room import Container, Corpus, Entity
-from pipelines.intake import records
-from pipelines.intake.rawtypes import type_of
-from pipelines.intake.unpacking import unpack
+from dialogue_warehouse.corpora.column_types import type_of
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity
+from dialogue_warehouse.releases import records
+from dialogue_warehouse.releases.unpacking import unpack
 from tests.conftest import CLONE
 from tests.fixtures.shapes import Strategies
 from tests.integration.record_states import Place, State, member_of, members, parts_of, possible, states_of, unwrapped

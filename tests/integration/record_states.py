@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import inspect
 
-from pipelines.corpora.room import Container, Corpus
-from pipelines.intake.rawtypes import type_of
+from dialogue_warehouse.corpora.column_types import type_of
+from dialogue_warehouse.corpora.release import Container, Corpus
 from tests.fixtures.shapes import State
 
 Place = tuple[str, str]

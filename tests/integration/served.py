@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.building.instance import prepare
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.settings import TELEMETRY_OFF
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import TELEMETRY_OFF
+from pipelines.dagster_graph.instance import prepare
 
 LAUNCH = """
 mutation Launch($params: ExecutionParams!) {

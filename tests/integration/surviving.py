@@ -17,21 +17,23 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from unittest import mock
 
+from dialogue_warehouse.terminal.dialogue_text import print_dialogue
 from rich.console import Console
 from streamlit.testing.v1 import AppTest
 
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.dashboard import app
+from dialogue_warehouse.errors import CheckError, InputError, first_line
+from dialogue_warehouse.lineage import tracing, verifying
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import connection, dialogue_parts, dialogues
+from dialogue_warehouse.reading.findings import KEYED_TABLES
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import rendering
 from pipelines.building import dbt
-from pipelines.corpora import registry
-from pipelines.dashboard import menu
-from pipelines.errors import CheckError, InputError, first_line
-from pipelines.intake import raw_layer, releases
-from pipelines.intake.lander import Lander
-from pipelines.paths import WarehousePaths
-from pipelines.proving import tracing, verifying
-from pipelines.reading import connection
-from pipelines.reading.dialogues import page, parts, reading, terminal
-from pipelines.reading.keyed_rows import KEYED_TABLES
-from pipelines.settings import Settings
+from pipelines.ingestion import raw_layer
+from pipelines.ingestion.lander import Lander
 from tests.conftest import run_command
 from tests.integration.random_releases import Drawn, write
 
@@ -91,12 +93,12 @@ def show(place: Place) -> str | None:
                 f"qualify row_number() over (partition by corpus_id order by hash(dialogue_key)) <= {SHOWN}"
             ).fetchall()
         ]
-        for number, dialogue in enumerate(reading.read_dialogues(con, keys)):
+        for number, dialogue in enumerate(dialogues.read_dialogues(con, keys)):
             try:
-                page.render_page(dialogue)
-                parts.as_json(dialogue)
+                rendering.render_page(dialogue)
+                dialogue_parts.as_json(dialogue)
                 if number % (SHOWN // PRINTED) == 0:
-                    terminal.print_dialogue(dialogue, console)
+                    print_dialogue(dialogue, console)
             except Exception as error:
                 return f"{dialogue.source.source_file_id}, record {dialogue.source.record_index}: {error!r}"
     return None
@@ -130,12 +132,12 @@ def script(name: str) -> None:
     """Show a page of the dashboard, as Streamlit runs it."""
     import importlib
 
-    importlib.import_module(f"pipelines.dashboard.{name}").show()
+    importlib.import_module(f"dialogue_warehouse.dashboard.{name}").show()
 
 
 def browse(place: Place) -> str | None:
     """Open each page of the dashboard, that of the corpora for each of them."""
-    pages = [(name, {}) for name in menu.PAGES]
+    pages = [(name, {}) for name in app.PAGES]
     pages += [("corpora", {"corpus": corpus_id}) for corpus_id in registry.corpus_ids()]
     for name, address in pages:
         test = AppTest.from_function(script, default_timeout=600, kwargs={"name": name})
@@ -182,7 +184,7 @@ def failure_of_models(place: Place, select: str | None = None) -> str | None:
     corpora, landed, lander = registry.load_corpora(), [], Lander(paths.raw, settings)
     try:
         for corpus in corpora:
-            own = lander.land(releases.find_release(corpus, place.source))
+            own = lander.land(finding.find_release(corpus, place.source))
             raw_layer.link_raw(corpus, own, paths)
             landed += own
         raw_layer.write_catalog(corpora, landed, paths)

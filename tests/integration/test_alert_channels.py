@@ -18,8 +18,8 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
+from dialogue_warehouse.settings import Settings
 from pipelines.building import channels
-from pipelines.settings import Settings
 from tests.integration.downloads import Web
 
 pytestmark = [

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import requests
 
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings, SettingsError
+from dialogue_warehouse.storage import ownership
 from pipelines.building import alerts
-from pipelines.errors import InputError
-from pipelines.intake import ownership
-from pipelines.paths import WarehousePaths
-from pipelines.settings import Settings, SettingsError
 from tests.conftest import run_command
 from tests.integration.downloads import Web
 

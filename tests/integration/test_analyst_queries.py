@@ -20,8 +20,8 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from pipelines.cli.main import cli
-from pipelines.paths import CLONE
+from dialogue_warehouse.cli.main import cli
+from dialogue_warehouse.paths import CLONE
 from tests.integration import analyst_answers
 
 QUERIES = sorted((CLONE / "warehouse" / "queries").glob("*.sql"))

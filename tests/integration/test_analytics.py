@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.corpora.claims import load_claims
-from pipelines.paths import DBT_PROJECT
+from dialogue_warehouse.corpora.claims import load_claims
+from dialogue_warehouse.paths import DBT_PROJECT
 from tests.dbt_runs import compiled
 from tests.integration import analytics_answers, profile_answers
 from tests.integration.analyst_answers import Row

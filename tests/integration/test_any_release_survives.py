@@ -17,10 +17,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container
+from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
 from pipelines.building import dbt
-from pipelines.corpora import registry
-from pipelines.corpora.room import Container
-from pipelines.paths import DBT_PROJECT, WarehousePaths
 from tests import fixtures
 from tests.integration.random_releases import SEED, WANTED, Drawing, Drawn, Known, files_of, is_taken, write
 from tests.integration.record_states import states_of_schema

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
+from dialogue_warehouse.paths import CLONE
 from expectations.client import ONE_THREAD, AuditError, AuditProcess
-from pipelines.paths import CLONE
 from tests.running import is_alive
 
 

@@ -15,12 +15,11 @@ from typing import Any
 import click
 import pytest
 
-from pipelines.building import lock
-from pipelines.building.rollback import roll_back
-from pipelines.errors import BuildError, CheckError
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.reading import builds
-from pipelines.settings import Settings
+from dialogue_warehouse.errors import BuildError, CheckError
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, ownership
+from dialogue_warehouse.storage.publication import roll_back
 from tests.conftest import build_warehouse
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -112,7 +111,7 @@ class Folder:
     """The sensor of a folder, tick by tick, at moments of the test's choice."""
 
     def __init__(self, definitions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        from pipelines import sensors
+        from pipelines.dagster_graph import sensors
 
         self.sensor = definitions.get_sensor_def("folder")
         self.cursor: str | None = None
@@ -200,7 +199,7 @@ def test_a_run_that_fails_is_told_of_once_and_so_is_the_one_that_is_well(
     (first,) = told(paths)
     assert first["text"].splitlines()[1].startswith("bbai/test_classifier.json: not JSON, cut off")
     assert "Traceback" not in first["text"]
-    with lock.exclusive(paths):
+    with ownership.exclusive(paths):
         failed = run(definitions, instance)
     tell(definitions, instance, failed)
     assert told(paths)[1]["text"].splitlines()[1] == f"{paths.root}: another build is running"
@@ -217,11 +216,11 @@ def test_a_run_waits_for_a_build_that_ends_in_time(tmp_path: Path) -> None:
     import time
 
     paths = WarehousePaths(tmp_path)
-    with lock.exclusive(paths):
+    with ownership.exclusive(paths):
         began, waited = time.monotonic(), []
 
         def wait() -> None:
-            with lock.exclusive(paths, patience=30):
+            with ownership.exclusive(paths, patience=30):
                 waited.append(time.monotonic() - began)
 
         thread = threading.Thread(target=wait)
@@ -229,8 +228,8 @@ def test_a_run_waits_for_a_build_that_ends_in_time(tmp_path: Path) -> None:
         time.sleep(1)
     thread.join(20)
     assert 1 < waited[0] < 20
-    with lock.exclusive(paths), pytest.raises(BuildError, match="another build is running"):
-        wait_no_longer = lock.exclusive(paths, patience=0.2)
+    with ownership.exclusive(paths), pytest.raises(BuildError, match="another build is running"):
+        wait_no_longer = ownership.exclusive(paths, patience=0.2)
         wait_no_longer.__enter__()
 
 
@@ -255,7 +254,7 @@ def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitio
     for keys in (assets, [dg.AssetKey(["published", "dialogues"])]):
         failed = of(*keys)
         assert not failed.success
-        from pipelines.sensors import error_text
+        from pipelines.dagster_graph.sensors import error_text
 
         (event,) = [event for event in failed.all_events if event.event_type_value == "STEP_FAILURE"]
         assert error_text(event.step_failure_data.error) == (
@@ -291,7 +290,7 @@ def test_command_of_dagster_that_selects_a_part_is_refused_in_one_line(
     definitions: Any, command: str, option: str, selected: str | None, told: str | None
 ) -> None:
     """U5: as the definitions see it while that command loads them."""
-    from pipelines.assets.selection import SelectionError, refuse_part
+    from pipelines.dagster_graph.graph import SelectionError, refuse_part
 
     with click.Context(click.Command(command)) as context:
         context.params = {option: selected}
@@ -364,7 +363,7 @@ def test_download_is_noted_and_tried_again(
     """Of a mirror that has one corpus: that one is noted, what the others lack is told and worth another try."""
     import dagster as dg
 
-    from pipelines import jobs
+    from pipelines.dagster_graph import jobs
 
     mirror = tmp_path / "mirror"
     shutil.copytree(generated_sample / "mutualfriends", mirror / "mutualfriends")
@@ -386,7 +385,7 @@ def test_download_is_noted_and_tried_again(
 def test_a_run_keeps_going_and_verifies_unless_it_is_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
     import dagster as dg
 
-    from pipelines.resources import settings_resource
+    from pipelines.dagster_graph.resources import settings_resource
 
     def settings() -> Settings:
         with dg.build_resources({"settings": settings_resource}) as resources:

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.corpora import registry
+from dialogue_warehouse.corpora import registry
 from tests.conftest import rows, run_command
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.building.progress import Reporter
-from pipelines.corpora import registry
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
 from tests import fixtures
 from tests.benchmarks import bench, comparison, engines, floor, harness, report, targets
 from tests.benchmarks.harness import BenchmarkError, Run, Stage, spread

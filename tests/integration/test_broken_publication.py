@@ -14,11 +14,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.building import fingerprint, kept, mending, publishing, showing
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, publication, retention
+from pipelines.building import fingerprint, publishing
 from pipelines.building.state import Build
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.reading import builds
-from pipelines.settings import Settings
 from tests.conftest import run_command
 
 OLD, NEW = "20260101T000000000000Z", "20260102T000000000000Z"
@@ -29,8 +29,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from pipelines.building import publishing
 from pipelines.building.state import Build
-from pipelines.paths import WarehousePaths
-from pipelines.settings import Settings
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
 
 paths, step = WarehousePaths(Path(sys.argv[1])), int(sys.argv[2])
 STEPS = ("os.rename", "os.chmod", "shutil.copyfile", "os.utime", "os.remove", "os.rmdir", "os.mkdir")
@@ -61,7 +61,7 @@ def passed(tmp_path: Path) -> WarehousePaths:
         with duckdb.connect(str(database)) as con:
             con.execute(f"create schema core; create table core.fct_turns as select '{database.name}' as a")
     paths.build_manifest(OLD).write_text(json.dumps({"raw": {}}))
-    showing.show(OLD, paths)
+    publication.show(OLD, paths)
     return paths
 
 
@@ -91,17 +91,17 @@ def test_database_is_on_the_disk_before_anybody_sees_it(
 def test_killed_publication_is_finished_or_undone(passed: WarehousePaths, step: int) -> None:
     assert publish(passed, step) == -signal.SIGKILL
     was_complete = not passed.started_publication.exists() and builds.pointed_build(passed) == NEW
-    told = mending.mend(passed)
+    told = publication.mend(passed)
     published = builds.pointed_build(passed)
     assert published in (OLD, NEW)
     assert builds.damage(passed, published) == []
-    assert kept.kept_builds(passed) == ([OLD] if published == OLD else [OLD, NEW])
+    assert retention.kept_builds(passed) == ([OLD] if published == OLD else [OLD, NEW])
     assert sorted(path.stem for path in passed.builds.glob("*.json")) == sorted({OLD, published})
     assert not passed.started_publication.exists()
     assert list(passed.root.rglob("*.tmp")) == []
     if published == NEW and not was_complete:
         assert told == [f"build {NEW} had passed, but its publication was broken off: it is finished now"]
-    assert mending.mend(passed) == []
+    assert publication.mend(passed) == []
 
 
 def test_every_step_of_a_publication_is_one_at_which_it_was_killed(passed: WarehousePaths) -> None:
@@ -115,7 +115,7 @@ def test_every_step_of_a_publication_is_one_at_which_it_was_killed(passed: Wareh
 def test_publication_that_is_killed_nowhere_leaves_nothing_to_mend(passed: WarehousePaths) -> None:
     assert publish(passed, 1000) == 0
     assert builds.pointed_build(passed) == NEW
-    assert mending.mend(passed) == []
+    assert publication.mend(passed) == []
 
 
 def test_link_that_is_another_build_is_seen_also_where_there_are_no_links(passed: WarehousePaths) -> None:
@@ -127,7 +127,7 @@ def test_link_that_is_another_build_is_seen_also_where_there_are_no_links(passed
     passed.published.chmod(0o644)
     passed.published.write_bytes(content)
     assert builds.damage(passed, OLD) == [passed.published]
-    (told,) = mending.mend(passed)
+    (told,) = publication.mend(passed)
     assert "is published: it is again" in told
     assert builds.damage(passed, OLD) == []
 
@@ -142,7 +142,7 @@ def test_build_after_a_broken_publication_mends_it_and_says_so(
     shutil.copyfile(paths.build_database(newest), paths.build_database("20200101T000000000000Z"))
     with duckdb.connect(str(paths.build_database("20200101T000000000000Z"))) as con:
         con.execute("drop table core.fct_turns")
-    showing.show("20200101T000000000000Z", paths)
+    publication.show("20200101T000000000000Z", paths)
     paths.pointer.write_text(json.dumps({"build_id": newest}))  # killed between pointer and link
     settings = Settings(source=awkward_releases, warehouse=paths.root)
     assert fingerprint.unchanged(settings) is None

@@ -10,17 +10,17 @@ from pathlib import Path
 import certifi
 import pytest
 
-from pipelines.corpora.room import SourceFile
-from pipelines.errors import InputError
-from pipelines.intake import certificates, transport
-from pipelines.intake.transport_errors import UnavailableError
+from dialogue_warehouse.corpora.release import SourceFile
+from dialogue_warehouse.errors import InputError
+from pipelines.ingestion import connections, transport
+from pipelines.ingestion.connections import UnavailableError
 from tests.conftest import run_command
 from tests.integration.downloads import CONTENT, Web, fetched, listed, refused, run
 
 pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
 
-FILES = [name for name in certificates.VARIABLES if name != certificates.FOLDER]
-FOLDERS = [name for name in certificates.VARIABLES if name != certificates.FILE]
+FILES = [name for name in connections.VARIABLES if name != connections.FOLDER]
+FOLDERS = [name for name in connections.VARIABLES if name != connections.FILE]
 
 
 def subject_hash(certificate: Path) -> str:
@@ -68,15 +68,15 @@ def test_certificates_of_all_variables_are_trusted_together(
 ) -> None:
     """Conda sets SSL_CERT_FILE to the usual certificates; the company's is in a folder, one of several."""
     monkeypatch.setenv(name, str(usual_certificates()))
-    monkeypatch.setenv(certificates.FOLDER, f"{tmp_path / 'nowhere'}:{company_folder}")
+    monkeypatch.setenv(connections.FOLDER, f"{tmp_path / 'nowhere'}:{company_folder}")
     assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
 
 
 def test_variable_that_is_set_for_one_command_counts_beside_that_of_the_machine(
     company_web: Web, company_certificate: Path, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setenv(certificates.BUNDLE, str(usual_certificates()))
-    monkeypatch.setenv(certificates.FILE, str(company_certificate))
+    monkeypatch.setenv(connections.BUNDLE, str(usual_certificates()))
+    monkeypatch.setenv(connections.FILE, str(company_certificate))
     assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
 
 
@@ -86,7 +86,7 @@ def usual_certificates() -> Path:
 
 
 def test_other_certificates_are_not_enough(company_web: Web, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv(certificates.FILE, str(usual_certificates()))
+    monkeypatch.setenv(connections.FILE, str(usual_certificates()))
     assert "is not accepted: self-signed certificate" in refused(tmp_path, listed(company_web, "a"))
 
 
@@ -94,7 +94,7 @@ def test_certificate_of_another_host_is_refused_without_a_variable(
     company_web: Web, company_certificate: Path, tmp_path, monkeypatch
 ) -> None:
     """No list of certificates helps where the name is wrong."""
-    monkeypatch.setenv(certificates.FILE, str(company_certificate))
+    monkeypatch.setenv(connections.FILE, str(company_certificate))
     url = company_web.url.replace("127.0.0.1", "localhost")
     cause = refused(tmp_path, SourceFile("a", f"{url}/a"))
     assert cause.startswith(f"the certificate of {url.removeprefix('https://')} is not accepted: Hostname mismatch")
@@ -118,7 +118,7 @@ def test_certificate_of_a_proxy_is_looked_at_in_the_same_way(
     assert cause.startswith(
         "the certificate of the proxy for nowhere.invalid is not accepted: self-signed certificate;"
     )
-    monkeypatch.setenv(certificates.FILE, str(company_certificate))
+    monkeypatch.setenv(connections.FILE, str(company_certificate))
     assert fetched(tmp_path, file) == CONTENT
 
 
@@ -128,7 +128,7 @@ def test_host_without_tls_is_no_cut_connection(web: Web, tmp_path) -> None:
     assert cause.startswith(f"{web.url.removeprefix('http://')} cannot be reached over TLS (")
 
 
-@pytest.mark.parametrize("name", certificates.VARIABLES)
+@pytest.mark.parametrize("name", connections.VARIABLES)
 @pytest.mark.parametrize("place", ["missing", "text", "empty", "loop"])
 def test_variable_that_names_nothing_usable_is_named(
     company_web: Web, tmp_path, monkeypatch, name: str, place: str
@@ -141,13 +141,13 @@ def test_variable_that_names_nothing_usable_is_named(
         run(tmp_path / "to", listed(company_web, "a"))
     assert "\n" not in str(raised.value)
     with pytest.raises(InputError, match=f"^{name}: "):
-        certificates.context()
+        connections.context()
     with pytest.raises(InputError, match=f"^{name}: "):
         transport.post_json(f"{company_web.url}/hook", {}, 1.0)
 
 
 def test_variable_is_not_read_where_nothing_is_encrypted(web: Web, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv(certificates.FILE, str(tmp_path / "missing"))
+    monkeypatch.setenv(connections.FILE, str(tmp_path / "missing"))
     assert fetched(tmp_path, listed(web, "a")) == CONTENT
 
 
@@ -161,10 +161,10 @@ def test_command_says_which_variable_is_wrong(company_web: Web, tmp_path) -> Non
 
 
 def test_context_of_a_mail_server_trusts_the_same(company_certificate: Path, company_web: Web, monkeypatch) -> None:
-    monkeypatch.setenv(certificates.FILE, str(company_certificate))
-    assert len(certificates.context().get_ca_certs()) == 1
-    monkeypatch.delenv(certificates.FILE)
-    assert len(certificates.context().get_ca_certs()) > 50
-    assert certificates.context().verify_mode is ssl.CERT_REQUIRED
+    monkeypatch.setenv(connections.FILE, str(company_certificate))
+    assert len(connections.context().get_ca_certs()) == 1
+    monkeypatch.delenv(connections.FILE)
+    assert len(connections.context().get_ca_certs()) > 50
+    assert connections.context().verify_mode is ssl.CERT_REQUIRED
     with pytest.raises(UnavailableError, match="is not accepted"):
         transport.post_json(f"{company_web.url}/hook", {}, 1.0)

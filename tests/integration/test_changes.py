@@ -12,13 +12,14 @@ import duckdb
 import pytest
 import yaml
 
-from pipelines.building import history, kept
+from dialogue_warehouse.errors import BuildError, InputError, counted
+from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
+from dialogue_warehouse.reading import descriptions
+from dialogue_warehouse.reading.changes import COMPARED, Moved, RowChange, find_changes
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, retention
+from pipelines.building import history
 from pipelines.building.state import Build
-from pipelines.errors import BuildError, InputError, counted
-from pipelines.paths import DBT_PROJECT, WarehousePaths
-from pipelines.reading import builds, declared
-from pipelines.reading.changes import COMPARED, Moved, RowChange, find_changes
-from pipelines.settings import Settings
 from tests.conftest import run_command
 
 OTHER = "20991231T235959000000Z"
@@ -231,7 +232,7 @@ def test_every_compared_table_has_a_declared_key(awkward_warehouse: duckdb.DuckD
         "select schema_name || '.' || table_name from duckdb_tables() where list_contains(?, schema_name)",
         [list(COMPARED)],
     ).fetchall()
-    keyed = {name for name, links in declared.links().items() if links.key and name.partition(".")[0] in COMPARED}
+    keyed = {name for name, links in descriptions.links().items() if links.key and name.partition(".")[0] in COMPARED}
     assert {name for (name,) in tables} == keyed
 
 
@@ -250,7 +251,7 @@ def test_command_compares_the_published_build_with_the_one_before(paths: Warehou
     assert (alone.returncode, alone.stderr) == (2, f"error: {published}: no build before it is kept\n")
     (gone,) = first_keys(paths, 1)
     alter(paths, f"delete from core.fct_turns where turn_key = '{gone}'")
-    assert kept.kept_builds(paths) == [published, OTHER]
+    assert retention.kept_builds(paths) == [published, OTHER]
     shown = run_command("diff", published, OTHER, "--warehouse", paths.root)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout.startswith(f"build {OTHER}, against {published}\n")

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 import yaml
 
-from pipelines.paths import DBT_PROJECT, WarehousePaths
+from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
 from tests.integration.clones import build_with, copy_clone
 
 ENTITIES = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))["vars"]["corpora"]

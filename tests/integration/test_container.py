@@ -16,8 +16,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from pipelines.paths import CLONE
-from pipelines.settings import TELEMETRY_OFF, Settings
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
 from tests.integration.container import Image, build_image, context_files, instructions, until
 from tests.running import processes_below
 
@@ -149,7 +149,9 @@ def test_image_runs_as_a_user_who_owns_the_volumes_and_nothing_of_the_code(image
     who = image.run("sh", "-c", "id --user --name; pwd; touch pipelines/changed || touch dbt_project/changed")
     assert who.stdout.split() == ["dialogue-warehouse", "/opt/dialogue-warehouse"]
     assert who.returncode != 0
-    where = image.run("python", "-c", "import pipelines.paths; print(pipelines.paths.CLONE)", user="0:0")
+    where = image.run(
+        "python", "-c", "import dialogue_warehouse.paths; print(dialogue_warehouse.paths.CLONE)", user="0:0"
+    )
     assert where.stdout.strip() == "/opt/dialogue-warehouse"
     assert image.volumes
     for volume in image.volumes:

@@ -10,8 +10,8 @@ from dbt.context import exceptions_jinja, providers
 from dbt.context.macros import MacroNamespaceBuilder
 from dbt_common.exceptions import CompilationError
 
-from pipelines.building import contexts, dbt
-from pipelines.paths import WarehousePaths
+from dialogue_warehouse.paths import WarehousePaths
+from pipelines.building import dbt, dbt_changes
 from tests.dbt_runs import run_dbt
 
 
@@ -35,14 +35,14 @@ def test_every_query_of_the_project_is_what_dbt_makes_of_it(tmp_path: Path, monk
     monkeypatch.setattr(MacroNamespaceBuilder, "build_namespace", counted)
     by_dbt = compiled(tmp_path, contextlib.nullcontext())
     of_dbt = len(built)
-    ours = compiled(tmp_path, contexts.kept())
+    ours = compiled(tmp_path, dbt_changes.reuse_contexts())
     assert len(by_dbt) > 100
     assert ours == by_dbt
     assert len(built) - of_dbt < of_dbt / 5  # what is to be spared is there, and is spared
 
 
 def test_error_of_a_template_names_its_node() -> None:
-    raised = contexts.Exceptions(exceptions_jinja.CONTEXT_EXPORTS, exceptions_jinja.wrapper("the model"))
+    raised = dbt_changes.Exceptions(exceptions_jinja.CONTEXT_EXPORTS, exceptions_jinja.wrapper("the model"))
     with pytest.raises(CompilationError) as refused:
         raised["raise_compiler_error"]("what is wrong")
     assert (refused.value.msg, refused.value.node) == ("what is wrong", "the model")
@@ -52,7 +52,7 @@ def test_error_of_a_template_names_its_node() -> None:
 
 def test_dbt_is_itself_again_afterwards() -> None:
     build, wrapped = providers.ModelContext._build_namespace, providers.wrapped_exports
-    with pytest.raises(RuntimeError), contexts.kept():
+    with pytest.raises(RuntimeError), dbt_changes.reuse_contexts():
         assert providers.ModelContext._build_namespace is not build
         assert providers.wrapped_exports is not wrapped
         raise RuntimeError

@@ -12,8 +12,8 @@ import duckdb
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pipelines.dashboard import dialogues, menu, serving, showing, sql
-from pipelines.paths import CLONE
+from dialogue_warehouse.dashboard import app, dialogues, serving, showing, sql
+from dialogue_warehouse.paths import CLONE
 from tests.conftest import run_command
 
 PATIENCE = 120
@@ -23,7 +23,7 @@ def script(name: str) -> None:
     """What AppTest runs: one page."""
     import importlib
 
-    importlib.import_module(f"pipelines.dashboard.{name}").show()
+    importlib.import_module(f"dialogue_warehouse.dashboard.{name}").show()
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +59,9 @@ def texts_of(test: AppTest) -> str:
 
 @pytest.mark.parametrize("name", ["overview", "corpora", "dialogues", "quality", "sql"])
 def test_every_page_of_the_menu_is_shown(served: Path, name: str) -> None:
-    assert set(menu.PAGES) == {"overview", "corpora", "dialogues", "quality", "sql"}
+    assert set(app.PAGES) == {"overview", "corpora", "dialogues", "quality", "sql"}
     test = open_page(name)
-    assert [title.value for title in test.title] == [menu.PAGES[name][0]]
+    assert [title.value for title in test.title] == [app.PAGES[name][0]]
 
 
 def test_first_page_counts_what_is_published(served: Path, con) -> None:
@@ -293,5 +293,5 @@ def test_address_that_is_taken_is_refused_in_one_line(served: Path) -> None:
 
 
 def test_commands_do_without_streamlit() -> None:
-    code = "import sys, pipelines.cli.main; assert 'streamlit' not in sys.modules"
+    code = "import sys, dialogue_warehouse.cli.main; assert 'streamlit' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=CLONE)

@@ -17,14 +17,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.dashboard import menu, showing
-from pipelines.paths import CLONE
+from dialogue_warehouse.dashboard import app, showing
+from dialogue_warehouse.paths import CLONE
 from tests.integration.browser import Browser, Visit, find_chromium
 
 PATIENCE = 90
 LAST = "Read only; nothing on these pages is loaded from a network."
 """What stands at the end of every page."""
-TITLES = [title for title, _ in menu.PAGES.values()]
+TITLES = [title for title, _ in app.PAGES.values()]
 
 
 @dataclass
@@ -87,7 +87,16 @@ def served(folder: Path, browser: Browser) -> Iterator[Site]:
     """Serve it as the command does; Ctrl-C ends it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "pipelines.cli", "dashboard", "--warehouse", str(folder), "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "dialogue_warehouse.cli",
+        "dashboard",
+        "--warehouse",
+        str(folder),
+        "--port",
+        str(port),
+    ]
     with subprocess.Popen(command, cwd=CLONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         try:
             end = time.monotonic() + PATIENCE

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
 from pipelines.building import dbt
-from pipelines.paths import DBT_PROJECT, WarehousePaths
 from tests.dbt_runs import run_dbt
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines.reading import dictionary
+from dialogue_warehouse.reading import descriptions
 
 
 def test_database_has_exactly_the_documented_columns_with_their_comments(awkward_folder: Path) -> None:
@@ -17,7 +17,7 @@ def test_database_has_exactly_the_documented_columns_with_their_comments(awkward
             "from duckdb_columns() where schema_name in ('core', 'analytics', 'quality')"
         ).fetchall()
     documented = set()
-    for section in dictionary.dictionary().split("\n### ")[1:]:
+    for section in descriptions.dictionary().split("\n### ")[1:]:
         table = section.split("\n", 1)[0]
         documented |= {(table, column, True) for column in re.findall(r"^\| (\w+) \| (?!type)", section, flags=re.M)}
     assert set(found) == {column for column in documented if not column[0].startswith("raw.")}

@@ -12,9 +12,15 @@ import dagster as dg
 import pytest
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 
-from pipelines.building.event_log import OpenEventLog
-from pipelines.building.instance import POOL, forget_old_runs, open_instance, prepare, write_configuration
-from pipelines.paths import WarehousePaths
+from dialogue_warehouse.paths import WarehousePaths
+from pipelines.dagster_graph.instance import (
+    POOL,
+    OpenEventLog,
+    forget_old_runs,
+    open_instance,
+    prepare,
+    write_configuration,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -167,7 +173,7 @@ def test_oldest_runs_are_forgotten_and_their_files_removed(
     left_before = paths.dagster_home / "history" / "runs" / "11111111-2222-3333-4444-555555555555.db-wal"
     left_before.touch()
     (paths.dagster_home / "storage" / "of_somebody").touch()
-    monkeypatch.setattr("pipelines.building.instance.RUNS_KEPT", 1)
+    monkeypatch.setattr("pipelines.dagster_graph.instance.RUNS_KEPT", 1)
     home = str(paths.dagster_home)
     with open_instance(paths, print) if opened == "by a build" else dg.DagsterInstance.from_config(home) as instance:
         forget_old_runs(instance)

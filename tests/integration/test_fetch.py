@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import CheckError
-from pipelines.intake import fetching
-from pipelines.intake import wanted as wanted_files
-from pipelines.intake.downloading import Outcome
+from dialogue_warehouse.errors import CheckError
+from pipelines.ingestion import fetching
+from pipelines.ingestion import wanted as wanted_files
+from pipelines.ingestion.fetching import Outcome
 from tests.integration.downloads import (
     CONTENT,
     QUICK,

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli.downloads import FetchDisplay
-from pipelines.corpora import registry
-from pipelines.corpora.room import Corpus
-from pipelines.errors import CheckError
-from pipelines.intake import fetching
-from pipelines.intake import wanted as wanted_files
-from pipelines.intake.downloading import Outcome
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.errors import CheckError
+from pipelines.ingestion import fetching
+from pipelines.ingestion import wanted as wanted_files
+from pipelines.ingestion.fetch_display import FetchDisplay
+from pipelines.ingestion.fetching import Outcome
 from tests.conftest import CLONE, run_command
 from tests.integration.downloads import (
     CONTENT,
@@ -45,10 +45,10 @@ def test_two_runs_into_one_folder_are_one_too_many(web, tmp_path):
 DOWNLOAD = """
 import json, sys
 from pathlib import Path
-from pipelines.intake import fetching, wanted as wanted_files
-from pipelines.corpora.room import Corpus, SourceFile
-from pipelines.cli.downloads import FetchDisplay
-from pipelines.settings import Settings
+from pipelines.ingestion import fetching, wanted as wanted_files
+from dialogue_warehouse.corpora.release import Corpus, SourceFile
+from pipelines.ingestion.fetch_display import FetchDisplay
+from dialogue_warehouse.settings import Settings
 files = tuple(SourceFile(**file) for file in json.loads(sys.argv[2]))
 wanted = wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", files, (), Path()),), Path(sys.argv[1]))
 display = FetchDisplay(quiet=True)
@@ -112,7 +112,7 @@ def test_interrupted_command_leaves_parts_only(web, tmp_path, name, returncode, 
     for file in corpus.files:
         web.files[f"/{corpus.corpus_id}/{file.path}"] = b"x" * 1000
         web.faults[f"/{corpus.corpus_id}/{file.path}"] = [drip]
-    command = (sys.executable, "-m", "pipelines.cli", "fetch", "--to", tmp_path, "--corpora", corpus.corpus_id)
+    command = (sys.executable, "-m", "dialogue_warehouse.cli", "fetch", "--to", tmp_path, "--corpora", corpus.corpus_id)
     with running(*command, DIALOGUE_MIRROR=web.url) as process:
         wait_for(lambda: [path.stat().st_size for path in tmp_path.rglob("*.part")] == [500] * len(corpus.files))
         started = time.monotonic()

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.corpora.room import SourceFile
-from pipelines.errors import CheckError, InputError
-from pipelines.intake import fetching
-from pipelines.intake.downloading import Outcome
+from dialogue_warehouse.corpora.release import SourceFile
+from dialogue_warehouse.errors import CheckError, InputError
+from pipelines.ingestion import fetching
+from pipelines.ingestion.fetching import Outcome
 from tests.integration.downloads import (
     CONTENT,
     QUICK,

@@ -14,11 +14,11 @@ import duckdb
 import msgspec
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.corpora.room import Corpus
-from pipelines.intake.file_names import repository_path
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.file_names import repository_path
+from dialogue_warehouse.storage import builds
 from tests.conftest import build_warehouse, rows, run_command
 
 IGNORED = {"data.json": "other", "names.jsonl": "format", "all.zip": "archive", "variants/x/a.dat": "other"}

@@ -14,13 +14,13 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from pipelines.building import space
-from pipelines.errors import BuildError, InputError, is_full, is_out_of_memory
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.settings import SPARK, Settings
+from dialogue_warehouse.errors import BuildError, InputError, is_full, is_out_of_memory
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import SPARK, Settings
+from pipelines.building import checks
 from tests.running import ALONE
 
-BUILD = f"{sys.executable} -m pipelines.cli build --quiet --warehouse wh"
+BUILD = f"{sys.executable} -m dialogue_warehouse.cli build --quiet --warehouse wh"
 
 
 def on_a_disk_of(mebibytes: int, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
@@ -72,22 +72,22 @@ def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path)
     folder = tmp_path / "releases" / "abcd"
     folder.mkdir(parents=True)
     settings, paths = Settings(source=tmp_path / "releases"), WarehousePaths(tmp_path)
-    needs = [space.needed_bytes(settings, paths)]
+    needs = [checks.needed_bytes(settings, paths)]
     for name in ("kb.json", "abcd_v1.1.json.gz"):
         with (folder / name).open("wb") as file:
             file.truncate(1_000_000)
-        needs.append(space.needed_bytes(settings, paths))
-    assert needs == [space.FIXED_BYTES, space.FIXED_BYTES + 600_000, space.FIXED_BYTES + 2_600_000]
+        needs.append(checks.needed_bytes(settings, paths))
+    assert needs == [checks.FIXED_BYTES, checks.FIXED_BYTES + 600_000, checks.FIXED_BYTES + 2_600_000]
     on_spark = {
-        master: space.needed_bytes(dataclasses.replace(settings, engine=SPARK, spark_master=master), paths)
+        master: checks.needed_bytes(dataclasses.replace(settings, engine=SPARK, spark_master=master), paths)
         for master in ("local[2]", "local-cluster[2,1,1024]", "spark://elsewhere:7077")
     }
-    fixed = space.FIXED_BYTES + space.SPARK_BYTES
+    fixed = checks.FIXED_BYTES + checks.SPARK_BYTES
     assert [*on_spark.values()] == [fixed + 4_680_000, fixed + 4_680_000, fixed + 2_600_000]
     with (folder / "abcd_v1.1.json.gz").open("wb") as file:
         file.truncate(1 << 43)  # a hole: it takes no place itself
     with pytest.raises(BuildError, match=r"needs about 16,777,\d+ MiB, and [\d,]+ MiB are free"):
-        space.refuse_full_disk(settings, paths)
+        checks.refuse_full_disk(settings, paths)
 
 
 def test_file_that_cannot_be_looked_at_needs_no_room(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_file_that_cannot_be_looked_at_needs_no_room(tmp_path: Path) -> None:
     file.parent.mkdir(parents=True)
     file.symlink_to(file.name)
     settings = Settings(source=tmp_path / "source", warehouse=tmp_path / "wh")
-    assert space.needed_bytes(settings, WarehousePaths(settings.warehouse)) == space.FIXED_BYTES
+    assert checks.needed_bytes(settings, WarehousePaths(settings.warehouse)) == checks.FIXED_BYTES
 
 
 def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:
@@ -113,11 +113,11 @@ def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:
 
     told = rf"^{tmp_path}: No space left on device; a build of this source needs about 74 MiB, and [\d,]+ MiB are free$"
     with pytest.raises(BuildError, match=told):
-        space.explained(fails)(context)
+        checks.explained(fails)(context)
     with pytest.raises(BuildError, match=told):
-        list(space.explained(fails_on_the_way)(context))
+        list(checks.explained(fails_on_the_way)(context))
     with pytest.raises(ZeroDivisionError):
-        space.explained(lambda _: 1 / 0)(context)
-    modules = [file.read_text() for file in (CLONE / "pipelines" / "assets").glob("*.py")]
+        checks.explained(lambda _: 1 / 0)(context)
+    modules = [file.read_text() for file in (CLONE / "pipelines" / "dagster_graph").glob("*.py")]
     decorated = [re.findall(r"(\S+)\n +def \w+\(context: dg\.AssetExecutionContext\)", text) for text in modules]
     assert {decorator for found in decorated for decorator in found} == {"@space.explained"}

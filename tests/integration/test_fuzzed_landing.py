@@ -20,14 +20,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.corpora.room import Container, Corpus, Entity
-from pipelines.errors import InputError
-from pipelines.intake import checking, source_bytes
-from pipelines.intake.json_pointer import pointer_token
-from pipelines.intake.landed import Landed
-from pipelines.intake.landing import LandingTask, land_file
-from pipelines.intake.strict_json import DEEPEST
+from dialogue_warehouse.common.json_values import DEEPEST, pointer_token
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.releases import records
+from dialogue_warehouse.storage.landed import Landed
+from pipelines.ingestion import checking
+from pipelines.ingestion.landing import LandingTask, land_file
 from tests import fixtures
 from tests.integration.mutations import mutate, pack
 from tests.integration.random_releases import SEED, Drawing, Known, content_of, files_of
@@ -128,7 +128,7 @@ def test_no_file_makes_landing_fail(
 ) -> None:
     """F5, F6, F7, F22 and T12 at large; on what came before 248 of 2,028 files ended in an internal error."""
     print(f"DIALOGUE_SEED={SEED} gives these files again")
-    monkeypatch.setattr(source_bytes, "TICK", 0)  # nobody changes these files
+    monkeypatch.setattr(records, "TICK", 0)  # nobody changes these files
     corpus = registry.load_corpus(corpus_id)
     fuzz = Fuzz(tmp_path, corpus)
     cases = CASES // len(registry.corpus_ids()) + 1

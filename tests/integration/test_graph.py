@@ -13,15 +13,15 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.building import dbt, lock
-from pipelines.building.instance import open_instance
-from pipelines.corpora import registry
-from pipelines.corpora.suites import load_suites
-from pipelines.errors import BuildError
-from pipelines.intake import raw_layer
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.reading import builds
-from pipelines.settings import Settings
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.suites import load_suites
+from dialogue_warehouse.errors import BuildError
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, ownership
+from pipelines.building import dbt
+from pipelines.dagster_graph.instance import open_instance
+from pipelines.ingestion import raw_layer
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -145,8 +145,8 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
     """As "Materialize all" does: the lock is held, nothing is printed, and the process stays as it was."""
     import dagster as dg
 
+    from pipelines.dagster_graph.jobs import EVERYTHING
     from pipelines.definitions import definitions
-    from pipelines.jobs import EVERYTHING
 
     paths = WarehousePaths(tmp_path / "warehouse")
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
@@ -158,7 +158,7 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
     @dg.success_hook
     def try_to_build_too(_context: dg.HookContext) -> None:
         if not held:
-            with pytest.raises(BuildError, match="another build is running"), lock.exclusive(paths):
+            with pytest.raises(BuildError, match="another build is running"), ownership.exclusive(paths):
                 pass
             held.append(True)
 
@@ -167,7 +167,7 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
     with open_instance(WarehousePaths(tmp_path / "history"), print) as instance:
         assert job.execute_in_process(run_config=quiet, instance=instance).success
     assert held == [True]
-    with lock.exclusive(paths):
+    with ownership.exclusive(paths):
         assert builds.damage(paths, builds.pointed_build(paths)) == []
     assert (paths.reports / "index.html").is_file()
     assert state_of_the_process() == before
@@ -177,7 +177,7 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
 def test_resources_of_dagster_dev_mend_and_end_what_they_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import dagster as dg
 
-    from pipelines.resources import default_resources
+    from pipelines.dagster_graph.resources import default_resources
 
     paths = WarehousePaths(tmp_path)
     paths.started_publication.write_text('{"build_id": "20260101T000000000000Z"}')
@@ -190,11 +190,11 @@ def test_resources_of_dagster_dev_mend_and_end_what_they_start(tmp_path: Path, m
         ]
         resources.audit.start()
         process = resources.audit._process
-        with pytest.raises(BuildError, match="another build is running"), lock.exclusive(paths):
+        with pytest.raises(BuildError, match="another build is running"), ownership.exclusive(paths):
             pass
         assert resources.audit._timeout == 7.5
     assert process.poll() is not None
-    with lock.exclusive(paths):
+    with ownership.exclusive(paths):
         assert not paths.started_publication.exists()
 
 

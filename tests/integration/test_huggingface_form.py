@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.intake.form_files import undo_rows
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.releases.form_files import undo_rows
 from tests.conftest import build_warehouse, run_command
 
 COMMON_DIALOGUES = {"mutualfriends": 10, "sgd": 85}

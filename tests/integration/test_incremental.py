@@ -10,12 +10,13 @@ import dagster as dg
 import duckdb
 import pytest
 
-from pipelines.building import fingerprint, history, kept, state
-from pipelines.corpora import registry
-from pipelines.intake import simulating
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds, changes, recorded_changes
-from pipelines.settings import Settings
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import changes
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, retention
+from pipelines.building import fingerprint, history, state
+from pipelines.ingestion import simulating
 from tests.conftest import build_warehouse, run_command
 
 OF_THE_BUILD = {"builds", "build_changes", "expectation_results"}
@@ -81,11 +82,11 @@ def change_one_word(release: Path) -> None:
 
 
 def test_unchanged_sources_are_not_built_again(releases: Path, built: WarehousePaths) -> None:
-    before = kept.kept_builds(built), landed_at(built), built.pointer.read_bytes()
+    before = retention.kept_builds(built), landed_at(built), built.pointer.read_bytes()
     completed = run_command("build", "--source", releases, "--warehouse", built.root)
     assert completed.returncode == 0, completed.stderr
     assert f"nothing changed, still published: {built.published}" in completed.stdout
-    assert (kept.kept_builds(built), landed_at(built), built.pointer.read_bytes()) == before
+    assert (retention.kept_builds(built), landed_at(built), built.pointer.read_bytes()) == before
 
 
 def test_sample_is_not_built_again(sample_folder: Path, tmp_path: Path) -> None:
@@ -153,25 +154,25 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
 
 def test_force_lands_and_builds_all_the_same(again) -> None:
     source, paths = again
-    before, earlier = landed_at(paths), kept.kept_builds(paths)
+    before, earlier = landed_at(paths), retention.kept_builds(paths)
     options = ("--force", "--corpora", "bbai", "--corpora", "mutualfriends", "--replace")  # U2, U3: they add up
     completed = run_command("build", "--source", source, "--warehouse", paths.root, *options)
     assert completed.returncode == 0, completed.stderr
-    assert len(kept.kept_builds(paths)) == len(earlier) + 1
+    assert len(retention.kept_builds(paths)) == len(earlier) + 1
     assert builds.read_manifest(paths, builds.published_build(paths)[0]).corpora == ("bbai", "mutualfriends")
     after = landed_at(paths)
     assert {name for name in before if after[name] != before[name]} == {
         name for name in before if name.startswith(("bbai/", "mutualfriends/"))
     }
-    base, now = kept.kept_builds(paths)
+    base, now = retention.kept_builds(paths)
     with duckdb.connect(str(paths.published), read_only=True) as con:
         published = con.sql("from quality.build_changes").to_arrow_table().to_pylist()
     found = changes.find_changes(paths, base, now, Settings())
     rows = [tuple(row[name] for name in row) for row in published]
-    wanted = [tuple(row[name] for name in history.CHANGES_COLUMNS) for row in recorded_changes.change_rows(found)]
+    wanted = [tuple(row[name] for name in history.CHANGES_COLUMNS) for row in changes.change_rows(found)]
     assert sorted(rows, key=repr) == sorted(wanted, key=repr)  # column by column, as it was found
-    assert recorded_changes.read(paths, base, now, Settings()) == found  # which is what `diff` tells
-    assert recorded_changes.read(paths, now, base, Settings()) is None  # this is compared when somebody asks
+    assert changes.read(paths, base, now, Settings()) == found  # which is what `diff` tells
+    assert changes.read(paths, now, base, Settings()) is None  # this is compared when somebody asks
     gone = [row for row in published if (row["kind"], row["corpus_id"], row["change"]) == ("claim", "sgd", "removed")]
     assert len(gone[0]["first_before"]) == gone[0]["row_count"] > 3
     assert set(gone[0]["first_after"]) == {None}

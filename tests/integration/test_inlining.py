@@ -6,8 +6,8 @@ import pytest
 from dbt import compilation
 from dbt.contracts.graph.nodes import InjectedCTE
 
-from pipelines.building import dbt, inlining
-from pipelines.paths import WarehousePaths
+from dialogue_warehouse.paths import WarehousePaths
+from pipelines.building import dbt, dbt_changes
 from tests.dbt_runs import run_dbt
 
 TWO = [InjectedCTE(id="one", sql=" one as (\nselect 1\n)"), InjectedCTE(id="two", sql=" two as (\nselect 2\n)")]
@@ -21,7 +21,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Calls:
     paths = WarehousePaths(tmp_path_factory.mktemp("inlining"))
     manifest = dbt.parse(paths)
     asked: Calls = []
-    with pytest.MonkeyPatch.context() as patch, inlining.without_parsing():
+    with pytest.MonkeyPatch.context() as patch, dbt_changes.without_parsing():
         inject = compilation.inject_ctes_into_sql
 
         def recorded(sql: str, ctes: list[InjectedCTE]) -> str:
@@ -40,7 +40,7 @@ def test_every_query_of_the_project_is_what_dbt_makes_of_it(calls: Calls) -> Non
 
 
 def test_nearly_every_query_is_spared_the_parsing(calls: Calls) -> None:
-    left = [query for query, models, _ in calls if models and inlining.inlined(query, models) is None]
+    left = [query for query, models, _ in calls if models and dbt_changes.inlined(query, models) is None]
     assert len(left) <= 5, left
 
 
@@ -57,7 +57,7 @@ def test_nearly_every_query_is_spared_the_parsing(calls: Calls) -> None:
     ],
 )
 def test_query_of_this_form_is_what_dbt_makes_of_it(query: str) -> None:
-    made = inlining.inlined(query, TWO)
+    made = dbt_changes.inlined(query, TWO)
     assert made is None or made == compilation.inject_ctes_into_sql(query, TWO)
     assert made is not None or query.startswith("-- with")
 
@@ -74,12 +74,12 @@ def test_query_of_this_form_is_what_dbt_makes_of_it(query: str) -> None:
     ],
 )
 def test_query_of_another_form_is_left_to_dbt(query: str) -> None:
-    assert inlining.inlined(query, TWO) is None
+    assert dbt_changes.inlined(query, TWO) is None
 
 
 def test_dbt_is_itself_again_afterwards() -> None:
     by_dbt = compilation.inject_ctes_into_sql
-    with pytest.raises(RuntimeError), inlining.without_parsing():
+    with pytest.raises(RuntimeError), dbt_changes.without_parsing():
         assert compilation.inject_ctes_into_sql is not by_dbt
         assert compilation.inject_ctes_into_sql("/* x */ select 1", TWO) == by_dbt("/* x */ select 1", TWO)
         raise RuntimeError

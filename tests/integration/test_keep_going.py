@@ -11,14 +11,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.building import carrying, narrowing
-from pipelines.building.status import status
-from pipelines.corpora import registry
-from pipelines.errors import InputError
-from pipelines.intake.landed import NOT_ASKED_FOR
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
-from pipelines.settings import Settings
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.landed import NOT_ASKED_FOR
+from dialogue_warehouse.terminal.status import status
+from pipelines.building import checks, fallback
 from tests.conftest import run_command
 from tests.integration.clones import build_with, copy_with_unknown_split
 from tests.integration.disturbing import edit_file
@@ -108,15 +108,15 @@ def test_everybody_is_told(kept: tuple[WarehousePaths, Path, str]) -> None:
 
 def test_what_is_kept_again_says_where_it_is_from(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
-    again = carrying.keep(registry.load_corpus(GONE), paths, "still")
-    assert again.carried == carrying.Carried(before, "still")
+    again = fallback.keep(registry.load_corpus(GONE), paths, "still")
+    assert again.carried == fallback.Carried(before, "still")
     assert len(again.landed) == 3
     parquet = paths.raw / again.landed[0].parquet
     content = parquet.read_bytes()
     try:
         parquet.write_bytes(content[:-1])
         with pytest.raises(InputError, match=rf"{GONE}/.*: cannot stay as it is published: .* is damaged"):
-            carrying.keep(registry.load_corpus(GONE), paths, "still")
+            fallback.keep(registry.load_corpus(GONE), paths, "still")
     finally:
         parquet.write_bytes(content)
 
@@ -147,9 +147,9 @@ def test_what_is_published_nowhere_cannot_stay(tmp_path: Path, awkward_releases:
     assert f"error: {DAMAGED}/ontology.json: not JSON" in built.stderr
     corpus = registry.load_corpus(DAMAGED)
     paths = WarehousePaths(tmp_path / "new")
-    assert not narrowing.is_to_stay(DAMAGED, paths, Settings())
+    assert not checks.is_to_stay(DAMAGED, paths, Settings())
     with pytest.raises(InputError, match=f"{DAMAGED}: cannot stay as it is published, because nothing is"):
-        carrying.keep(corpus, paths, "x")
+        fallback.keep(corpus, paths, "x")
 
 
 def test_where_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, tmp_path: Path) -> None:

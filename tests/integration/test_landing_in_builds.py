@@ -13,8 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.corpora.room import Container, Corpus, Entity
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity
 from tests.conftest import CLONE, rows
 
 ADDRESS_SPACE = 4 * 2**30
@@ -77,7 +77,17 @@ def test_odd_records_abort_no_build_and_come_back_within_4_gb_of_address_space(
     source, added = odd_releases
     assert any(path.endswith(".gz") for path in added)
     built = subprocess.run(
-        [sys.executable, "-m", "pipelines.cli", "build", "--verify", "--source", source, "--warehouse", tmp_path],
+        [
+            sys.executable,
+            "-m",
+            "dialogue_warehouse.cli",
+            "build",
+            "--verify",
+            "--source",
+            source,
+            "--warehouse",
+            tmp_path,
+        ],
         capture_output=True,
         text=True,
         cwd=CLONE,
@@ -104,8 +114,8 @@ def test_file_that_changes_in_a_build_is_told(awkward_releases: Path, tmp_path: 
     program = (
         "import sys, pathlib\n"
         "from pipelines.building import publishing\n"
-        "from pipelines.intake import raw_layer\n"
-        "from pipelines.cli.main import run\n"
+        "from pipelines.ingestion import raw_layer\n"
+        "from dialogue_warehouse.cli.main import run\n"
         "write_catalog = raw_layer.write_catalog\n"
         "def write_and_change(*arguments):\n"
         f"    pathlib.Path({str(source / corpus.corpus_id / gone)!r}).unlink()\n"

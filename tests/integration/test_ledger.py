@@ -13,9 +13,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.corpora.claims import load_claims, read_claims
-from pipelines.paths import CLONE
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.claims import load_claims, read_claims
+from dialogue_warehouse.paths import CLONE
 from tests.conftest import build_warehouse, run_command
 
 CLAIMS = {claim.claim_id: claim for corpus_id in registry.corpus_ids() for claim in load_claims(corpus_id)}
@@ -273,7 +273,7 @@ def test_a_filter_that_names_nothing_is_refused(sample_folder: Path, arguments: 
 
 
 def test_a_reader_may_stop_reading(sample_folder: Path) -> None:
-    command = [sys.executable, "-m", "pipelines.cli", "sql", "--csv", "select range from range(100000)"]
+    command = [sys.executable, "-m", "dialogue_warehouse.cli", "sql", "--csv", "select range from range(100000)"]
     with subprocess.Popen(
         [*command, "--warehouse", str(sample_folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=CLONE
     ) as process:

@@ -91,7 +91,7 @@ unit_tests:
 """,
     "dbt_project/tests/assert_names_are_few.sql": "select names.number\nfrom {{ ref('names') }} as names\nwhere names.number > 9\n",
     "warehouse/queries/01_names.sql": "select count(*) as name_count\nfrom core.names\n",
-    "pipelines/corpora/small/restore.sql": """\
+    "dialogue_warehouse/corpora/small/restore.sql": """\
 -- Rebuilds the release.
 
 -- entity: names
@@ -102,7 +102,7 @@ from core.names
 select number
 from core.names
 """,
-    "pipelines/corpora/small/claims.toml": """\
+    "dialogue_warehouse/corpora/small/claims.toml": """\
 [[claims]]
 id = "N01"
 description = "SELECT is an act."
@@ -145,9 +145,9 @@ PLANTED = [
     ("dbt_project/tests/assert_disabled.sql", "", "{{ config(enabled=false) }}\nselect 1 as number\n", 1, "DBT"),
     ("dbt_project/models/unknown.sql", "", "select number\nfrom {{ nobody }}\n", 2, "TMP"),
     ("warehouse/queries/01_names.sql", " as name_count", " as name_count,", 1, "CV03"),
-    ("pipelines/corpora/small/restore.sql", "select number", "select number,", 8, "CV03"),
-    ("pipelines/corpora/small/claims.toml", "where name like", "WHERE name like", 10, "CP01"),
-    ("pipelines/corpora/small/claims.toml", "number < 0", "number < 0 AND true", 15, "CP01"),
+    ("dialogue_warehouse/corpora/small/restore.sql", "select number", "select number,", 8, "CV03"),
+    ("dialogue_warehouse/corpora/small/claims.toml", "where name like", "WHERE name like", 10, "CP01"),
+    ("dialogue_warehouse/corpora/small/claims.toml", "number < 0", "number < 0 AND true", 15, "CP01"),
     ("tests/contract/twins.toml", "update core", "UPDATE core", 1, "CP01"),
     (
         "tests/benchmarks/floor.sql",
@@ -199,7 +199,7 @@ def test_nothing_is_found_but_what_was_planted(findings: list[str]) -> None:
 
 
 def test_finding_in_a_claim_names_the_claim(findings: list[str]) -> None:
-    claims = [found for found in findings if found.startswith("pipelines/corpora/small/claims.toml")]
+    claims = [found for found in findings if found.startswith("dialogue_warehouse/corpora/small/claims.toml")]
     assert [found[found.rindex(" ") :] for found in claims] == [" [N01]", " [N02]"]
 
 

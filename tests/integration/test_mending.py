@@ -15,14 +15,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.building import kept, lock, mending, publishing, state
-from pipelines.building.progress import Reporter
-from pipelines.errors import InputError
-from pipelines.intake import folder_use, writing
-from pipelines.paths import WarehousePaths
-from pipelines.proving import verifying
-from pipelines.reading import builds
-from pipelines.settings import Settings
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.lineage import verifying
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, ownership, publication, retention
+from pipelines.building import publishing, state
 from tests.conftest import CLONE, run_command
 
 FIRST, SECOND = "20260101T000000000000Z", "20250101T000000000000Z"
@@ -71,23 +71,23 @@ def damage(file: Path, how: str) -> None:
 
 
 def test_nothing_is_mended_where_nothing_happened(paths: WarehousePaths) -> None:
-    assert mending.mend(paths) == []
+    assert publication.mend(paths) == []
     assert shown(paths) == SECOND
 
 
 def test_builds_are_in_the_order_they_were_published(paths: WarehousePaths) -> None:
     """F16: the clock said otherwise."""
-    assert kept.kept_builds(paths) == [FIRST, SECOND]
-    kept.prune(paths, 1)
-    assert kept.kept_builds(paths) == [SECOND]
+    assert retention.kept_builds(paths) == [FIRST, SECOND]
+    retention.prune(paths, 1)
+    assert retention.kept_builds(paths) == [SECOND]
 
 
 def test_database_that_nobody_here_made_is_no_build_and_is_left_alone(paths: WarehousePaths) -> None:
     """F33."""
     foreign = paths.builds / "mine.duckdb"
     foreign.touch()
-    kept.prune(paths, 1)
-    assert kept.kept_builds(paths) == [SECOND]
+    retention.prune(paths, 1)
+    assert retention.kept_builds(paths) == [SECOND]
     assert foreign.exists()
 
 
@@ -103,8 +103,8 @@ def test_published_file_is_taken_from_the_kept_build(paths: WarehousePaths, how:
     """F2, U7."""
     damage(paths.published, how)
     assert builds.damage(paths, SECOND) == [paths.published]
-    assert mending.mend(paths) == [f"{paths.published} was not build {SECOND}, which is published: it is again"]
-    assert (shown(paths), builds.damage(paths, SECOND), mending.mend(paths)) == (SECOND, [], [])
+    assert publication.mend(paths) == [f"{paths.published} was not build {SECOND}, which is published: it is again"]
+    assert (shown(paths), builds.damage(paths, SECOND), publication.mend(paths)) == (SECOND, [], [])
 
 
 @pytest.mark.parametrize("how", DAMAGES)
@@ -113,8 +113,8 @@ def test_kept_build_is_taken_from_the_published_file(paths: WarehousePaths, how:
     database = paths.build_database(SECOND)
     damage(database, how)
     assert builds.damage(paths, SECOND) == [database]
-    assert mending.mend(paths) == [f"{database} was not what was published: it is again"]
-    assert (shown(paths), builds.damage(paths, SECOND), mending.mend(paths)) == (SECOND, [], [])
+    assert publication.mend(paths) == [f"{database} was not what was published: it is again"]
+    assert (shown(paths), builds.damage(paths, SECOND), publication.mend(paths)) == (SECOND, [], [])
 
 
 @pytest.mark.parametrize("how", DAMAGES)
@@ -122,20 +122,20 @@ def test_build_before_is_shown_where_both_are_lost(paths: WarehousePaths, how: s
     """F2."""
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, how)
-    (told,) = mending.mend(paths)
+    (told,) = publication.mend(paths)
     assert told.startswith(f"build {SECOND} is lost: ")
     assert told.endswith(f"; build {FIRST} is shown in its place")
-    assert (shown(paths), kept.kept_builds(paths), mending.mend(paths)) == (FIRST, [FIRST], [])
+    assert (shown(paths), retention.kept_builds(paths), publication.mend(paths)) == (FIRST, [FIRST], [])
 
 
 def test_nothing_is_published_where_nothing_is_whole(paths: WarehousePaths) -> None:
     """F2."""
-    kept.prune(paths, 1)
+    retention.prune(paths, 1)
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, "cut")
-    (told,) = mending.mend(paths)
+    (told,) = publication.mend(paths)
     assert told.endswith(", and no other is kept")
-    assert (paths.published.exists(), builds.pointed_build(paths), mending.mend(paths)) == (False, None, [])
+    assert (paths.published.exists(), builds.pointed_build(paths), publication.mend(paths)) == (False, None, [])
 
 
 def test_file_with_another_time_is_read_before_it_is_doubted(paths: WarehousePaths) -> None:
@@ -151,10 +151,10 @@ def test_damaged_pointer_is_told_and_made_again(paths: WarehousePaths, content: 
     paths.pointer.write_bytes(content.encode(errors="surrogatepass"))
     with pytest.raises(InputError, match=r"^[^\n]*published\.json: [^\n]*$"):
         builds.published_build(paths)
-    (told,) = mending.mend(paths)
+    (told,) = publication.mend(paths)
     assert told.startswith(f"{paths.pointer}: is not the name of the published build: ")
     assert told.endswith(f"; it names build {SECOND} again")
-    assert (shown(paths), mending.mend(paths)) == (SECOND, [])
+    assert (shown(paths), publication.mend(paths)) == (SECOND, [])
 
 
 def test_pointer_that_is_a_folder_is_told_and_made_again(paths: WarehousePaths) -> None:
@@ -162,7 +162,7 @@ def test_pointer_that_is_a_folder_is_told_and_made_again(paths: WarehousePaths) 
     damage(paths.pointer, "a folder")
     paths.published.unlink()
     damage(paths.build_database(SECOND), "cut")
-    (told,) = mending.mend(paths)
+    (told,) = publication.mend(paths)
     assert told.endswith(f"; it names build {FIRST} again")
     assert shown(paths) == FIRST
 
@@ -174,7 +174,7 @@ def test_damaged_note_of_a_publication_stops_nothing(paths: WarehousePaths, cont
         paths.started_publication.mkdir()
     else:
         paths.started_publication.write_text(content)
-    assert mending.mend(paths) == []
+    assert publication.mend(paths) == []
     assert not paths.started_publication.exists()
 
 
@@ -183,10 +183,10 @@ def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
     damage(paths.build_manifest(SECOND), "cut")
     damage(paths.build_manifest(FIRST), "a folder")
     removed = f"{paths.build_manifest(FIRST)} was a folder where a file belongs: it is removed"
-    assert mending.mend(paths) == [removed]
+    assert publication.mend(paths) == [removed]
     assert shown(paths) == SECOND
-    kept.prune(paths, 2)
-    assert set(kept.kept_builds(paths)) == {FIRST, SECOND}
+    retention.prune(paths, 2)
+    assert set(retention.kept_builds(paths)) == {FIRST, SECOND}
 
 
 def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePaths) -> None:
@@ -207,7 +207,7 @@ def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePat
     for file in (*left[2:], *stays):
         if not file.is_dir():
             file.write_text("{}")
-    assert mending.mend(paths) == []
+    assert publication.mend(paths) == []
     assert [file for file in left if file.exists()] == []
     assert [file for file in stays if not file.exists()] == []
 
@@ -215,7 +215,7 @@ def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePat
 WRITE = """
 import sys
 from pathlib import Path
-from pipelines.intake import folder_use, writing
+from pipelines.ingestion import folder_use, writing
 file = Path(sys.argv[1])
 with folder_use.writing_into(file.parent):
     temporary = writing.beside(file, "tmp")
@@ -232,13 +232,13 @@ def test_what_is_being_written_is_not_swept(paths: WarehousePaths, place: str) -
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CLONE) as writer:
         assert writer.stdout
         temporary = Path(writer.stdout.readline().strip())
-        kept.sweep(paths)
+        retention.sweep(paths)
         assert temporary.is_dir()
-        with writing.replacing((paths.root / place).with_name("other")) as other:  # several may write at a time
+        with files.replacing((paths.root / place).with_name("other")) as other:  # several may write at a time
             other.touch()
         writer.kill()
         writer.communicate()
-    kept.sweep(paths)
+    retention.sweep(paths)
     assert not temporary.exists()
 
 
@@ -250,14 +250,14 @@ def test_leftover_is_swept_when_it_is_old_where_there_are_no_locks(
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(folder_use.fcntl, "flock", refuse)
-    new, old = writing.beside(paths.reports, "tmp"), writing.beside(paths.reports, "old")
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
+    new, old = files.beside(paths.reports, "tmp"), files.beside(paths.reports, "old")
     for folder in (new, old):
         folder.mkdir()
     os.utime(old, (0, 0))
-    kept.sweep(paths)
+    retention.sweep(paths)
     assert (new.exists(), old.exists()) == (True, False)
-    with writing.replacing(paths.root / "x") as temporary:
+    with files.replacing(paths.root / "x") as temporary:
         temporary.touch()
 
 
@@ -276,9 +276,9 @@ def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: Wareho
     """Found by `make faults`: nothing could be built any more."""
     folder = paths.root / place
     (folder / "in it").mkdir(parents=True)
-    assert mending.mend(paths) == [f"{folder} was a folder where a file belongs: it is removed"]
+    assert publication.mend(paths) == [f"{folder} was a folder where a file belongs: it is removed"]
     assert not folder.exists()
-    assert mending.mend(paths) == []
+    assert publication.mend(paths) == []
 
 
 def test_folder_that_belongs_there_stays(paths: WarehousePaths) -> None:
@@ -289,7 +289,7 @@ def test_folder_that_belongs_there_stays(paths: WarehousePaths) -> None:
     other = paths.root.parent / "elsewhere"
     other.mkdir()
     (paths.raw / "sgd" / "dialogues" / f"{LANDED}.parquet").symlink_to(other)
-    assert mending.mend(paths) == []
+    assert publication.mend(paths) == []
     assert own.is_dir()
     assert (paths.raw / "sgd" / "dialogues" / "mine.parquet").is_dir()
     assert other.is_dir()
@@ -298,7 +298,7 @@ def test_folder_that_belongs_there_stays(paths: WarehousePaths) -> None:
 def test_folder_in_the_place_of_the_lock_does_not_hold_it(paths: WarehousePaths) -> None:
     shutil.rmtree(paths.lock) if paths.lock.is_dir() else paths.lock.unlink(missing_ok=True)
     (paths.lock / "in it").mkdir(parents=True)
-    with lock.exclusive(paths):
+    with ownership.exclusive(paths):
         assert paths.lock.is_file()
 
 
@@ -331,7 +331,7 @@ def test_lock_that_is_a_link_is_not_written(paths: WarehousePaths, tmp_path: Pat
     (tmp_path / "precious").write_text("kept")
     paths.lock.unlink(missing_ok=True)
     paths.lock.symlink_to(tmp_path / "precious")
-    with pytest.raises(InputError, match="is a link"), lock.exclusive(paths):
+    with pytest.raises(InputError, match="is a link"), ownership.exclusive(paths):
         pass
     assert (tmp_path / "precious").read_text() == "kept"
 
@@ -426,8 +426,8 @@ def test_name_of_a_build_that_leads_elsewhere_is_not_followed(paths: WarehousePa
     if file == "pointer":
         with pytest.raises(InputError, match=r"^[^\n]*published\.json: is not the name of the published build[^\n]*$"):
             builds.published_build(paths)
-    mending.mend(paths)
-    kept.prune(paths, 1)
+    publication.mend(paths)
+    retention.prune(paths, 1)
     assert builds.pointed_build(paths) == SECOND
     assert sorted(path.name for path in victim.iterdir()) == ["x.duckdb", "x.json", "x.restorations.json", "x.tables"]
     assert (victim / "x.duckdb").read_text() == "mine"

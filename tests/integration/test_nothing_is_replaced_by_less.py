@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.errors import BuildError, InputError
-from pipelines.paths import WarehousePaths
-from pipelines.settings import Settings
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import BuildError, InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
 from tests.conftest import run_command
 from tests.unit.published import snapshot
 
@@ -47,7 +47,7 @@ def test_run_of_the_graph_refuses_and_changes_nothing(
     published: WarehousePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """U2: what "Materialize all" does in Dagster, whose settings come from the environment."""
-    from pipelines.assets.graph import load_graph
+    from pipelines.dagster_graph.graph import load_graph
 
     for name in ("SOURCE", "ONLY", "REPLACE"):
         monkeypatch.delenv(f"DIALOGUE_{name}", raising=False)
@@ -63,7 +63,7 @@ def test_run_of_the_graph_checks_its_input_and_the_disk_first(
     awkward_releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What `build` checks before it begins, "Materialize all", a schedule and a sensor did not: each fails in one line."""
-    from pipelines.assets.graph import load_graph
+    from pipelines.dagster_graph.graph import load_graph
 
     large = shutil.copytree(awkward_releases, tmp_path / "large")
     with next(large.rglob("*.gz")).open("wb") as file:

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli import main
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.processes import SELDOM
+from dialogue_warehouse.cli import main
+from dialogue_warehouse.common.processes import SELDOM
+from dialogue_warehouse.paths import CLONE, WarehousePaths
 from tests.running import is_alive, processes_below
 
 pytestmark = pytest.mark.usefixtures("answered_signals")
 
-RUN = "import sys; from pipelines.cli.main import run; from pipelines.cli.options import cli\n"
+RUN = "import sys; from dialogue_warehouse.cli.main import run; from dialogue_warehouse.cli.options import cli\n"
 PROBE = "@cli.command()\ndef probe():\n    {}\nsys.argv = ['dialogue-warehouse', 'probe']\nrun()\n"
 
 
@@ -33,7 +33,7 @@ def run_probe(body: str, **pipes: object) -> subprocess.CompletedProcess[str]:
 
 def test_nothing_that_says_goodbye_at_the_end_is_imported_before_the_process_begins() -> None:
     """F10: what is registered before our own end is never called, and leaves locks that are told as leaks."""
-    code = "import sys, pipelines.cli.main; print('multiprocessing.util' in sys.modules)"
+    code = "import sys, dialogue_warehouse.cli.main; print('multiprocessing.util' in sys.modules)"
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=True).stdout == "False\n"
 
@@ -81,7 +81,7 @@ def test_progress_that_nobody_reads_does_not_stop_a_build() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     body = (
-        "from pipelines.building.progress import Reporter\nreporter = Reporter(quiet=False)\n"
+        "from dialogue_warehouse.common.progress import Reporter\nreporter = Reporter(quiet=False)\n"
         "[reporter.line('x') for _ in range(3)]\nprint('done')"
     )
     ended = run_probe(body, stderr=writing)
@@ -124,8 +124,8 @@ def test_command_called_by_others_leaves_their_process_alone(tmp_path: Path, cap
 
 LANDING = """
 import sys
-from pipelines.intake import lander
-from pipelines.cli.main import run
+from pipelines.ingestion import lander
+from dialogue_warehouse.cli.main import run
 if __name__ == "__main__":
     lander.WORTH_PROCESSES = 0
     sys.argv = ["dialogue-warehouse", "build", "--quiet", *sys.argv[1:]]

@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.corpora import claims
-from pipelines.paths import CLONE
+from dialogue_warehouse.corpora import claims
+from dialogue_warehouse.paths import CLONE
 
 DOCS = CLONE / "docs"
 PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim")

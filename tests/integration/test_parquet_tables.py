@@ -18,17 +18,18 @@ import polars
 import pyarrow.dataset
 import pytest
 
+from dialogue_warehouse.errors import CheckError, InputError
+from dialogue_warehouse.lineage import verifying
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.reading import catalogue, connection
+from dialogue_warehouse.reading.changes import find_changes
+from dialogue_warehouse.settings import DUCKDB_TABLES, PARQUET_TABLES, Settings
+from dialogue_warehouse.site.pictures import read_pictures
+from dialogue_warehouse.storage import builds, publication, retention
+from dialogue_warehouse.storage.publication import pin, roll_back
+from dialogue_warehouse.terminal.status import status
 from expectations.client import AuditProcess
-from pipelines.building import fingerprint, kept, mending, space
-from pipelines.building.rollback import pin, roll_back
-from pipelines.building.status import status
-from pipelines.charts.pictures import read_pictures
-from pipelines.errors import CheckError, InputError
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.proving import verifying
-from pipelines.reading import builds, catalog, connection, tables
-from pipelines.reading.changes import find_changes
-from pipelines.settings import DUCKDB_TABLES, PARQUET_TABLES, Settings
+from pipelines.building import checks, fingerprint
 from tests.conftest import Once, run_command
 from tests.faults.killing import HOOKS
 from tests.integration.test_pages_of_docs import blocks
@@ -73,7 +74,7 @@ def small(tmp_path: Path) -> WarehousePaths:
 
 def both(folder: Path) -> tuple[str, str]:
     """The build in DuckDB, and the one in Parquet."""
-    before, now = kept.kept_builds(WarehousePaths(folder))
+    before, now = retention.kept_builds(WarehousePaths(folder))
     return before, now
 
 
@@ -83,7 +84,7 @@ def both(folder: Path) -> tuple[str, str]:
 def test_every_table_has_the_same_rows_and_types(parquet_folder: Path) -> None:
     before, now = (WarehousePaths(parquet_folder).build_database(one) for one in both(parquet_folder))
     with duckdb.connect() as con:
-        tables.serve(con, before, now)
+        builds.serve(con, before, now)
         con.execute(f"attach '{before}' as one (read_only); attach '{now}' as two (read_only)")
         found = con.execute(
             "select schema_name || '.' || table_name from duckdb_tables() where database_name = 'one'"
@@ -120,7 +121,7 @@ def test_every_table_is_described_alike(parquet_folder: Path, sample_folder: Pat
                         listed.summary,
                         listed.rows,
                     )
-                    for listed, one in catalog.describe_tables(con)
+                    for listed, one in catalogue.describe_tables(con)
                 }
             )
     before, now = described
@@ -217,7 +218,7 @@ def test_other_engines_read_the_same_counts(parquet_folder: Path) -> None:
     paths = WarehousePaths(parquet_folder)
     folder = paths.build_tables(both(parquet_folder)[1])
     with connection.open_published(paths) as con:
-        for table in catalog.list_tables(con):
+        for table in catalogue.list_tables(con):
             place = folder / table.schema / table.table
             assert pyarrow.dataset.dataset(place, partitioning="hive").count_rows() == table.rows, place
             assert len(polars.scan_parquet(place, hive_partitioning=True).collect()) == table.rows, place
@@ -303,15 +304,15 @@ def test_rollback_leads_back_and_forth_between_the_forms(small: WarehousePaths) 
     assert roll_back(small) == (SECOND, FIRST)
     assert shown(small) == FIRST
     assert roll_back(small, THIRD) == (FIRST, THIRD)
-    assert (shown(small), builds.damage(small, THIRD), mending.mend(small)) == (THIRD, [], [])
+    assert (shown(small), builds.damage(small, THIRD), publication.mend(small)) == (THIRD, [], [])
     assert small.published.read_bytes() == small.build_database(THIRD).read_bytes()
 
 
 def test_pruned_build_goes_with_its_files_and_a_pinned_one_stays(small: WarehousePaths) -> None:
     pin(small, FIRST)
     publish(small, "20260104T000000000000Z", DUCKDB_TABLES)
-    kept.prune(small, 1)
-    assert kept.kept_builds(small) == [FIRST, "20260104T000000000000Z"]
+    retention.prune(small, 1)
+    assert retention.kept_builds(small) == [FIRST, "20260104T000000000000Z"]
     assert [folder.name for folder in small.builds.glob("*.tables")] == [f"{FIRST}.tables"]
     assert roll_back(small, FIRST)[1] == shown(small) == FIRST
 
@@ -330,7 +331,7 @@ def test_needed_space_is_that_of_the_form(paths: WarehousePaths) -> None:
     manifest = json.loads(paths.build_manifest(now).read_text()) | {"source": str(paths.sample), "built_bytes": 10**9}
     paths.build_manifest(now).write_text(json.dumps(manifest))
     needed = {
-        form: space.needed_bytes(Settings(warehouse=paths.root, source=paths.sample, tables=form), paths)
+        form: checks.needed_bytes(Settings(warehouse=paths.root, source=paths.sample, tables=form), paths)
         for form in (DUCKDB_TABLES, PARQUET_TABLES)
     }
     assert needed[DUCKDB_TABLES] - needed[PARQUET_TABLES] == 10**9 - builds.size_of(paths, now)
@@ -343,7 +344,7 @@ def test_published_files_are_for_reading_only_and_known(parquet_folder: Path) ->
     paths = WarehousePaths(parquet_folder)
     now = both(parquet_folder)[1]
     folder, manifest = paths.build_tables(now), builds.read_manifest(paths, now)
-    files = tables.files_below(folder)
+    files = builds.files_below(folder)
     assert {file.stat().st_mode & 0o777 for file in (*files, paths.published, paths.build_database(now))} == {0o444}
     assert set(manifest.tables) == {file.relative_to(folder).as_posix() for file in files}
     assert all(builds.describe_file(folder / name) == known for name, known in manifest.tables.items())
@@ -382,10 +383,10 @@ def test_build_with_a_damaged_file_is_told_and_another_stands_in(small: Warehous
     assert status(small, Settings(warehouse=small.root)).damaged == (str(file),)
     with pytest.raises(CheckError, match=rf"^{re.escape(str(file))}: is not what was published as build {THIRD}"):
         verifying.refuse_damage(small)
-    (told,) = mending.mend(small)
+    (told,) = publication.mend(small)
     lost = f"build {THIRD} is lost: {file} is not what was published, and there is no second one"
     assert told == f"{lost}; build {SECOND} is shown in its place"
-    assert (shown(small), kept.kept_builds(small), mending.mend(small)) == (SECOND, [FIRST, SECOND], [])
+    assert (shown(small), retention.kept_builds(small), publication.mend(small)) == (SECOND, [FIRST, SECOND], [])
     assert not small.build_tables(THIRD).exists()
 
 
@@ -403,8 +404,8 @@ def test_damaged_build_does_not_stand_in(small: WarehousePaths) -> None:
         file = parquet_of(small, build_id)
         file.chmod(0o644)
         file.write_bytes(b"")
-    kept.remove(small, SECOND)
-    (told,) = mending.mend(small)
+    retention.remove(small, SECOND)
+    (told,) = publication.mend(small)
     assert told.endswith(", and no other is kept")
     assert builds.pointed_build(small) is None
 
@@ -413,7 +414,7 @@ def test_database_of_a_parquet_build_is_taken_from_the_other_copy(small: Warehou
     for file in (small.published, small.build_database(THIRD)):
         file.chmod(0o644)
         file.write_bytes(b"")
-        (told,) = mending.mend(small)
+        (told,) = publication.mend(small)
         assert "it is again" in told
         assert (shown(small), builds.damage(small, THIRD)) == (THIRD, [])
 
@@ -427,7 +428,7 @@ def test_copy_of_a_warehouse_is_read_before_it_is_doubted(small: WarehousePaths)
 def test_build_after_a_lost_one_begins_anew(paths: WarehousePaths) -> None:
     """What is published is damaged and nothing else is kept: nothing stands in the way of a build."""
     before, now = both(paths.root)
-    kept.remove(paths, before)
+    retention.remove(paths, before)
     file = next(paths.build_tables(now).rglob("core/dim_source_files/*/*.parquet"))
     file.chmod(0o644)
     file.write_bytes(b"")
@@ -442,7 +443,7 @@ def test_build_after_a_lost_one_begins_anew(paths: WarehousePaths) -> None:
 
 PUBLISH = """
 from pathlib import Path
-from pipelines.paths import WarehousePaths
+from dialogue_warehouse.paths import WarehousePaths
 from tests.unit.parquet_builds import publish
 publish(WarehousePaths(Path({root!r})), {build_id!r})
 """
@@ -468,15 +469,15 @@ def test_killed_at_any_step_of_publishing_shows_one_build_or_the_other(tmp_path:
         assert ended.returncode == -signal.SIGKILL, ended.stderr
         seen = shown(paths)
         assert seen in (FIRST, SECOND)
-        told = mending.mend(paths)
+        told = publication.mend(paths)
         assert len(told) <= 1
         now = shown(paths)
         assert (now, seen) != (FIRST, SECOND), "what readers have seen is taken back"
         outcomes.append(now)
         assert builds.damage(paths, now) == []
-        assert mending.mend(paths) == []
+        assert publication.mend(paths) == []
         complete = {FIRST} | ({SECOND} if now == SECOND else set())
-        assert set(kept.kept_builds(paths)) == complete
+        assert set(retention.kept_builds(paths)) == complete
         left = {file.name.partition(".")[0] for file in paths.builds.iterdir()}
         assert left == complete, "something is left of a build that is not there"
     assert set(outcomes) == {FIRST, SECOND}
@@ -488,7 +489,7 @@ def test_what_was_left_without_its_database_is_swept(small: WarehousePaths) -> N
     shutil.copytree(small.build_tables(THIRD), left)
     foreign = small.builds / "mine.tables"
     foreign.mkdir()
-    assert mending.mend(small) == []
+    assert publication.mend(small) == []
     assert (left.exists(), foreign.exists(), small.build_tables(THIRD).exists()) == (False, True, True)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.charts.pictures import KINDS, Picture, read_pictures
-from pipelines.corpora import registry
-from pipelines.paths import CLONE
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.site.pictures import KINDS, Picture, read_pictures
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_every_kind_is_there_and_of_every_corpus_some(pictures) -> None:
 
 
 def test_no_picture_names_a_corpus() -> None:
-    for path in (CLONE / "pipelines" / "charts").rglob("*.*"):
+    for path in (CLONE / "dialogue_warehouse" / "site").rglob("*.*"):
         if path.suffix in (".py", ".sql", ".html", ".css"):
             text = path.read_text(encoding="utf-8")
             assert [corpus_id for corpus_id in registry.corpus_ids() if corpus_id in text] == [], path

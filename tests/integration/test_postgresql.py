@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.paths import CLONE, WarehousePaths
+from dialogue_warehouse.paths import CLONE, WarehousePaths
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")

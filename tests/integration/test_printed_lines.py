@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.building.first_cases import first_cases
-from pipelines.corpora import registry
-from pipelines.corpora.suites import load_suites
-from pipelines.errors import BuildError
-from pipelines.intake.databases import connect
-from pipelines.settings import Settings
+from dialogue_warehouse.common.database import connect
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.suites import load_suites
+from dialogue_warehouse.errors import BuildError
+from dialogue_warehouse.settings import Settings
+from pipelines.building.history import first_cases
 from tests.conftest import CLONE, rows, run_command
 
 README = (CLONE / "README.md").read_text(encoding="utf-8")
@@ -107,7 +107,7 @@ def database(awkward_folder: Path, tmp_path: Path) -> Path:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:sqlglotrs")
 def test_what_strict_refuses_for_names_file_record_and_key(database: Path, failing) -> None:
     """U22: the first cases of each claim that rows break, in one line with the claim."""
-    from pipelines.assets.audit import failure
+    from pipelines.dagster_graph.audit import failure
 
     failures = {
         suite: {

@@ -14,11 +14,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.building import kept, publishing, showing, state
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.reading import builds
-from pipelines.reading.builds import BuildManifest, encode_manifest
-from pipelines.settings import Settings
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, publication, retention
+from dialogue_warehouse.storage.builds import BuildManifest, encode_manifest
+from pipelines.building import publishing, state
 from tests.benchmarks.compare_builds import compare
 from tests.conftest import run_command
 from tests.integration.clones import build_with, copy_with_unknown_split
@@ -33,7 +33,7 @@ def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
     """A copy of a warehouse with one published build, links and all."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
-    showing.show(builds.pointed_build(paths), paths)
+    publication.show(builds.pointed_build(paths), paths)
     return paths
 
 
@@ -43,7 +43,7 @@ def what_a_reader_sees(paths: WarehousePaths) -> tuple[object, ...]:
         paths.pointer.read_bytes(),
         paths.published.stat().st_ino,
         paths.published.read_bytes(),
-        kept.kept_builds(paths),
+        retention.kept_builds(paths),
     )
 
 
@@ -116,7 +116,7 @@ def test_killed_build_leaves_what_was_published_and_the_next_one_works(
     command = [
         sys.executable,
         "-m",
-        "pipelines.cli",
+        "dialogue_warehouse.cli",
         "build",
         "--source",
         awkward_releases,
@@ -136,13 +136,13 @@ def test_killed_build_leaves_what_was_published_and_the_next_one_works(
         again = run_command("build", "--source", awkward_releases, "--warehouse", published.root, "--quiet", "--force")
         assert again.returncode == 0, again.stderr
         assert reader.execute("select count(*) from quality.builds").fetchall() == [(1,)]
-    assert len(kept.kept_builds(published)) == 2
+    assert len(retention.kept_builds(published)) == 2
     with duckdb.connect(str(published.published), read_only=True) as con:
         assert con.execute("select count(*) from quality.builds").fetchall() == [(2,)]
         assert con.execute("select count(distinct build_id) from quality.expectation_results").fetchall() == [(2,)]
         differing = con.execute("select count(distinct fingerprint) from quality.builds").fetchall()
     assert differing == [(1,)]
-    one, two = map(published.build_database, kept.kept_builds(published))
+    one, two = map(published.build_database, retention.kept_builds(published))
     told = compare(one, two)  # the same files come to the same rows
     assert {table for table, lines in told.items() if lines} <= OF_THE_BUILD
     assert len(told) > 50
@@ -189,9 +189,9 @@ def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> Non
         raw = {"toy__items": [f"raw/toy/items/{stem}.parquet"]}
         manifest = BuildManifest(build_id=name, started_at="2026-01-01", source="/releases", raw=raw)
         paths.build_manifest(name).write_bytes(encode_manifest(manifest))
-    showing.show(names[0], paths)
-    kept.prune(paths, builds_kept=2)
-    assert kept.kept_builds(paths) == [names[0], names[2], names[3]]
+    publication.show(names[0], paths)
+    retention.prune(paths, builds_kept=2)
+    assert retention.kept_builds(paths) == [names[0], names[2], names[3]]
     left = {file for file in items.iterdir() if file not in foreign}
     assert left == {items / f"{stems[index]}.{suffix}" for index in (0, 2, 3) for suffix in ("parquet", "json")}
     assert [file for file in foreign if not file.exists()] == []

@@ -10,10 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.building import kept
-from pipelines.building.rollback import roll_back
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.storage import builds, retention
+from dialogue_warehouse.storage.publication import roll_back
 from tests.conftest import build_warehouse
 from tests.faults.reading import A_SECOND, READERS, start_readers, stop_readers
 
@@ -36,7 +35,7 @@ def paths(tmp_path: Path, sample_folder: Path) -> WarehousePaths:
 def test_readers_fail_at_nothing_and_see_nothing_mixed(paths: WarehousePaths) -> None:
     """Half of them through our own connection, half as any client of DuckDB opens the published file."""
     whole = {}
-    for build_id in kept.kept_builds(paths):
+    for build_id in retention.kept_builds(paths):
         with duckdb.connect(str(paths.build_database(build_id)), read_only=True) as con:
             whole[json.dumps([con.execute(query).fetchall()[0][0] for query in QUERIES])] = build_id
     assert len(whole) == 2
@@ -44,7 +43,7 @@ def test_readers_fail_at_nothing_and_see_nothing_mixed(paths: WarehousePaths) ->
     readers = start_readers(paths, halt, QUERIES)
     changes, until = 0, time.monotonic() + SECONDS
     while time.monotonic() < until:
-        first, second = kept.kept_builds(paths)
+        first, second = retention.kept_builds(paths)
         roll_back(paths, first if builds.pointed_build(paths) == second else second)
         changes += 1
         time.sleep(0.3)

@@ -15,12 +15,12 @@ from urllib.parse import unquote
 import duckdb
 import pytest
 
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
-from pipelines.reading.dialogues.page import harmless
-from pipelines.report import contents
-from pipelines.report.conversations import page_name
-from pipelines.report.site import DBT_DOCS, PAGES, RULE_KINDS, outcome
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.site import contents
+from dialogue_warehouse.site.contents import page_name
+from dialogue_warehouse.site.rendering import harmless
+from dialogue_warehouse.site.report import DBT_DOCS, PAGES, RULE_KINDS, outcome
+from dialogue_warehouse.storage import builds
 from tests.conftest import run_command
 from tests.integration.browser import Browser, find_chromium
 

@@ -12,10 +12,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.intake.records import Record
-from pipelines.proving import putting_back, restoring, verifying
-from pipelines.proving.restored_files import SourceFile
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.lineage import restored_files, restoring, verifying
+from dialogue_warehouse.lineage.restored_files import SourceFile
+from dialogue_warehouse.releases.records import Record
 from tests import fixtures
 from tests.conftest import run_command
 
@@ -284,5 +284,5 @@ def test_what_is_put_back_goes_to_its_place() -> None:
     file.extras.append(("/2/a~1b", [1]))
     file.quarantine.append((0, "/0", b'"refused"'))
     records = [Record(1, None, "/1", b'{"kbs": [[1]]}'), Record(2, None, "/2", b"{}")]
-    put = list(putting_back.put_back(entity, file, iter(records)))
+    put = list(restored_files.put_back(entity, file, iter(records)))
     assert [json.loads(record.text) for record in put] == ["refused", {"kbs": [[], [1], [], {}]}, {"a/b": [1]}]

@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.storage import builds
 from pipelines.building import history, reusing
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
 from tests.benchmarks import compare_builds
 from tests.integration.clones import build_with, copy_clone
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.building import kept, lock, mending
-from pipelines.building.rollback import pin, roll_back
-from pipelines.building.status import status
-from pipelines.errors import BuildError, InputError
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
-from pipelines.settings import Settings
+from dialogue_warehouse.errors import BuildError, InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, ownership, publication, retention
+from dialogue_warehouse.storage.publication import pin, roll_back
+from dialogue_warehouse.terminal.status import status
 from tests.conftest import run_command
 from tests.integration.test_mending import make_build, shown
 
@@ -39,8 +38,8 @@ def test_rollback_shows_the_build_before_and_leads_forward_again(paths: Warehous
     assert roll_back(paths, third) == (first, third)
     assert shown(paths) == third
     assert roll_back(paths, third) == (third, third)
-    assert kept.kept_builds(paths) == BUILDS
-    assert mending.mend(paths) == []
+    assert retention.kept_builds(paths) == BUILDS
+    assert publication.mend(paths) == []
 
 
 def test_build_after_a_rollback_is_the_newest(paths: WarehousePaths) -> None:
@@ -81,24 +80,24 @@ def test_nobody_goes_back_to_a_build_that_is_not_what_was_published(paths: Wareh
 
 
 def test_rollback_waits_for_no_build(paths: WarehousePaths) -> None:
-    with lock.exclusive(paths), pytest.raises(BuildError, match="another build is running"):
+    with ownership.exclusive(paths), pytest.raises(BuildError, match="another build is running"):
         roll_back(paths)
     assert shown(paths) == BUILDS[2]
 
 
 def test_pinned_build_is_kept_and_does_not_count(paths: WarehousePaths) -> None:
     assert pin(paths, BUILDS[0]) == BUILDS[0]
-    kept.prune(paths, 1)
-    assert kept.kept_builds(paths) == [BUILDS[0], BUILDS[2]]
+    retention.prune(paths, 1)
+    assert retention.kept_builds(paths) == [BUILDS[0], BUILDS[2]]
     assert [build.is_pinned for build in status(paths, Settings(warehouse=paths.root)).builds] == [False, True]
     pin(paths, BUILDS[0], is_pinned=False)
-    kept.prune(paths, 1)
-    assert kept.kept_builds(paths) == [BUILDS[2]]
+    retention.prune(paths, 1)
+    assert retention.kept_builds(paths) == [BUILDS[2]]
 
 
 def test_commands_say_what_is_published_and_kept(tmp_path: Path, awkward_folder: Path) -> None:
     folder = shutil.copytree(awkward_folder, tmp_path / "warehouse")
-    (first,) = kept.kept_builds(WarehousePaths(folder))
+    (first,) = retention.kept_builds(WarehousePaths(folder))
     index = folder / "reports" / "index.html"
     index.write_text(index.read_text().replace(f"<p>Build <code>{first}</code>, ", "<p>Build <code>later</code>, "))
     alone = run_command("rollback", "--warehouse", folder)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipelines.building.instance import DAGSTER_YAML
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.settings import TELEMETRY_OFF, Settings
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
+from pipelines.dagster_graph.instance import DAGSTER_YAML
 
 PAGE = (CLONE / "docs" / "run_it_unattended.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.M | re.S)
@@ -34,7 +34,7 @@ def test_commands_of_the_page_work(generated_sample: Path, tmp_path: Path) -> No
         "DAGSTER_HOME": str(paths.dagster_home),
         "DAGSTER_DISABLE_TELEMETRY": "1",
     }
-    subprocess.run([sys.executable, "-m", "pipelines.building.instance", paths.root], cwd=CLONE, check=True)
+    subprocess.run([sys.executable, "-m", "pipelines.dagster_graph.instance", paths.root], cwd=CLONE, check=True)
     ran = subprocess.run(
         ["bash", "-c", script], cwd=CLONE, env=environment, capture_output=True, text=True, check=False
     )
@@ -51,9 +51,8 @@ def test_variable_of_the_page_is_a_setting(name: str) -> None:
 
 
 def test_what_the_page_says_is_there_is_there() -> None:
-    from pipelines.jobs import EVERYTHING, FETCH
-    from pipelines.schedules import build_schedules
-    from pipelines.sensors import build_sensors
+    from pipelines.dagster_graph.jobs import EVERYTHING, FETCH, build_schedules
+    from pipelines.dagster_graph.sensors import build_sensors
 
     rows = re.findall(r"^\| (schedule|sensors?) (.*?) \| (.*?) \|", PAGE, re.M)
     named = {name for kind, names, _ in rows for name in re.findall(r"`(\w+)`", names)}

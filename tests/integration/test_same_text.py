@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.paths import CLONE
+from dialogue_warehouse.paths import CLONE
 from tests.conftest import build_warehouse
 from tests.integration.analyst_answers import letters_and_digits
 

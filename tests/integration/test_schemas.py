@@ -10,8 +10,8 @@ import pytest
 from dbt.config.project import ProjectContract
 from dbt_common.dataclass_schema import ValidationError, dbtClassMixin
 
-from pipelines.building import dbt, schemas
-from pipelines.paths import WarehousePaths
+from dialogue_warehouse.paths import WarehousePaths
+from pipelines.building import dbt, dbt_changes
 
 BY_DBT: Any = inspect.getattr_static(dbtClassMixin, "json_schema")
 
@@ -44,7 +44,7 @@ def test_second_time_nothing_is_made_and_what_is_kept_is_dbts_own(
     assert len(first) == len(set(first)) > 3
     parse(tmp_path / "second", file, monkeypatch)
     assert made == first
-    with schemas.kept(file):
+    with dbt_changes.reuse_schemas(file):
         assert [cls.json_schema() for cls in first] == [BY_DBT.__func__(cls) for cls in first]
     assert made == first
 
@@ -52,14 +52,14 @@ def test_second_time_nothing_is_made_and_what_is_kept_is_dbts_own(
 def test_configuration_is_held_against_what_is_kept(tmp_path: Path) -> None:
     project = {"name": "of_mine", "profile": "any"}
     for _ in ("made", "looked up"):
-        with schemas.kept(tmp_path / "schemas.bin"):
+        with dbt_changes.reuse_schemas(tmp_path / "schemas.bin"):
             ProjectContract.validate(project)
             with pytest.raises(ValidationError, match="1 is not valid"):
                 ProjectContract.validate(project | {"model-paths": 1})
 
 
 def test_dbt_is_itself_again_afterwards(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), schemas.kept(tmp_path / "schemas.bin"):
+    with pytest.raises(RuntimeError), dbt_changes.reuse_schemas(tmp_path / "schemas.bin"):
         assert inspect.getattr_static(dbtClassMixin, "json_schema") is not BY_DBT
         raise RuntimeError
     assert inspect.getattr_static(dbtClassMixin, "json_schema") is BY_DBT

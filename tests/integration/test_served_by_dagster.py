@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.building import kept
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.storage import builds, retention
 from tests.integration.browser import Browser, Visit, find_chromium
 from tests.integration.served import Served, left_of, served
 
@@ -164,7 +163,7 @@ def test_both_runs_publish_one_after_the_other(
     first, second = (runs[run] for run in launched)
     assert first["startTime"] < first["endTime"] <= second["startTime"] < second["endTime"]
     before = builds.pointed_build(WarehousePaths(sample_folder))
-    oldest, older, newest = kept.kept_builds(paths)
+    oldest, older, newest = retention.kept_builds(paths)
     assert (builds.pointed_build(paths), oldest) == (newest, before)
     assert [builds.read_manifest(paths, build).corpora for build in (newest, older)] == [("bbai",), ("bbai",)]
     assert "removed" in builds.read_manifest(paths, older).changed

@@ -19,12 +19,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.reading import builds, connection
-from pipelines.reading.dialogues import given, page, parts, reading, terminal
-from pipelines.reading.dialogues.marking import marked
-from pipelines.reading.keyed_rows import KEYED_TABLES
-from pipelines.settings import Settings
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.reading import connection, dialogue_parts, dialogues
+from dialogue_warehouse.reading.dialogue_parts import marked
+from dialogue_warehouse.reading.findings import KEYED_TABLES
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import rendering
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.terminal import dialogue_text
 from tests.conftest import run_command
 from tests.integration.analyst_sources import read_service_dialogues
 from tests.integration.browser import Browser, find_chromium
@@ -60,11 +62,11 @@ class Built:
     def column(self, query: str, *values: object) -> list[Any]:
         return [row[0] for row in self.con.execute(query, list(values)).fetchall()]
 
-    def read(self, key: str) -> parts.Dialogue:
-        return reading.read_dialogue(self.con, key)
+    def read(self, key: str) -> dialogue_parts.Dialogue:
+        return dialogues.read_dialogue(self.con, key)
 
     @functools.cached_property
-    def some_dialogues(self) -> list[parts.Dialogue]:
+    def some_dialogues(self) -> list[dialogue_parts.Dialogue]:
         """Of each corpus some of its dialogues, those that break rules among them."""
         keys = self.column(
             f"""
@@ -79,7 +81,7 @@ class Built:
             order by dialogue_key
             """
         )
-        return [*reading.read_dialogues(self.con, keys)]
+        return [*dialogues.read_dialogues(self.con, keys)]
 
 
 def opened(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -108,7 +110,7 @@ def test_every_row_of_a_dialogue_has_its_part(built: Built) -> None:
             expected += built.column(f"select {name} from core.{table} where dialogue_key = ? and {where}", key)
         states = f"select frame_key || '/state/' || {SEGMENT} from analytics.belief_states where dialogue_key = ?"
         expected += built.column(states, key)
-        found = reading.keys_of(dataclasses.replace(dialogue, guideline=None))
+        found = dialogues.keys_of(dataclasses.replace(dialogue, guideline=None))
         assert Counter(found) == Counter(expected), key
 
 
@@ -180,7 +182,7 @@ def test_rule_has_the_title_that_its_own_corpus_gives_it(built: Built) -> None:
         " group by corpus_id, rule_id",
         renamed,
     )
-    for dialogue in (*built.some_dialogues, *reading.read_dialogues(built.con, keys)):
+    for dialogue in (*built.some_dialogues, *dialogues.read_dialogues(built.con, keys)):
         for case in (*dialogue.violations, *(one for turn in dialogue.turns for one in turn.violations)):
             assert case.title == titles[dialogue.key, case.rule]
 
@@ -201,10 +203,10 @@ def test_a_key_of_every_kind_is_shown_in_its_dialogue(built: Built) -> None:
                 assert table == "dim_dialogues"
                 continue
             assert (dialogue.mark.key, dialogue.mark.table) == (key, f"core.{table}")
-            assert dialogue.mark.shown_key in set(reading.keys_of(dialogue))
+            assert dialogue.mark.shown_key in set(dialogues.keys_of(dialogue))
             is_below = dialogue.mark.shown_key != dialogue.key
             assert is_below or not key.startswith(dialogue.key), key
-            assert (" data-marked" in page.render_page(dialogue)) is is_below, key
+            assert (" data-marked" in rendering.render_page(dialogue)) is is_below, key
 
 
 def test_command_prints_a_dialogue_without_colors_in_a_pipe(sample: Built) -> None:
@@ -213,8 +215,8 @@ def test_command_prints_a_dialogue_without_colors_in_a_pipe(sample: Built) -> No
         assert (shown.returncode, shown.stderr) == (0, "")
         assert all(character.isprintable() or character == "\n" for character in shown.stdout)
         assert shown.stdout.startswith(f"{key.rpartition('/')[0]}\n")
-        assert re.search(rf"^{terminal.MARK.plain} {re.escape(key)}: core\.fct_turns, at '", shown.stdout, flags=re.M)
-        assert re.search(rf"^{terminal.MARK.plain} +0 ", shown.stdout, flags=re.M)
+        assert re.search(rf"^{dialogue.MARK.plain} {re.escape(key)}: core\.fct_turns, at '", shown.stdout, flags=re.M)
+        assert re.search(rf"^{dialogue.MARK.plain} +0 ", shown.stdout, flags=re.M)
 
 
 def test_command_writes_json_and_a_page(sample: Built) -> None:
@@ -226,7 +228,7 @@ def test_command_writes_json_and_a_page(sample: Built) -> None:
     )
     assert whole["turns"][0]["json_pointer"] == sample.column("select core.json_pointer(?)", f"{key}/0")[0]
     written = run_command("show", key, "--html", "--warehouse", sample.folder)
-    assert written.stdout == page.render_page(sample.read(key))
+    assert written.stdout == rendering.render_page(sample.read(key))
 
 
 @pytest.mark.parametrize(
@@ -283,7 +285,7 @@ def test_page_needs_nothing_and_fits_the_window(
     shown: Built = request.getfixturevalue(warehouse)
     for key in shown.column("select min(dialogue_key) from core.dim_dialogues group by corpus_id order by all"):
         file = tmp_path / "dialogue.html"
-        file.write_text(page.render_page(shown.read(key)), encoding="utf-8")
+        file.write_text(rendering.render_page(shown.read(key)), encoding="utf-8")
         visit = browser.open(file.as_uri(), width, scheme)
         assert [url for url in visit.requests if url not in (file.as_uri(), "data:,")] == [], key
         assert visit.problems == [], key
@@ -301,7 +303,7 @@ def test_document_names_every_field(sample: Built) -> None:
     told = {tuple(re.findall(r"`(\w+)`", fields)) for fields in table}
     classes = [
         kind
-        for module in (parts, given)
+        for module in (dialogue_parts, dialogue_parts)
         for kind in vars(module).values()
         if dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__
     ]

@@ -18,16 +18,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.building import on_spark
-from pipelines.building.on_spark import ANSI
-from pipelines.cluster import session, storage
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.settings import SPARK, Settings
+from pipelines.building import spark_models
+from pipelines.building.spark_models import ANSI
+from pipelines.cluster import session
 from pipelines.cluster.session import ClusterError, Session
-from pipelines.corpora import registry
-from pipelines.errors import InputError
-from pipelines.intake import releases
-from pipelines.intake.lander import Lander
-from pipelines.paths import WarehousePaths
-from pipelines.settings import SPARK, Settings
+from pipelines.ingestion.lander import Lander
 from tests.benchmarks.compare_builds import compare
 from tests.conftest import run_command
 from tests.integration.test_pages_of_docs import blocks
@@ -40,7 +40,7 @@ TWO_MACHINES = "local-cluster[2,1,1024]"
 def why_not() -> str | None:
     """Why Spark cannot run here; None where it can."""
     try:
-        session.check(Settings())
+        session.check_session(Settings())
     except InputError as error:
         return str(error)
     return None
@@ -78,7 +78,7 @@ def test_files_are_landed_in_tasks_byte_for_byte(two_machines: Session, awkward_
     for name, spark in (("here", None), ("there", two_machines)):
         with Lander(tmp_path / name, settings, spark) as lander:
             for corpus in registry.load_corpora():
-                release = releases.find(corpus, settings, WarehousePaths(tmp_path))
+                release = finding.find(corpus, settings, WarehousePaths(tmp_path))
                 landed[name, corpus.corpus_id] = lander.land(release)
     files = {
         name: {
@@ -101,7 +101,7 @@ def test_refused_file_is_told_as_ever_and_landed_by_no_second_attempt(
     damaged.parent.mkdir(parents=True)
     damaged.write_text('[{"uuid": "a", ')
     settings = Settings(source=tmp_path / "releases")
-    release = releases.find(registry.load_corpus("mutualfriends"), settings, WarehousePaths(tmp_path))
+    release = finding.find(registry.load_corpus("mutualfriends"), settings, WarehousePaths(tmp_path))
     told = []
     for name, spark in (("here", None), ("there", two_machines)):
         with Lander(tmp_path / name, settings, spark) as lander, pytest.raises(InputError) as raised:
@@ -151,17 +151,17 @@ def test_task_that_fails_every_time_is_told_in_one_line(two_machines: Session) -
 def test_folder_that_machines_do_not_share_is_told(
     two_machines: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage.check(two_machines, tmp_path)
+    session.check_storage(two_machines, tmp_path)
     assert list(tmp_path.iterdir()) == []
     elsewhere = [(str(tmp_path / "nobody wrote this"), str(tmp_path / "written"))]
-    monkeypatch.setattr(storage, "TASKS", 1)
+    monkeypatch.setattr(session, "TASKS", 1)
     monkeypatch.setattr(two_machines, "run", lambda look, _: Session.run(two_machines, look, elsewhere))
     with pytest.raises(InputError, match=r"does not share it \(what is written here is not seen there\)"):
-        storage.check(two_machines, tmp_path)
+        session.check_storage(two_machines, tmp_path)
     unseen = [(str(tmp_path), str(tmp_path / "nowhere" / "written"))]
     monkeypatch.setattr(two_machines, "run", lambda look, _: Session.run(two_machines, lambda _: ("a", ""), unseen))
     with pytest.raises(InputError, match=r"\(what it writes there is not seen here\)"):
-        storage.check(two_machines, tmp_path)
+        session.check_storage(two_machines, tmp_path)
 
 
 # SQL
@@ -178,7 +178,7 @@ def test_bad_cast_is_an_error_and_no_null(two_machines: Session) -> None:
     by_dbt = Connection(server_side_parameters=SparkCredentials(**profile).server_side_parameters).cursor()
     by_dbt.execute("select cast('a' as int)")
     assert [tuple(row) for row in by_dbt.fetchall() or ()] == [(None,)]
-    with on_spark._ansi():
+    with spark_models._ansi():
         credentials = SparkCredentials(**profile)
     assert credentials.server_side_parameters[ANSI] == "true"
     ours = Connection(server_side_parameters=credentials.server_side_parameters).cursor()

@@ -11,7 +11,7 @@ import pytest
 from dbt_common.clients.jinja import MacroFuzzEnvironment, get_template
 from dbt_common.exceptions import CompilationError
 
-from pipelines.building import remembered, templates
+from pipelines.building import dbt_changes
 from tests.integration.test_contexts import compiled
 
 TEXTS = ("select {{ column }}", "{% set two = column + 1 %}{{ two }}", "plain")
@@ -32,7 +32,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def rendered(file: Path, native: bool = False) -> list[Any]:
-    with templates.kept(file):
+    with dbt_changes.reuse_templates(file):
         return [get_template(text, {"column": 1}, native=native).render({"column": 1}) for text in TEXTS]
 
 
@@ -63,7 +63,7 @@ def test_code_of_the_whole_project_is_what_dbt_compiles(tmp_path: Path, monkeypa
     assert len(queries) > 100
     file = tmp_path / "templates.bin"
     for _ in ("compiled", "looked up"):
-        assert compiled(tmp_path, templates.kept(file)) == queries
+        assert compiled(tmp_path, dbt_changes.reuse_templates(file)) == queries
     _, kept = marshal.loads(file.read_bytes())
     assert len(kept) > 100
     assert {marshal.dumps(code) for code in kept.values()} <= by_dbt
@@ -87,21 +87,24 @@ def test_place_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 def test_file_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "templates.bin"
     rendered(file)
-    monkeypatch.setattr(remembered, "MOST", len(TEXTS))
-    with templates.kept(file):
+    monkeypatch.setattr(dbt_changes, "MOST", len(TEXTS))
+    with dbt_changes.reuse_templates(file):
         get_template("another {{ one }}", {}).render({"one": 1})
     assert len(marshal.loads(file.read_bytes())[1]) == 1
 
 
 def test_error_of_a_template_is_told_as_ever(tmp_path: Path) -> None:
     for _ in range(2):
-        with templates.kept(tmp_path / "templates.bin"), pytest.raises(CompilationError, match="unexpected"):
+        with (
+            dbt_changes.reuse_templates(tmp_path / "templates.bin"),
+            pytest.raises(CompilationError, match="unexpected"),
+        ):
             get_template("{{ 1 + }}", {})
 
 
 def test_dbt_is_itself_again_afterwards(tmp_path: Path) -> None:
     compile_by_dbt = MacroFuzzEnvironment.compile
-    with pytest.raises(RuntimeError), templates.kept(tmp_path / "templates.bin"):
+    with pytest.raises(RuntimeError), dbt_changes.reuse_templates(tmp_path / "templates.bin"):
         assert MacroFuzzEnvironment.compile is not compile_by_dbt
         raise RuntimeError
     assert MacroFuzzEnvironment.compile is compile_by_dbt

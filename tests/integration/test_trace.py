@@ -14,12 +14,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.intake.json_pointer import resolve
-from pipelines.paths import WarehousePaths
-from pipelines.proving import tracing
-from pipelines.reading import builds
-from pipelines.reading.keyed_rows import KEYED_TABLES, TraceError
-from pipelines.settings import Settings
+from dialogue_warehouse.common.json_values import resolve
+from dialogue_warehouse.lineage import tracing
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.findings import KEYED_TABLES, TraceError
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
 from tests import fixtures
 from tests.conftest import run_command
 from tests.fixtures.shapes import Row

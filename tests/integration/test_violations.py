@@ -17,14 +17,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.corpora.defects import ENOUGH_READ
-from pipelines.paths import CLONE
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.claims import ENOUGH_READ
+from dialogue_warehouse.paths import CLONE
 from tests import fixtures
 from tests.fixtures.shapes import EXTRA_PART, TIMES, Again, Broken, Case, Never, unchanged
 from tests.integration.defective_release import BROKEN, place
 
-SHARED = CLONE / "pipelines" / "corpora" / "defects.toml"
+SHARED = CLONE / "dialogue_warehouse" / "corpora" / "defects.toml"
 KEYS = {"id", "kind", "title", "description", "upstream", "expected", "files", "why", "precision"}
 ELSEWHERE = {"lossy_form"}
 """Rules about another form of a release, which test_huggingface_form breaks."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.paths import CLONE
+from dialogue_warehouse.paths import CLONE
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("DIALOGUE_", "PYTHON"))}
 
@@ -53,7 +53,9 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_wheel_builds_answers_and_reports_outside_the_clone(command: Path, tmp_path: Path) -> None:
     """U6."""
     python = command.with_name("python")
-    place = run(python, "-c", "import pipelines.paths; print(pipelines.paths.CLONE)", cwd=tmp_path).stdout.strip()
+    place = run(
+        python, "-c", "import dialogue_warehouse.paths; print(dialogue_warehouse.paths.CLONE)", cwd=tmp_path
+    ).stdout.strip()
     assert Path(place).is_relative_to(command.parent.parent)
     installed = sorted(Path(place).rglob("*"))
     built = run(command, "build", cwd=tmp_path).stdout

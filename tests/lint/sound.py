@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from pipelines.intake.writing import write_atomically
+from dialogue_warehouse.common.files import write_atomically
 from tests.lint.pieces import Piece
 
 REMEMBERED = Path(sys.prefix) / "sound_sql.txt"

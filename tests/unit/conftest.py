@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import connection
 from expectations.client import AuditProcess
-from pipelines.paths import WarehousePaths
-from pipelines.reading import connection
 from tests.unit.bench import Bench
 from tests.unit.published import make_build
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.reading.dialogues import given, parts
+from dialogue_warehouse.reading import dialogue_parts
 
 HOSTILE = (
     "<script>alert(1)</script> \x1b[31mred\x1b]0;title\x07 \u202eevil\u2066 שלום [bold]no[/bold] &amp; "
@@ -13,12 +13,12 @@ HOSTILE = (
 """A text as a corpus could have it: markup of three kinds, escapes, directions, and ten thousand letters without a blank."""
 
 
-def span(start: int | None, end: int | None, slot: str = "city", **values: Any) -> parts.Span:
+def span(start: int | None, end: int | None, slot: str = "city", **values: Any) -> dialogue_parts.Span:
     empty = {"text": None, "service": None, "source_label": None, "annotation_index": 0, "status": None}
-    return parts.Span(key=f"d/0/span/{start}-{end}/0", start=start, end=end, slot=slot, **(empty | values))
+    return dialogue_parts.Span(key=f"d/0/span/{start}-{end}/0", start=start, end=end, slot=slot, **(empty | values))
 
 
-def turn(text: str | None = "Hello", **values: Any) -> parts.Turn:
+def turn(text: str | None = "Hello", **values: Any) -> dialogue_parts.Turn:
     index = values.get("index", 0)
     nothing = dict.fromkeys(
         (
@@ -28,22 +28,22 @@ def turn(text: str | None = "Hello", **values: Any) -> parts.Turn:
     )
     lists = {name: [] for name in ("spans", "acts", "states", "calls", "selections", "candidates", "violations")}
     told = {"key": f"c/p/d/{index}", "index": index, "role": "user", "speaker": "USER", "event_type": "utterance"}
-    return parts.Turn(text=text, **(nothing | lists | told | values))
+    return dialogue_parts.Turn(text=text, **(nothing | lists | told | values))
 
 
-def dialogue(*turns: parts.Turn, **values: Any) -> parts.Dialogue:
+def dialogue(*turns: dialogue_parts.Turn, **values: Any) -> dialogue_parts.Dialogue:
     nothing = dict.fromkeys(
         ("split", "source_split", "task", "source_task", "channel", "outcome_reward", "mark", "scenario", "guideline")
     )
     lists = {name: [] for name in ("services", "knowledge", "answers", "violations")}
-    source = parts.Source(source_file_id="c/p.json", record_index=0, record_pointer="/0")
+    source = dialogue_parts.Source(source_file_id="c/p.json", record_index=0, record_pointer="/0")
     told = {"key": "c/p/d", "corpus_id": "c", "corpus": "A corpus", "dialogue_id": "d", "source": source}
-    return parts.Dialogue(turns=list(turns), **(nothing | lists | told | values))
+    return dialogue_parts.Dialogue(turns=list(turns), **(nothing | lists | told | values))
 
 
-def full_turn(text: str, violation: parts.Violation) -> parts.Turn:
+def full_turn(text: str, violation: dialogue_parts.Violation) -> dialogue_parts.Turn:
     """A turn that has every part there is but a selection."""
-    act = parts.Act(
+    act = dialogue_parts.Act(
         key="c/p/d/0/action/0",
         type="dialogue_act",
         service=text,
@@ -54,7 +54,7 @@ def full_turn(text: str, violation: parts.Violation) -> parts.Turn:
         guideline_steps=[0],
     )
     slots = [
-        parts.StateSlot(
+        dialogue_parts.StateSlot(
             key=f"c/p/d/0/frame/0/state/{change}",
             slot=text,
             change=change,
@@ -64,9 +64,11 @@ def full_turn(text: str, violation: parts.Violation) -> parts.Turn:
         )
         for change in ("added", "changed", "carried", "dropped")
     ]
-    state = parts.State(key="c/p/d/0/frame/0", service=text, active_intent=text, requested_slots=[text], slots=slots)
-    result = parts.CallResult(key="c/p/d/0/frame/0/result/0", values=[text])
-    call = parts.Call(
+    state = dialogue_parts.State(
+        key="c/p/d/0/frame/0", service=text, active_intent=text, requested_slots=[text], slots=slots
+    )
+    result = dialogue_parts.CallResult(key="c/p/d/0/frame/0/result/0", values=[text])
+    call = dialogue_parts.Call(
         key="c/p/d/0/frame/0/call",
         service=text,
         method=text,
@@ -75,10 +77,10 @@ def full_turn(text: str, violation: parts.Violation) -> parts.Turn:
         columns=[text],
         results=[result],
     )
-    candidates = parts.Candidates(
+    candidates = dialogue_parts.Candidates(
         key="c/p/d/0/candidates",
         target_position=0,
-        candidates=[parts.Candidate(candidate_id=7, text=text, is_target=True)],
+        candidates=[dialogue_parts.Candidate(candidate_id=7, text=text, is_target=True)],
     )
     return turn(
         text,
@@ -92,13 +94,13 @@ def full_turn(text: str, violation: parts.Violation) -> parts.Turn:
     )
 
 
-def everything(text: str) -> parts.Dialogue:
+def everything(text: str) -> dialogue_parts.Dialogue:
     """A dialogue that has every part there is, with this text wherever a corpus could put one."""
     places = dict.fromkeys(("turn_index", "row_key", "other_key", "service", "slot"))
-    violation = parts.Violation(rule="rule", kind="defect", title=text, detail=text, **places)
-    item = given.Item(key="c/p/d/item/0/0", index=0, values=[text], is_shared=True, selected_in=[1])
-    step = given.Step(index=0, type=text, button=text, act=text, text=text, subtext=[text], taken_in=[0])
-    answer = parts.Answer(
+    violation = dialogue_parts.Violation(rule="rule", kind="defect", title=text, detail=text, **places)
+    item = dialogue_parts.Item(key="c/p/d/item/0/0", index=0, values=[text], is_shared=True, selected_in=[1])
+    step = dialogue_parts.Step(index=0, type=text, button=text, act=text, text=text, subtext=[text], taken_in=[0])
+    answer = dialogue_parts.Answer(
         vote_key="c/p/d/vote/a",
         response_key="c/p/d/response/a",
         option=text,
@@ -108,7 +110,7 @@ def everything(text: str) -> parts.Dialogue:
         is_selected=True,
         gold_position=0,
     )
-    selection = parts.Selection(
+    selection = dialogue_parts.Selection(
         key="c/p/d/1/action/0", agent=text, item_index=0, item={text: text}, is_shared=True, is_last=True
     )
     return dialogue(
@@ -116,15 +118,15 @@ def everything(text: str) -> parts.Dialogue:
         turn(None, index=1, role="peer", speaker=text, event_type="selection", selections=[selection]),
         corpus=text,
         task=text,
-        services=[parts.Service(service=text, domain=text, description=text)],
-        scenario=given.Scenario(
+        services=[dialogue_parts.Service(service=text, domain=text, description=text)],
+        scenario=dialogue_parts.Scenario(
             scenario_id=text,
             flow=text,
             subflow=text,
-            values=[given.ScenarioValue(section="order", field=text, value=text)],
-            attributes=[given.Attribute(attribute=text, value_type=text, alpha=1.0)],
+            values=[dialogue_parts.ScenarioValue(section="order", field=text, value=text)],
+            attributes=[dialogue_parts.Attribute(attribute=text, value_type=text, alpha=1.0)],
         ),
-        guideline=given.Guideline(
+        guideline=dialogue_parts.Guideline(
             key="g",
             flow=text,
             subflow=text,
@@ -134,7 +136,7 @@ def everything(text: str) -> parts.Dialogue:
             missing_acts=[],
             extra_acts=[],
         ),
-        knowledge=[given.KnowledgeBase(agent=text, participant_type=text, columns=[text], items=[item])],
+        knowledge=[dialogue_parts.KnowledgeBase(agent=text, participant_type=text, columns=[text], items=[item])],
         answers=[answer],
         violations=[violation],
     )

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.corpora import forms, registry
-from pipelines.settings import FORMS, RELEASE_FORM
+from dialogue_warehouse.corpora import forms, registry
+from dialogue_warehouse.settings import FORMS, RELEASE_FORM
 
 ROOMS = [
     (corpus, name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipelines.corpora.room import Corpus, SourceFile
-from pipelines.intake.wanted import Wanted, plan
+from dialogue_warehouse.corpora.release import Corpus, SourceFile
+from pipelines.ingestion.wanted import Wanted, plan
 
 
 def corpus(*files: SourceFile) -> Corpus:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import duckdb
 
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import connection
+from dialogue_warehouse.settings import PARQUET_TABLES, Settings
+from dialogue_warehouse.storage import builds
 from pipelines.building import publishing, state
 from pipelines.building.parquet_tables import write
-from pipelines.paths import WarehousePaths
-from pipelines.reading import connection, tables
-from pipelines.settings import PARQUET_TABLES, Settings
 from tests.unit.published import BUILD, make_build
 
 NULL_PARTITION = "corpus_id=__HIVE_DEFAULT_PARTITION__"
@@ -82,5 +83,5 @@ def shown(paths: WarehousePaths) -> str:
 
 def parquet_of(paths: WarehousePaths, build_id: str) -> Path:
     """The only Parquet file of a small build."""
-    (file,) = tables.files_below(paths.build_tables(build_id))
+    (file,) = builds.files_below(paths.build_tables(build_id))
     return file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from pipelines.corpora.generation import PlannedFile, simulator
+from dialogue_warehouse.corpora.generation import PlannedFile, simulator
 
 
 @functools.cache

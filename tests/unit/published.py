@@ -11,8 +11,8 @@ import duckdb
 import pyarrow
 import pyarrow.parquet
 
-from pipelines.paths import WarehousePaths
-from pipelines.reading import query
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import query
 
 BUILD = "20200101T000000000000Z"
 

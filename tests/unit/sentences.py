@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct, toml
 
-from pipelines.paths import CLONE
+from dialogue_warehouse.paths import CLONE
 
 DOCUMENTS = Path(os.environ.get("DIALOGUE_DOCUMENTS") or CLONE.parent / "shared" / "documents")
 """The documents that the claims quote, which are no part of the clone."""

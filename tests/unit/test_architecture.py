@@ -15,9 +15,8 @@ import pytest
 import yaml
 from msgspec import inspect
 
-from pipelines.corpora import registry, starting
-from pipelines.intake import rawtypes
-from pipelines.paths import CLONE, DBT_PROJECT
+from dialogue_warehouse.corpora import column_types, registry, starting
+from dialogue_warehouse.paths import CLONE, DBT_PROJECT
 from tests.unit.model_sql import plain_sql
 
 CORPORA = registry.corpus_ids()
@@ -34,21 +33,32 @@ ANALYTICS = sorted(path.stem for path in (MODELS / "marts" / "analytics").glob("
 
 FLOORS = (
     ("pipelines.definitions",),
-    ("pipelines.cli", "dialogue_warehouse.__main__"),
-    ("pipelines.assets", "pipelines.jobs", "pipelines.schedules", "pipelines.sensors", "pipelines.resources"),
-    ("pipelines.report", "pipelines.dashboard"),
-    ("pipelines.charts",),
+    ("dialogue_warehouse.cli", "dialogue_warehouse.__main__"),
+    (
+        "pipelines.dagster_graph",
+        "pipelines.dagster_graph.jobs",
+        "pipelines.dagster_graph.jobs",
+        "pipelines.dagster_graph.sensors",
+        "pipelines.dagster_graph.resources",
+    ),
+    ("dialogue_warehouse.site", "dialogue_warehouse.dashboard"),
+    ("dialogue_warehouse.site",),
     ("pipelines.building",),
     ("expectations",),
-    ("pipelines.proving",),
-    ("pipelines.reading",),
-    ("pipelines.intake",),
-    ("pipelines.corpora",),
-    ("pipelines.commands", "pipelines.html_templates"),
+    ("dialogue_warehouse.lineage",),
+    ("dialogue_warehouse.reading",),
+    ("pipelines.ingestion",),
+    ("dialogue_warehouse.corpora",),
+    ("dialogue_warehouse.common.text", "dialogue_warehouse.site.templates"),
     ("pipelines.cluster",),
-    ("pipelines.settings",),
-    ("pipelines.setting_forms",),
-    ("pipelines.paths", "pipelines.errors", "pipelines.processes", "pipelines.visible"),
+    ("dialogue_warehouse.settings",),
+    ("dialogue_warehouse.settings",),
+    (
+        "dialogue_warehouse.paths",
+        "dialogue_warehouse.errors",
+        "dialogue_warehouse.common.processes",
+        "dialogue_warehouse.common.text",
+    ),
     ("dialogue_warehouse.environment",),
 )
 """The rooms from the top of the house down: an import leads to the same room or to a lower floor."""
@@ -94,8 +104,8 @@ def test_imports_lead_down(path: Path) -> None:
 
 
 def test_import_that_leads_up_is_found() -> None:
-    text = "def run():\n    from pipelines.building import state\n    from pipelines.intake import records\n"
-    assert upward_imports("pipelines.reading.query", text) == ["pipelines.building.state"]
+    text = "def run():\n    from pipelines.building import state\n    from pipelines.ingestion import records\n"
+    assert upward_imports("dialogue_warehouse.reading.query", text) == ["pipelines.building.state"]
 
 
 def circle_of(imports: dict[str, set[str]]) -> set[str]:
@@ -333,7 +343,7 @@ def is_described(kind: inspect.Type) -> bool:
 def test_every_schema_field_is_described_and_has_a_sql_type(corpus_id: str) -> None:
     for entity in registry.load_corpus(corpus_id).entities:
         kind = inspect.type_info(entity.record)
-        rawtypes.duckdb_type(kind)
+        column_types.duckdb_type(kind)
         for place, struct in structs_of(kind, entity.name):
             assert struct.forbid_unknown_fields, struct.cls
             assert [f"{place}.{field.name}" for field in struct.fields if not is_described(field.type)] == []
@@ -398,7 +408,7 @@ def test_no_two_models_are_the_same() -> None:
 
 def test_commands_start_without_the_heavy_libraries() -> None:
     heavy = ("dagster", "dbt", "great_expectations", "pandas", "pyarrow", "duckdb", "sqlalchemy")
-    code = "import sys, pipelines.cli.main; print([name for name in sys.argv[1:] if name in sys.modules])"
+    code = "import sys, dialogue_warehouse.cli.main; print([name for name in sys.argv[1:] if name in sys.modules])"
     output = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True, cwd=CLONE)
     assert output.stdout.strip() == "[]"
 
@@ -442,5 +452,5 @@ def test_ignored_files_are_what_the_warehouse_makes() -> None:
 def test_every_connection_has_the_limits_of_the_settings() -> None:
     """Queries of a build took whatever memory there was: `DIALOGUE_MEMORY_LIMIT` holds for all of them."""
     connecting = {path.relative_to(CLONE).as_posix() for path in PYTHON if "duckdb.connect(" in path.read_text()}
-    own_limits = {"pipelines/reading/connection.py", "pipelines/intake/landing.py"}
-    assert connecting == own_limits | {"pipelines/intake/databases.py"}
+    own_limits = {"dialogue_warehouse/reading/connection.py", "pipelines/ingestion/landing.py"}
+    assert connecting == own_limits | {"dialogue_warehouse/common/database.py"}

@@ -13,13 +13,10 @@ from typing import Any
 import duckdb
 import pytest
 
+from dialogue_warehouse.corpora.claims import load_claims
+from dialogue_warehouse.corpora.registry import corpus_ids, load_corpus
+from dialogue_warehouse.corpora.suites import QUERY_ROWS, load_corpus_suite
 from expectations.client import AuditError, AuditProcess
-from pipelines.corpora.claims import load_claims
-from pipelines.corpora.registry import corpus_ids, load_corpus
-from pipelines.corpora.suites import (
-    QUERY_ROWS,
-    load_corpus_suite,
-)
 from tests.unit import core_tables
 from tests.unit.bench import FAILS, PASSES, Bench, native
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.intake import checking, landing
-from pipelines.intake.json_pointer import split_pointer
-from pipelines.intake.records import LandingError
-from pipelines.intake.strict_json import DEEPEST, MOST_DIGITS
+from dialogue_warehouse.common.json_values import DEEPEST, MOST_DIGITS, split_pointer
+from dialogue_warehouse.releases.records import LandingError
+from pipelines.ingestion import checking, landing
 from tests.unit.test_landing import DOCUMENT, ENTRIES, ITEM, ITEMS, SPLITS, land, make_corpus, read
 
 TEXT = json.dumps(ITEM)[1:-1]

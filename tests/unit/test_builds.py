@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from pipelines.corpora.registry import corpus_ids
-from pipelines.errors import InputError
-from pipelines.intake.landed import Landed
-from pipelines.paths import WarehousePaths
-from pipelines.proving import restoring, tracing, verifying
-from pipelines.reading import builds
-from pipelines.reading.builds import EMBEDDED_SAMPLE, BuildManifest, encode_manifest, read_manifest
-from pipelines.settings import Settings
+from dialogue_warehouse.corpora.registry import corpus_ids
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.lineage import restoring, tracing, verifying
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.builds import EMBEDDED_SAMPLE, BuildManifest, encode_manifest, read_manifest
+from dialogue_warehouse.storage.landed import Landed
 from tests.unit.published import BUILD
 
 LANDED = Landed("fruit", "apples", "a.json", None, None, 2, "0" * 64, "verified", 1, "fruit/apples/a.parquet")

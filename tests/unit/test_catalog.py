@@ -10,16 +10,17 @@ import duckdb
 import pytest
 from rich.console import Console
 
-from pipelines.reading import catalog, catalog_display, connection, declared, filling
-from pipelines.reading.declared import Links
-from pipelines.reading.query_errors import QueryError
+from dialogue_warehouse.common.database import QueryError
+from dialogue_warehouse.reading import catalogue, connection, descriptions
+from dialogue_warehouse.reading.descriptions import Links
+from dialogue_warehouse.terminal import results
 from tests.unit.published import BUILD
 
 # The catalog
 
 
 def test_tables_are_listed_with_exact_rows_and_the_first_sentence(con):
-    assert [(t.schema, t.table, t.rows, t.summary) for t in catalog.list_tables(con)] == [
+    assert [(t.schema, t.table, t.rows, t.summary) for t in catalogue.list_tables(con)] == [
         ("core", "fct_frames", 0, ""),
         ("core", "fct_turns", 3, "One row per turn, e.g. an utterance."),
         ("raw", "fruit__apples", 3, ""),
@@ -28,7 +29,7 @@ def test_tables_are_listed_with_exact_rows_and_the_first_sentence(con):
 
 @pytest.mark.parametrize("name", ["fct_turns", "core.fct_turns", "CORE.Fct_Turns", '"core"."fct_turns"', " fct_turns "])
 def test_a_table_is_described_by_any_of_its_names(con, name):
-    description = catalog.describe_table(con, name)
+    description = catalogue.describe_table(con, name)
     assert (description.schema, description.table) == ("core", "fct_turns")
     assert description.comment.startswith("One row per turn")
     assert [(column.column, column.type, column.comment) for column in description.columns] == [
@@ -39,19 +40,19 @@ def test_a_table_is_described_by_any_of_its_names(con, name):
 
 
 def test_a_raw_table_is_described(con):
-    assert [column.column for column in catalog.describe_table(con, "raw.fruit__apples").columns] == ["record_index"]
+    assert [column.column for column in catalogue.describe_table(con, "raw.fruit__apples").columns] == ["record_index"]
 
 
 @pytest.mark.parametrize("name", ["fct_turn", "core.fct_trns", "FCT_TURNSS"])
 def test_an_unknown_table_suggests_near_names(con, name):
     with pytest.raises(QueryError, match=r"did you mean core\.fct_turns"):
-        catalog.describe_table(con, name)
+        catalogue.describe_table(con, name)
 
 
 @pytest.mark.parametrize("name", ["", "zzz", "core.fct_turns; drop table x", "'"])
 def test_a_name_that_is_near_nothing_is_refused(con, name):
     with pytest.raises(QueryError, match="there is no table"):
-        catalog.describe_table(con, name)
+        catalogue.describe_table(con, name)
 
 
 def test_a_name_in_two_schemas_has_to_be_qualified(paths):
@@ -59,15 +60,15 @@ def test_a_name_in_two_schemas_has_to_be_qualified(paths):
         con.execute("create schema analytics; create table analytics.fct_turns (a integer)")
     with connection.open_published(paths) as con:
         with pytest.raises(QueryError, match=r"analytics\.fct_turns and core\.fct_turns: say which"):
-            catalog.describe_table(con, "fct_turns")
-        assert catalog.describe_table(con, "analytics.fct_turns").schema == "analytics"
+            catalogue.describe_table(con, "fct_turns")
+        assert catalogue.describe_table(con, "analytics.fct_turns").schema == "analytics"
 
 
 def test_tables_and_descriptions_are_printed(con):
     stream = io.StringIO()
     console = Console(file=stream, width=100)
-    catalog_display.print_tables(catalog.list_tables(con), console)
-    catalog_display.print_description(catalog.describe_table(con, "fct_turns"), console)
+    results.print_tables(catalogue.list_tables(con), console)
+    results.print_description(catalogue.describe_table(con, "fct_turns"), console)
     for words in ("core.fct_turns", "One row per turn, e.g. an utterance.", "More of it.", "What was said.", "VARCHAR"):
         assert words in stream.getvalue()
     assert "filled: all 67%, such as a" in stream.getvalue()
@@ -75,7 +76,7 @@ def test_tables_and_descriptions_are_printed(con):
 
 
 def test_description_as_json_has_every_field(con):
-    told = json.loads(catalog_display.as_json(catalog.describe_table(con, "fct_turns")))
+    told = json.loads(results.as_json(catalogue.describe_table(con, "fct_turns")))
     assert list(told) == ["schema", "table", "comment", "links", "columns"]
     assert told["columns"][2] == {
         "column": "note",
@@ -83,21 +84,21 @@ def test_description_as_json_has_every_field(con):
         "comment": None,
         "filling": {"shares": {"all": 2 / 3}, "example": "a"},
     }
-    empty = json.loads(catalog_display.as_json(catalog.describe_table(con, "fct_frames")))
+    empty = json.loads(results.as_json(catalogue.describe_table(con, "fct_frames")))
     assert empty["columns"][0]["filling"] is None
 
 
 def test_links_are_those_of_the_tables_that_are_there(con):
     """Of the keys and joins that are declared: this build has neither the columns nor the other tables."""
-    assert catalog.describe_table(con, "fct_turns").links == Links((), (), ("core.fct_frames",))
-    assert catalog.describe_table(con, "raw.fruit__apples").links == Links(())
+    assert catalogue.describe_table(con, "fct_turns").links == Links((), (), ("core.fct_frames",))
+    assert catalogue.describe_table(con, "raw.fruit__apples").links == Links(())
 
 
 # How far a column is filled
 
 
 @pytest.fixture
-def filled() -> Iterator[dict[str, filling.Filling]]:
+def filled() -> Iterator[dict[str, catalogue.Filling]]:
     with duckdb.connect() as con:
         con.execute(
             """
@@ -114,7 +115,7 @@ def filled() -> Iterator[dict[str, filling.Filling]]:
             """
         )
         names = [name for name, *_ in con.execute("describe rows").fetchall()]
-        yield filling.read_filling(con, "rows", names)
+        yield catalogue.read_filling(con, "rows", names)
 
 
 @pytest.mark.parametrize(
@@ -138,14 +139,14 @@ def test_filling_is_told_by_corpus_with_the_first_value(filled, column, words, e
     [(0.0001, "<1%"), (0.0099, "<1%"), (0.01, "1%"), (0.5, "50%"), (0.999, "99%"), (0.9999999, "99%")],
 )
 def test_part_of_the_rows_is_neither_none_nor_all(share, words):
-    assert str(filling.Filling({"a": share, "b": 1.0, "c": 0.0}, None)) == f"a {words}, b"
+    assert str(catalogue.Filling({"a": share, "b": 1.0, "c": 0.0}, None)) == f"a {words}, b"
 
 
 # How tables are joined
 
 
 def test_joins_are_the_references_that_are_tested_and_the_keys_that_are_named():
-    links = declared.links()["core.fct_slots"]
+    links = descriptions.links()["core.fct_slots"]
     assert links.key == ("slot_key",)
     assert [str(join) for join in links.joins] == [
         "core.fct_turns on turn_key",
@@ -153,16 +154,16 @@ def test_joins_are_the_references_that_are_tested_and_the_keys_that_are_named():
         "core.dim_dialogues on dialogue_key",
         "core.dim_corpora on corpus_id",
     ]
-    assert "core.fct_slots" in declared.links()["core.fct_turns"].joined_by
-    assert declared.links()["core.dim_corpora"].joins == ()
+    assert "core.fct_slots" in descriptions.links()["core.fct_turns"].joined_by
+    assert descriptions.links()["core.dim_corpora"].joins == ()
 
 
 def test_every_join_names_columns_that_there_are():
-    columns = {name: {column["name"] for column in model["columns"]} for name, model in declared.models().items()}
+    columns = {name: {column["name"] for column in model["columns"]} for name, model in descriptions.models().items()}
     assert len(columns) > 60
-    for name, links in declared.links().items():
+    for name, links in descriptions.links().items():
         assert set(links.key) <= columns[name], name
         for join in links.joins:
             assert set(join.columns) <= columns[name], join
             assert set(join.fields) <= columns[join.to], join
-            assert name in declared.links()[join.to].joined_by
+            assert name in descriptions.links()[join.to].joined_by

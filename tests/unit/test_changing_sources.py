@@ -11,13 +11,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.intake import landed as landing_results
-from pipelines.intake import landing, source_bytes
-from pipelines.intake.lander import Lander
-from pipelines.intake.landing import LandingTask, land_file
-from pipelines.intake.records import LandingError
-from pipelines.intake.releases import Release
-from pipelines.settings import Settings
+from dialogue_warehouse.releases import records
+from dialogue_warehouse.releases.finding import Release
+from dialogue_warehouse.releases.records import LandingError
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import landed as landing_results
+from pipelines.ingestion import landing
+from pipelines.ingestion.lander import Lander
+from pipelines.ingestion.landing import LandingTask, land_file
 from tests.unit.test_landing import ITEM, ITEMS, make_corpus, read
 
 PATH = "train/items.json"
@@ -119,30 +120,30 @@ def test_file_that_changes_whenever_it_is_read_is_refused(task: LandingTask, mon
     """F17: what is read while it is written is of no state at all."""
     file, attempts = task.source / PATH, []
 
-    def touch_and_look(path: Path) -> source_bytes.FileState | None:
+    def touch_and_look(path: Path) -> records.FileState | None:
         attempts.append(path)
         file.write_bytes(items("longer and longer", len(attempts)))
         return state_of(path)
 
-    state_of = source_bytes.state_of
-    monkeypatch.setattr(source_bytes, "state_of", touch_and_look)
+    state_of = records.state_of
+    monkeypatch.setattr(records, "state_of", touch_and_look)
     with pytest.raises(LandingError, match=r"^toy/train/items\.json: changes while it is read$"):
         land_file(task)
-    assert attempts == [file] * source_bytes.ATTEMPTS
+    assert attempts == [file] * records.ATTEMPTS
 
 
 def test_file_that_changed_once_while_it_was_read_is_read_again(
     task: LandingTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    state_of, attempts = source_bytes.state_of, []
+    state_of, attempts = records.state_of, []
 
-    def change_the_first_time(path: Path) -> source_bytes.FileState | None:
+    def change_the_first_time(path: Path) -> records.FileState | None:
         attempts.append(path)
         if len(attempts) == 1:
             path.write_bytes(items("whole", 5))
         return state_of(path)
 
-    monkeypatch.setattr(source_bytes, "state_of", change_the_first_time)
+    monkeypatch.setattr(records, "state_of", change_the_first_time)
     assert [row["text"] for row in read(tmp_path, land_file(task))] == ["whole"] * 5
 
 
@@ -151,10 +152,10 @@ def test_two_changes_within_a_tick_are_two_states(tmp_path: Path) -> None:
     file = tmp_path / "file"
     for number in range(20):
         file.write_bytes(b"%03d" % number)
-        data, state = source_bytes.read_settled("toy/file", file)
+        data, state = records.read_settled("toy/file", file)
         with file.open("r+b") as stream:
             stream.write(b"xyz")
-        assert (data, source_bytes.state_of(file) == state) == (b"%03d" % number, False)
+        assert (data, records.state_of(file) == state) == (b"%03d" % number, False)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pipelines.charts import drawing
-from pipelines.charts.drawing import Bar, Cell
-from pipelines.charts.relations import ACROSS, HEIGHT, WIDTH, relations
-from pipelines.reading import declared
-from pipelines.reading.declared import Join, Links
-from pipelines.report.dictionary import EVERYWHERE
+from dialogue_warehouse.reading import descriptions
+from dialogue_warehouse.reading.descriptions import Join, Links
+from dialogue_warehouse.site import drawing
+from dialogue_warehouse.site.dictionary import EVERYWHERE
+from dialogue_warehouse.site.drawing import Bar, Cell
+from dialogue_warehouse.site.pictures import ACROSS, HEIGHT, WIDTH, relations
 
 HOSTILE = '"><script>alert(1)</script>\x1b[31m\u202e'
 
@@ -157,7 +157,7 @@ def test_relations_leave_out_what_another_join_leads_to() -> None:
 
 
 def test_no_two_boxes_of_the_published_tables_overlap() -> None:
-    core = {name: of for name, of in declared.links().items() if name.startswith("core.")}
+    core = {name: of for name, of in descriptions.links().items() if name.startswith("core.")}
     picture = relations(core, EVERYWHERE)
     places = {(box.left, box.top) for box in picture.boxes}
     assert len(places) == len(picture.boxes) > 25

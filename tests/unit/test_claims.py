@@ -8,16 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.corpora.claims import load_claims, load_defects
-from pipelines.corpora.declarations import DeclarationError
-from pipelines.corpora.registry import corpus_ids
-from pipelines.corpora.suites import (
-    QUERY_ROWS,
-    UNEXPECTED_ROWS,
-    Expectation,
-    load_corpus_suite,
-)
-from pipelines.paths import CLONE
+from dialogue_warehouse.corpora.claims import DeclarationError, load_claims, load_defects
+from dialogue_warehouse.corpora.registry import corpus_ids
+from dialogue_warehouse.corpora.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, load_corpus_suite
+from dialogue_warehouse.paths import CLONE
 from tests.unit.rooms import LISTED, NUMBER, QUERY, RECORDED, room
 from tests.unit.sentences import DOCUMENTS
 

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.settings import Settings, SettingsError
 from pipelines.building import dbt
-from pipelines.cluster import choosing, java, options, server, session
-from pipelines.errors import InputError
-from pipelines.paths import CLONE
-from pipelines.settings import Settings, SettingsError
+from pipelines.cluster import options, session
 
 
 def program(folder: Path, text: str, name: str = "java") -> Path:
@@ -34,7 +34,7 @@ def program(folder: Path, text: str, name: str = "java") -> Path:
     ],
 )
 def test_version_of_java_is_read(text: str, version: int | None) -> None:
-    assert java.version_of(text) == version
+    assert options.version_of(text) == version
 
 
 @pytest.mark.parametrize("in_path", [True, False])
@@ -46,20 +46,20 @@ def test_java_of_the_machine_is_taken_if_it_is_new_enough(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", f"{new if in_path else old}:/usr/bin:/bin")
     if in_path:
-        java.check()
+        options.check()
         monkeypatch.setenv("JAVA_HOME", str(old.parent))  # goes before
     with pytest.raises(InputError, match=r"Java 17 or later, and .*/old/bin/java is Java 8: install it"):
-        java.check()
+        options.check()
 
 
 def test_java_that_is_not_there_or_does_not_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=r"there is none: install it .* or set JAVA_HOME"):
-        java.check()
+        options.check()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     with pytest.raises(InputError, match=r"nowhere/bin/java does not run \(FileNotFoundError\)"):
-        java.check()
+        options.check()
 
 
 def test_extra_that_is_not_installed_is_named() -> None:
@@ -117,14 +117,14 @@ def test_settings_of_the_user_win_over_ours_but_for_those_that_results_rest_on(t
     ],
 )
 def test_address_of_a_server_is_read(master: str, address: tuple[str, int, str | None]) -> None:
-    assert server.address(master) == address
-    assert isinstance(choosing.spark_of(Settings(engine="spark", spark_master=master), Path()), server.Server)
+    assert session.address(master) == address
+    assert isinstance(session.spark_of(Settings(engine="spark", spark_master=master), Path()), session.Server)
 
 
 @pytest.mark.parametrize("master", ["thrift://:10000", "thrift://host:99999"])
 def test_address_that_is_none_is_refused(master: str) -> None:
     with pytest.raises(InputError, match="is no server such as thrift://HOST"):
-        server.address(master)
+        session.address(master)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_masters_of_spark_are_settings(master: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("DIALOGUE_ENGINE", "spark")
     settings = Settings.from_environment()
     assert (settings.engine, settings.spark_master) == ("spark", master)
-    assert isinstance(choosing.spark_of(settings, Path()), session.Session)
+    assert isinstance(session.spark_of(settings, Path()), session.Session)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_engine_and_master_that_cannot_be_are_refused(
 def test_duckdb_needs_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    choosing.check(Settings())
-    assert choosing.spark_of(Settings(), Path()) is None
+    session.check_engine(Settings())
+    assert session.spark_of(Settings(), Path()) is None
 
 
 def test_errors_are_told_in_one_line() -> None:

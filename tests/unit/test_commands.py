@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.commands import NAME, command
+from dialogue_warehouse.common.text import NAME, command
 
 SCRIPT = Path(sys.executable).parent / NAME
 SAYS_ITS_ARGUMENTS = "#!/bin/sh\nprintf '%s\\n' \"$@\"\n"

@@ -11,11 +11,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from pipelines.errors import InputError
-from pipelines.paths import WarehousePaths
-from pipelines.reading import connection
-from pipelines.reading.query_errors import QueryError
-from pipelines.settings import Settings
+from dialogue_warehouse.common.database import QueryError
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import connection
+from dialogue_warehouse.settings import Settings
 from tests.unit.published import BUILD, TURNS, run, snapshot, write_raw
 
 # Opening

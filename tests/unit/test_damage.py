@@ -10,12 +10,13 @@ import duckdb
 import msgspec
 import pytest
 
-from pipelines.cli.main import main
-from pipelines.commands import command
-from pipelines.errors import InputError
-from pipelines.intake.checksums import sha256_of
-from pipelines.paths import WarehousePaths
-from pipelines.reading import builds, connection, damage
+from dialogue_warehouse.cli.main import main
+from dialogue_warehouse.common.text import command
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import connection, damage
+from dialogue_warehouse.releases.unpacking import sha256_of
+from dialogue_warehouse.storage import builds
 from tests.unit.published import BUILD, run
 from tests.unit.test_builds import LANDED
 

@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.corpora.suites import UNEXPECTED_ROWS, Expectation, Suite
+from dialogue_warehouse.corpora.suites import UNEXPECTED_ROWS, Expectation, Suite
 
 Run = Callable[..., Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.paths import DBT_PROJECT
+from dialogue_warehouse.paths import DBT_PROJECT
 from tests.unit.model_sql import plain_sql
 
 SQL = sorted((DBT_PROJECT / "models").rglob("*.sql"))

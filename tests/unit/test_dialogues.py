@@ -8,18 +8,20 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from dialogue_warehouse.terminal.dialogue_text import MARK, print_dialogue
 from rich.console import Console
 
-from pipelines.reading.dialogues import page, parts, terminal
-from pipelines.reading.dialogues.marking import cut, marked
-from pipelines.reading.dialogues.reading import keys_of, shown_key
+from dialogue_warehouse.reading import dialogue_parts
+from dialogue_warehouse.reading.dialogue_parts import cut, marked
+from dialogue_warehouse.reading.dialogues import keys_of, shown_key
+from dialogue_warehouse.site import rendering
 from tests.unit.dialogues import HOSTILE, dialogue, everything, span, turn
 
 
-def printed(found: parts.Dialogue, width: int = 100, **console: object) -> str:
+def printed(found: dialogue_parts.Dialogue, width: int = 100, **console: object) -> str:
     drawn = Console(width=width, highlight=False, **console)
     with drawn.capture() as capture:
-        terminal.print_dialogue(found, drawn)
+        print_dialogue(found, drawn)
     return capture.get()
 
 
@@ -40,7 +42,7 @@ def printed(found: parts.Dialogue, width: int = 100, **console: object) -> str:
         ("a", [span(0, 1, None, source_label="as published"), span(0, 1, None)], "[a](as published, span)"),
     ],
 )
-def test_spans_are_marked_where_they_stand(text: str, spans: list[parts.Span], expected: str) -> None:
+def test_spans_are_marked_where_they_stand(text: str, spans: list[dialogue_parts.Span], expected: str) -> None:
     assert marked(text, spans) == expected
     assert "".join(piece.text for piece in cut(text, spans)) == text
 
@@ -60,16 +62,16 @@ def test_lines_tell_who_said_what_and_what_the_turn_did() -> None:
 @pytest.mark.parametrize("key", sorted(set(keys_of(everything("word"))) | {"d/0/span/0-4/0"}))
 def test_row_that_was_asked_for_is_marked_once_in_its_place(key: str) -> None:
     whole = everything("word")
-    mark = parts.Mark(key=key, table="core.t", shown_key=key, turn_index=None, json_pointer="/0", row={})
+    mark = dialogue_parts.Mark(key=key, table="core.t", shown_key=key, turn_index=None, json_pointer="/0", row={})
     found = dialogue(
         *whole.turns, mark=mark, knowledge=whole.knowledge, answers=whole.answers, guideline=whole.guideline
     )
     head, _, body = printed(found).partition("\n\n")
-    assert head.count(terminal.MARK.plain) == 1
-    assert {line[0] for line in body.splitlines() if terminal.MARK.plain in line} <= {terminal.MARK.plain, " "}
+    assert head.count(MARK.plain) == 1
+    assert {line[0] for line in body.splitlines() if MARK.plain in line} <= {MARK.plain, " "}
     if key != found.key and key != "g":
-        assert 1 <= body.count(terminal.MARK.plain) <= 2
-        assert len(re.findall(" data-marked[ >]", page.render_page(found))) == 1
+        assert 1 <= body.count(MARK.plain) <= 2
+        assert len(re.findall(" data-marked[ >]", rendering.render_page(found))) == 1
 
 
 @pytest.mark.parametrize("text", [HOSTILE, HOSTILE[:200] + "\n\r\t\0\x9b1mnext"])
@@ -95,11 +97,11 @@ def test_colors_are_left_out_where_nobody_wants_them() -> None:
 
 def test_json_gives_every_text_back_and_steers_no_terminal() -> None:
     found = everything(HOSTILE + "\ud7ff\u2028\x9b")
-    text = parts.as_json(found)
+    text = dialogue_parts.as_json(found)
     assert all(character.isprintable() or character == "\n" for character in text)
     told = json.loads(text)
     assert told["turns"][0]["text"] == found.turns[0].text
-    assert told["format"] == parts.FORMAT
+    assert told["format"] == dialogue_parts.FORMAT
     assert told["turns"][0]["calls"][0]["results"][0]["values"] == [found.turns[0].text]
 
 
@@ -122,8 +124,8 @@ class Page(HTMLParser):
 
 
 def test_hostile_text_is_only_text_on_a_page() -> None:
-    html = page.render_page(everything(HOSTILE))
-    found, harmless = Page(html), Page(page.render_page(everything("word")))
+    html = rendering.render_page(everything(HOSTILE))
+    found, harmless = Page(html), Page(rendering.render_page(everything("word")))
     assert (found.tags, found.attributes) == (harmless.tags, harmless.attributes)
     assert "script" not in found.tags
     assert not any(name.startswith("on") for name in found.attributes)
@@ -148,7 +150,7 @@ def test_lists_of_unequal_length_are_shown_as_they_are(
     values: list[str], canonical: list[str] | None, shown: str
 ) -> None:
     """An act of SGD may have more values than canonical values, or fewer."""
-    act = parts.Act(
+    act = dialogue_parts.Act(
         key="a",
         type="t",
         service=None,
@@ -158,7 +160,7 @@ def test_lists_of_unequal_length_are_shown_as_they_are(
         canonical_values=canonical,
         guideline_steps=[],
     )
-    html = page.render_page(dialogue(turn("Hello", acts=[act])))
+    html = rendering.render_page(dialogue(turn("Hello", acts=[act])))
     told = Page(re.search(r'<span class="act".*?</span>', html, flags=re.S)[0]).text
     assert " ".join(told.split()) == f"OFFER {shown}".strip()
     printed(dialogue(turn("Hello", acts=[act])))
@@ -174,12 +176,12 @@ def test_lists_of_unequal_length_are_shown_as_they_are(
 )
 def test_time_beyond_the_years_of_python_is_shown(moment: datetime.datetime | str, shown: str) -> None:
     """MutualFriends writes seconds as text, and DuckDB gives a time beyond the year 9999 as text."""
-    assert f"<time {shown}</time>" in page.render_page(dialogue(turn("Hello", occurred_at=moment)))
+    assert f"<time {shown}</time>" in rendering.render_page(dialogue(turn("Hello", occurred_at=moment)))
 
 
 def test_text_turns_no_direction_over_but_keeps_its_own() -> None:
     hidden = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-    html = page.render_page(everything(f"שלום{hidden}x"))
+    html = rendering.render_page(everything(f"שלום{hidden}x"))
     assert not set(hidden) & set(html)
     assert "שלום\\u202a\\u202b" in html
     places = [html[: found.start()] for found in re.finditer("שלום", html)]
@@ -192,7 +194,7 @@ def test_speakers_are_told_apart_by_side() -> None:
     turns = [
         turn(role=role, speaker=who) for role, who in (("peer", "1"), ("peer", "0"), ("user", "U"), ("system", "S"))
     ]
-    assert page.sides(turns) == {
+    assert rendering.sides(turns) == {
         ("peer", "1"): "left",
         ("peer", "0"): "right",
         ("user", "U"): "left",

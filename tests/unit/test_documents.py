@@ -7,18 +7,18 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from pipelines.cli.main import cli
-from pipelines.corpora import registry
-from pipelines.paths import CLONE
-from pipelines.reading import dictionary
-from pipelines.settings import Settings
+from dialogue_warehouse.cli.main import cli
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.reading import descriptions
+from dialogue_warehouse.settings import Settings
 from tests import readme
 
 README = (CLONE / "README.md").read_text(encoding="utf-8")
 
 
 def test_dictionary_is_generated_from_the_dbt_project() -> None:
-    assert dictionary.DICTIONARY.read_text(encoding="utf-8") == dictionary.dictionary()
+    assert descriptions.DICTIONARY.read_text(encoding="utf-8") == descriptions.dictionary()
 
 
 def test_every_path_of_the_map_is_there() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.intake import downloading
-from pipelines.intake.downloading import Hosts
-from pipelines.intake.transport import UnavailableError
+from pipelines.ingestion import fetching
+from pipelines.ingestion.fetching import Hosts
+from pipelines.ingestion.transport import UnavailableError
 
 
 def test_dead_host_is_not_asked_for_every_file():
     hosts = Hosts()
-    for _ in range(downloading.HOPELESS - 1):
+    for _ in range(fetching.HOPELESS - 1):
         hosts.failed("a", "answered 503", is_certain=False)
         hosts.check("a")
     hosts.answered("a")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.corpora.room import SourceFile
-from pipelines.errors import CheckError
-from pipelines.intake.downloading import Outcome, Result
-from pipelines.intake.fetching import refuse_failures
-from pipelines.intake.wanted import plan
+from dialogue_warehouse.corpora.release import SourceFile
+from dialogue_warehouse.errors import CheckError
+from pipelines.ingestion.fetching import Outcome, Result, refuse_failures
+from pipelines.ingestion.wanted import plan
 from tests.unit.listed_files import corpus, listed_file
 
 

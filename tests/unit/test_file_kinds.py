@@ -21,11 +21,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from pipelines.corpora.room import Container, Entity, SourceFile
-from pipelines.intake.file_kinds import LONGEST_ANSWER, answer_kind, other_kind
-from pipelines.intake.landing import LandingTask, land_file
-from pipelines.intake.records import LandingError
-from pipelines.intake.unpacking import unpack
+from dialogue_warehouse.corpora.release import Container, Entity, SourceFile
+from dialogue_warehouse.releases.file_kinds import LONGEST_ANSWER, answer_kind, other_kind
+from dialogue_warehouse.releases.records import LandingError
+from dialogue_warehouse.releases.unpacking import unpack
+from pipelines.ingestion.landing import LandingTask, land_file
 from tests.unit.test_landing import DOCUMENT, ENTRIES, ITEM, ITEMS, LINES, SPLITS, land, make_corpus
 
 JSON = json.dumps([ITEM]).encode()

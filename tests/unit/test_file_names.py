@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.intake import landing, releases
-from pipelines.intake.file_names import names_of, repository_path
-from pipelines.intake.landing import LandingTask
-from pipelines.intake.records import LandingError
-from pipelines.intake.releases import Places
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.releases.file_names import names_of, repository_path
+from dialogue_warehouse.releases.finding import Places
+from dialogue_warehouse.releases.records import LandingError
+from pipelines.ingestion import landing
+from pipelines.ingestion.landing import LandingTask
 from tests.unit.toy_releases import ALL, CORPUS, ENTITIES, NAMES, TALKS, TEXT, found, ignored, write
 
 NEAR = {
@@ -77,7 +78,7 @@ def test_best_of_several_names_is_read_and_the_others_are_named(tmp_path: Path) 
         (release.folder / better).unlink()
         names.remove(better)
         better = names[0] if names else ""
-        release = releases.find_release(CORPUS, tmp_path)
+        release = finding.find_release(CORPUS, tmp_path)
     assert release.files == ()
 
 
@@ -99,7 +100,7 @@ def test_clone_of_the_publishers_repository_is_read_whole(tmp_path: Path, corpus
     (folder / ".git/objects").mkdir(parents=True)
     for name in (".git/objects/pack", "README.md", "LICENSE", ".gitignore", "paper.pdf"):
         (folder / name).touch()
-    release = releases.find_release(corpus, tmp_path)
+    release = finding.find_release(corpus, tmp_path)
     assert sorted(path for _, path in release.files) == sorted(file.path for file in data)
     assert (release.missing, release.ignored) == ((), ())
 
@@ -140,7 +141,7 @@ def test_generated_release_in_the_publishers_layout_is_generated(tmp_path: Path)
     """Its mark is moved with its files, and they are not taken for real ones."""
     write(tmp_path, "data/names.json", ALL)
     write(tmp_path, "data/SIMULATED.json", text=b'{"scale": 0.5, "seed": 1}')
-    release = releases.find_release(CORPUS, tmp_path)
+    release = finding.find_release(CORPUS, tmp_path)
     assert release.marked == release.folder / "data"
     assert verification(tmp_path, NAMES, "data/names.json") == "simulated"
     assert verification(tmp_path, ALL, ALL) == "unlisted"

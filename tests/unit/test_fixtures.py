@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.corpora import registry
+from dialogue_warehouse.corpora import registry
 from tests import fixtures
 from tests.fixtures import shapes
 

@@ -10,12 +10,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from pipelines.corpora import forms, registry
-from pipelines.errors import InputError
-from pipelines.intake import form_files
-from pipelines.intake.form_files import FormFileError
-from pipelines.intake.landed import Landed
-from pipelines.intake.landing import LandingTask, land_file
+from dialogue_warehouse.corpora import forms, registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.releases import form_files
+from dialogue_warehouse.releases.form_files import FormFileError
+from dialogue_warehouse.storage.landed import Landed
+from pipelines.ingestion.landing import LandingTask, land_file
 from tests.unit.form_rows import (
     EXAMPLES,
     FRIENDS,

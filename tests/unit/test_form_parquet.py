@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.intake import form_files
-from pipelines.intake.form_files import FormFileError
-from pipelines.intake.unpacking import UNSUSPECTED
+from dialogue_warehouse.releases import form_files
+from dialogue_warehouse.releases.form_files import FormFileError
+from dialogue_warehouse.releases.unpacking import UNSUSPECTED
 from tests.unit.form_rows import FRIENDS, changed, parquet, table_of
 
 TABLE = table_of("mutualfriends")

@@ -18,9 +18,9 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.corpora import forms
-from pipelines.intake import form_files, form_types
-from pipelines.intake.form_files import FormFileError
+from dialogue_warehouse.corpora import forms
+from dialogue_warehouse.releases import form_files, form_values
+from dialogue_warehouse.releases.form_files import FormFileError
 from tests.unit.form_rows import EXAMPLES, FRIENDS, SCHEMA_GUIDED, changed, lines, table_of
 
 FRIENDS_TABLE, GUIDED_TABLE = table_of("mutualfriends"), table_of("sgd")
@@ -97,7 +97,7 @@ def as_lists_of_objects(value: Any, of: pa.DataType) -> Any:
         return value
     if pa.types.is_list(of):
         return [as_lists_of_objects(item, of.value_type) for item in value]
-    element = form_types.element_of(of)
+    element = form_values.element_of(of)
     if element is None:
         return {name: as_lists_of_objects(member, of.field(name).type) for name, member in value.items()}
     return [as_lists_of_objects(item, element) for item in items_of(value, of)]

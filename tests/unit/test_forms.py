@@ -7,9 +7,9 @@ import json
 import msgspec
 import pytest
 
-from pipelines.corpora import forms, registry
-from pipelines.corpora.forms import FormError
-from pipelines.intake import form_files
+from dialogue_warehouse.corpora import forms, registry
+from dialogue_warehouse.corpora.forms import FormError
+from dialogue_warehouse.releases import form_files
 from tests.unit.form_rows import EXAMPLES, ROOMS, SCHEMA_GUIDED, changed, parquet, table_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.corpora.generation import apportion, scaled
+from dialogue_warehouse.corpora.generation import apportion, scaled
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,19 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from pipelines import html_templates
+from dialogue_warehouse.site import rendering
 
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where code is kept, instead of beside dbt's last parse; not there yet."""
-    monkeypatch.setattr(html_templates, "DBT_LAST_PARSE", tmp_path / "kept" / "partial_parse.msgpack")
+    monkeypatch.setattr(rendering, "DBT_LAST_PARSE", tmp_path / "kept" / "partial_parse.msgpack")
     return tmp_path / "kept"
 
 
 def rendered(folder: Path, text: str, **values: object) -> str:
     (folder / "a.html").write_text(text, encoding="utf-8")
-    return html_templates.environment(folder, twice=lambda value: value * 2).get_template("a.html").render(**values)
+    return rendering.environment(folder, twice=lambda value: value * 2).get_template("a.html").render(**values)
 
 
 def test_values_are_escaped_and_one_that_is_not_there_is_an_error(kept: Path, tmp_path: Path) -> None:

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.building.inputs import check_input
-from pipelines.corpora import registry
-from pipelines.errors import InputError
-from pipelines.intake import foreign, landing, releases
-from pipelines.intake import ignored as ignored_files
-from pipelines.intake.records import LandingError
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.settings import Settings
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.releases import source_tree as ignored_files
+from dialogue_warehouse.releases.records import LandingError
+from dialogue_warehouse.settings import Settings
+from pipelines.building.checks import check_input
+from pipelines.ingestion import landing
 from tests.unit.toy_releases import ALL, CORPUS, NAMES, TALKS, found, ignored, write
 
 NOT_READ = {
@@ -135,7 +136,7 @@ def test_folder_that_is_a_link_is_read(tmp_path: Path) -> None:
     folder = write(tmp_path, NAMES)
     (folder / "train").symlink_to(tmp_path / "elsewhere/toy/train")
     (folder / "link.json").symlink_to("names.json")
-    release = releases.find_release(CORPUS, tmp_path)
+    release = finding.find_release(CORPUS, tmp_path)
     assert [path for _, path in release.files] == [NAMES, TALKS]
     assert ignored(release) == {"other": [("link.json", "")]}
 
@@ -148,7 +149,7 @@ def test_links_in_a_ring_end(tmp_path: Path) -> None:
         (folder / f"ring{number}").mkdir()
         for other in range(8):
             (folder / f"ring{number}" / f"to{other}").symlink_to(f"../ring{other}")
-    release = releases.find_release(CORPUS, tmp_path)
+    release = finding.find_release(CORPUS, tmp_path)
     assert [path for _, path in release.files] == [TALKS]
     (unreadable,) = (group for group in release.ignored if group.kind == "unreadable")
     assert {"a link to a folder that is walked already"} == {file.problem for file in unreadable.first}
@@ -170,7 +171,7 @@ def test_what_is_no_file_is_named_and_refused_in_the_place_of_one(
     folder = write(tmp_path, TALKS)
     make(folder / "odd")
     make(folder / "names.json.gz")
-    release = releases.find_release(CORPUS, tmp_path)
+    release = finding.find_release(CORPUS, tmp_path)
     (group,) = release.ignored
     assert (group.kind, [file.path for file in group.first]) == ("unreadable", ["odd"])
     assert problem in group.first[0].problem
@@ -184,7 +185,7 @@ def test_folder_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
     folder = write(tmp_path, TALKS, NAMES)
     (folder / "train").chmod(0)
     code = (
-        "import sys, pathlib; from pipelines.intake import releases; from tests.unit import toy_releases as toy; "
+        "import sys, pathlib; from pipelines.ingestion import releases; from tests.unit import toy_releases as toy; "
         "print(*releases.find_release(toy.CORPUS, pathlib.Path(sys.argv[1])).ignored_lines())"
     )
     without_rights = ["unshare", "--user"]
@@ -200,10 +201,10 @@ def test_folder_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
 
 def test_what_stands_in_the_place_of_a_corpus_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "toy").write_text("")
-    assert "./ (Not a directory)" in next(releases.find_release(CORPUS, tmp_path).ignored_lines())
+    assert "./ (Not a directory)" in next(finding.find_release(CORPUS, tmp_path).ignored_lines())
     (tmp_path / "toy").unlink()
     (tmp_path / "toy").symlink_to("nowhere")
-    assert "./ (No such file or directory)" in next(releases.find_release(CORPUS, tmp_path).ignored_lines())
+    assert "./ (No such file or directory)" in next(finding.find_release(CORPUS, tmp_path).ignored_lines())
 
 
 # What belongs to no corpus
@@ -217,7 +218,7 @@ def test_source_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
 
 def entries(source: Path, form: str = "release") -> dict[str, dict[str, str]]:
     settings = Settings(source=source, form=form)
-    groups = foreign.find_foreign(settings, WarehousePaths(source / "warehouse"))
+    groups = finding.find_foreign(settings, WarehousePaths(source / "warehouse"))
     return {group.kind: {file.path: file.expected for file in group.first} for group in groups}
 
 

@@ -16,7 +16,7 @@ def said(code: str) -> str:
 def test_module_is_loaded_by_its_first_use() -> None:
     code = """
 import sys
-from expectations.importing import load_later
+from expectations.dialect import load_later
 load_later("wave", "no_such_module")
 import wave
 print("no_such_module" in sys.modules, "Wave_read" in vars(wave), hasattr(wave, "__version__"), wave is sys.modules["wave"])
@@ -28,7 +28,7 @@ print(again.Wave_read is wave.Wave_read)
 
 
 def test_submodule_of_one_that_waits_is_imported() -> None:
-    code = "from expectations.importing import load_later\nload_later('xml.dom')\nimport xml.dom.minidom\nprint(xml.dom.minidom.Node.__name__)"
+    code = "from expectations.dialect import load_later\nload_later('xml.dom')\nimport xml.dom.minidom\nprint(xml.dom.minidom.Node.__name__)"
     assert said(code) == "Node"
 
 

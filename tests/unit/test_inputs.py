@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.building.inputs import check_input
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import catalogue, query
+from dialogue_warehouse.settings import Settings
+from pipelines.building.checks import check_input
 from pipelines.building.summary import Summary, print_summary
-from pipelines.errors import InputError
-from pipelines.paths import WarehousePaths
-from pipelines.reading import catalog, query
-from pipelines.settings import Settings
 from tests.unit.published import run
 from tests.unit.test_narrowing import ONE, offer
 
@@ -30,7 +30,7 @@ def test_what_is_suggested_for_a_table_works(con):
     assert "\n" not in str(refused.value)
     assert run(con, "from fct_turns")
     with pytest.raises(InputError, match=r"did you mean core\.fct_turns"):
-        catalog.describe_table(con, "fct_turn")
+        catalogue.describe_table(con, "fct_turn")
 
 
 def test_escapes_are_visible_in_notices_and_warnings(tmp_path, capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.intake.json_pointer import array_index, beginning, pointer_token, resolve, split_pointer
+from dialogue_warehouse.common.json_values import array_index, beginning, pointer_token, resolve, split_pointer
 
 DOCUMENT = {"a/b": [{"m~n": 0}, [10, 11]], "": {"~1": "tilde one"}, "nothing": None}
 

@@ -16,13 +16,14 @@ import pytest
 from msgspec import UNSET, Struct, UnsetType, inspect
 from pyarrow import parquet
 
-from pipelines.building import mending
-from pipelines.corpora.room import Container, Corpus, Entity, Integer, SourceFile
-from pipelines.intake import landing, rawtypes
-from pipelines.intake.landed import Landed
-from pipelines.intake.landing import LandingTask, land_file
-from pipelines.intake.records import LandingError
-from pipelines.paths import WarehousePaths
+from dialogue_warehouse.corpora import column_types
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity, Integer, SourceFile
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.records import LandingError
+from dialogue_warehouse.storage import publication
+from dialogue_warehouse.storage.landed import Landed
+from pipelines.ingestion import landing
+from pipelines.ingestion.landing import LandingTask, land_file
 from tests.conftest import CLONE
 
 
@@ -330,41 +331,31 @@ def test_path_with_glob_characters_is_read_as_it_stands(tmp_path: Path) -> None:
 
 def test_type_without_sql_counterpart_is_refused_when_the_schema_is_read() -> None:
     with pytest.raises(TypeError, match="no DuckDB type"):
-        rawtypes.duckdb_type(inspect.type_info(bytes))
+        column_types.duckdb_type(inspect.type_info(bytes))
+
+
+DECIDE_NOTHING = {
+    "dialogue_warehouse/common/files.py",
+    "dialogue_warehouse/common/processes.py",
+    "dialogue_warehouse/environment.py",
+    "dialogue_warehouse/errors.py",
+    "dialogue_warehouse/paths.py",
+    "dialogue_warehouse/releases/source_tree.py",
+    "dialogue_warehouse/settings.py",
+}
+"""What landing uses and what has no part in the rows."""
 
 
 def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
     """Fails if landing begins to use a module whose change would not land files again."""
-    folder = Path(landing.__file__).parent
-    found, waiting = set(), ["landing"]
+    found, waiting = set(), ["pipelines/ingestion/landing.py"]
     while waiting:
-        tree = ast.parse((folder / f"{waiting.pop()}.py").read_text(encoding="utf-8"))
+        path = waiting.pop()
+        found.add(path)
+        tree = ast.parse((CLONE / path).read_text(encoding="utf-8"))
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        names = {str(node.module).removeprefix("pipelines.intake.") for node in imports}
-        names |= {alias.name for node in imports if node.module == "pipelines.intake" for alias in node.names}
-        new = {name for name in names if (folder / f"{name}.py").is_file()} - found
-        found |= new
-        waiting += new
-    decide_nothing = {"checksums", "databases", "folder_use", "generated", "own_files", "regular_files", "writing"}
-    of_forms_only = set(landing.FORM_CODE)
-    assert found == set(landing.LANDING_CODE) | decide_nothing | of_forms_only
-
-
-def test_what_a_killed_landing_leaves_is_removed_by_the_next_build(tmp_path: Path) -> None:
-    """The records of a killed landing stayed for ever, and their name met that of a process on another machine."""
-    paths = WarehousePaths(tmp_path)
-    program = (
-        "import os, signal, sys\n"
-        "from pathlib import Path\n"
-        "from pipelines.intake import landing\n"
-        "from tests.unit.test_landing import ENTRIES, land\n"
-        "landing._copy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "land(Path(sys.argv[1]), {'a': ['x']}, ENTRIES, 'entries.json')\n"
-    )
-    killed = [subprocess.run([sys.executable, "-c", program, tmp_path], cwd=CLONE, check=False) for _ in range(2)]
-    assert [process.returncode for process in killed] == [-signal.SIGKILL] * 2
-    assert len(list(paths.raw.rglob("records.ndjson"))) == 2
-    mending.mend(paths)
-    assert [path for path in paths.raw.rglob("*") if not path.is_dir()] == []
-    landed = land(tmp_path, {"a": ["x"]}, ENTRIES, "entries.json")
-    assert [path.suffix for path in sorted((paths.raw / landed.parquet).parent.iterdir())] == [".json", ".parquet"]
+        names = {str(node.module) for node in imports}
+        names |= {f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+        files = {f"{name.replace('.', '/')}.py" for name in names}
+        waiting += sorted(file for file in files - found if (CLONE / file).is_file() and file not in DECIDE_NOTHING)
+    assert found == {*landing.LANDING_CODE, *landing.FORM_CODE}

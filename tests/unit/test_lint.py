@@ -62,7 +62,7 @@ def test_sql_that_no_line_starts_with_is_a_finding(toml: str) -> None:
 
 
 def test_every_query_of_the_claims_is_a_piece() -> None:
-    for path in (*CLONE.glob("pipelines/corpora/*/claims.toml"), *CLONE.glob("expectations/*.toml")):
+    for path in (*CLONE.glob("dialogue_warehouse/corpora/*/claims.toml"), *CLONE.glob("expectations/*.toml")):
         text = path.read_text(encoding="utf-8")
         entries = [entry for array in tomllib.loads(text).values() if isinstance(array, list) for entry in array]
         queries = [entry["id"] for entry in entries for key in QUERIES if key in entry]

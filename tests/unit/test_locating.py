@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.building import locating
+from pipelines.building import fallback
 
 QUERY = "select corpus_id, dialogue_key, cast(said as integer) as number from main.said"
 CONVERSION = "Conversion Error: Could not convert string 'seven' to INT32"
@@ -28,7 +28,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
 
 
-def select_from(con: duckdb.DuckDBPyConnection) -> locating.Select:
+def select_from(con: duckdb.DuckDBPyConnection) -> fallback.Select:
     def select(query: str, most: int) -> tuple[list[str], list[tuple[Any, ...]]]:
         rows = con.execute(query)
         return [column[0] for column in rows.description], rows.fetchmany(most)
@@ -40,7 +40,7 @@ def test_row_that_is_null_names_its_corpus_file_and_record(con: duckdb.DuckDBPyC
     """Such as the length of a MutualFriends message without text, of which the build said neither file nor corpus."""
     con.execute("update said set said = null where dialogue_key = 'sgd/dev/3'")
     message = "Constraint Error: NOT NULL constraint failed: numbers.number"
-    place, about = locating.locate(QUERY, message, ("marts", "core"), select_from(con))
+    place, about = fallback.locate(QUERY, message, ("marts", "core"), select_from(con))
     assert place == ", the first: corpus_id=sgd, dialogue_key=sgd/dev/3 (sgd/dev/dialogues_001.json, record 3)"
     assert about == {"sgd"}
 
@@ -50,16 +50,16 @@ def test_value_that_cannot_be_converted_is_found_by_halves(
     con: duckdb.DuckDBPyConnection, folders: tuple[str, ...]
 ) -> None:
     con.execute("update said set said = 'seven' where dialogue_key = 'sgd/dev/3'")
-    place, about = locating.locate(QUERY, CONVERSION, folders, select_from(con))
+    place, about = fallback.locate(QUERY, CONVERSION, folders, select_from(con))
     assert (place, about) == (", of sgd/dev/3 (sgd/dev/dialogues_001.json, record 3)", {"sgd"})
 
 
 def test_rows_of_two_corpora_name_no_single_dialogue(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("update said set said = 'seven' where dialogue_key in ('sgd/dev/3', 'abcd/train/1')")
-    assert locating.locate(QUERY, CONVERSION, ("marts",), select_from(con)) == ("", {"sgd", "abcd"})
+    assert fallback.locate(QUERY, CONVERSION, ("marts",), select_from(con)) == ("", {"sgd", "abcd"})
 
 
 def test_query_that_fails_of_no_row_names_nothing(con: duckdb.DuckDBPyConnection) -> None:
     broken = f"{QUERY} where error('no file') is null"
-    assert locating.locate(broken, "no file", ("marts",), select_from(con)) == ("", set())
-    assert locating.locate("", "skipped", ("marts",), select_from(con)) == ("", set())
+    assert fallback.locate(broken, "no file", ("marts",), select_from(con)) == ("", set())
+    assert fallback.locate("", "skipped", ("marts",), select_from(con)) == ("", set())

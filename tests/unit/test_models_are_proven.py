@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipelines.corpora import registry
-from pipelines.paths import CLONE, DBT_PROJECT
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import CLONE, DBT_PROJECT
 
 MODELS = DBT_PROJECT / "models"
 README = (CLONE / "tests" / "README.md").read_text(encoding="utf-8")

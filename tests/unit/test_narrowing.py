@@ -7,12 +7,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.building import narrowing, state
-from pipelines.building.progress import Reporter
-from pipelines.corpora import registry
-from pipelines.errors import InputError
-from pipelines.paths import WarehousePaths
-from pipelines.settings import Settings
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from pipelines.building import checks, state
 from tests.unit.published import BUILD, make_build, snapshot
 
 ONE, OTHER = registry.corpus_ids()[:2]
@@ -45,7 +45,7 @@ def test_the_sample_does_not_replace_real_files(paths):
     """U2: and the message says what would be lost, what it was made from, and what to type."""
     publish(paths, (ONE, "verified"), (ONE, "mismatch"), (OTHER, "simulated"))
     with pytest.raises(InputError) as refused:
-        narrowing.refuse_less(settings(paths, None), paths)
+        checks.refuse_less(settings(paths, None), paths)
     said = str(refused.value)
     assert f"2 real files of {ONE} would give way to generated ones" in said
     assert OTHER not in said
@@ -59,43 +59,43 @@ def test_a_narrower_build_does_not_drop_a_corpus(paths, tmp_path):
     publish(paths, (ONE, "verified"), (OTHER, "simulated"))
     both = offer(tmp_path / "both", ONE, OTHER)
     with pytest.raises(InputError, match=f"1 generated file of {OTHER} would be dropped"):
-        narrowing.refuse_less(settings(paths, both, only=(ONE,)), paths)
+        checks.refuse_less(settings(paths, both, only=(ONE,)), paths)
     with pytest.raises(InputError, match=f"1 real file of {ONE} would be dropped"):
-        narrowing.refuse_less(settings(paths, offer(tmp_path / "other", OTHER)), paths)
-    narrowing.refuse_less(settings(paths, both, only=(ONE, OTHER)), paths)
+        checks.refuse_less(settings(paths, offer(tmp_path / "other", OTHER)), paths)
+    checks.refuse_less(settings(paths, both, only=(ONE, OTHER)), paths)
 
 
 @pytest.mark.parametrize("verification", ["verified", "simulated"])
 def test_as_much_or_more_replaces_what_is_published(paths, tmp_path, verification):
     """U2: real files replace generated and real ones."""
     publish(paths, (ONE, verification))
-    narrowing.refuse_less(settings(paths, offer(tmp_path / "both", ONE, OTHER)), paths)
+    checks.refuse_less(settings(paths, offer(tmp_path / "both", ONE, OTHER)), paths)
 
 
 def test_generated_files_replace_generated_ones_and_no_real_ones(paths, tmp_path):
     """U2."""
     source = offer(tmp_path / "generated", ONE, generated=True)
     publish(paths, (ONE, "simulated"))
-    narrowing.refuse_less(settings(paths, source), paths)
+    checks.refuse_less(settings(paths, source), paths)
     with duckdb.connect(str(paths.build_database(BUILD))) as con:
         con.execute("update core.dim_source_files set verification = 'unlisted'")
     with pytest.raises(InputError, match="would give way to generated ones"):
-        narrowing.refuse_less(settings(paths, source), paths)
+        checks.refuse_less(settings(paths, source), paths)
 
 
 def test_replace_says_otherwise(paths, monkeypatch):
     """U2."""
     publish(paths, (ONE, "verified"))
-    narrowing.refuse_less(settings(paths, None, replace=True), paths)
+    checks.refuse_less(settings(paths, None, replace=True), paths)
     monkeypatch.setenv("DIALOGUE_REPLACE", "1")
-    narrowing.refuse_less(Settings.from_environment(warehouse=paths.root), paths)
+    checks.refuse_less(Settings.from_environment(warehouse=paths.root), paths)
 
 
 def test_nothing_that_could_be_read_is_nothing_to_lose(paths, tmp_path):
     """U2: a damaged warehouse can be built again."""
-    narrowing.refuse_less(settings(paths, None), WarehousePaths(tmp_path / "none"))
+    checks.refuse_less(settings(paths, None), WarehousePaths(tmp_path / "none"))
     paths.build_database(BUILD).write_bytes(b"damaged")
-    narrowing.refuse_less(settings(paths, None), paths)
+    checks.refuse_less(settings(paths, None), paths)
 
 
 def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):

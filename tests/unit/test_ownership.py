@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.errors import InputError
-from pipelines.intake import ownership
-from pipelines.paths import CLONE, IS_CLONE, WarehousePaths
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE, IS_CLONE, WarehousePaths
+from dialogue_warehouse.storage import ownership
 from tests.unit.published import BUILD, make_build, snapshot
 
 POINTER = f'{{"build_id": "{BUILD}"}}'

@@ -9,10 +9,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.paths import WarehousePaths
-from pipelines.reading import catalog, connection, tables
-from pipelines.reading.query_errors import QueryError
-from pipelines.reading.shell import Names
+from dialogue_warehouse.common.database import QueryError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import catalogue, connection
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.terminal.shell import Names
 from tests.unit.parquet_builds import make_parquet_build
 from tests.unit.published import BUILD, run, snapshot
 from tests.unit.test_catalog import test_a_table_is_described_by_any_of_its_names
@@ -61,13 +62,13 @@ def con(paths: WarehousePaths) -> Iterator[connection.Connection]:
 
 
 def test_fixture_has_its_rows_in_parquet(paths: WarehousePaths, con: connection.Connection) -> None:
-    assert len(tables.files_below(paths.build_tables(BUILD))) == 2
+    assert len(builds.files_below(paths.build_tables(BUILD))) == 2
     assert con.execute("select view_name from duckdb_views() where schema_name = 'core'").fetchall()
 
 
 def names(paths: WarehousePaths) -> list[str]:
     folder = paths.build_tables(BUILD)
-    return [tables.name_of(file, folder) for file in tables.files_below(folder)]
+    return [builds.name_of(file, folder) for file in builds.files_below(folder)]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_name_of_a_file_of_the_build_is_no_place_to_write_to(
     paths: WarehousePaths, con: connection.Connection, statement: str
 ) -> None:
     before = snapshot(paths.root)
-    for name in (*names(paths), f"{tables.NAMES}{BUILD}/core/new.parquet", f"{tables.NAMES}new"):
+    for name in (*names(paths), f"{builds.NAMES}{BUILD}/core/new.parquet", f"{builds.NAMES}new"):
         with pytest.raises(duckdb.Error):
             con.execute(statement.format(name=name)).fetchall()
     assert snapshot(paths.root) == before
@@ -99,8 +100,8 @@ def test_name_of_a_file_of_the_build_is_no_place_to_write_to(
     ["{build}/../../published.json", "../{build}.json", "/etc/passwd", "{build}.json", "{build}/core/*/*.parquet"],
 )
 def test_names_lead_to_the_files_of_the_build_alone(con: connection.Connection, name: str) -> None:
-    named = tables.NAMES + name.format(build=BUILD)
-    found = con.execute(f"from glob('{tables.NAMES}*')").fetchall()
+    named = builds.NAMES + name.format(build=BUILD)
+    found = con.execute(f"from glob('{builds.NAMES}*')").fetchall()
     for read in ("read_text", "read_blob", "read_csv", "read_parquet", "read_json"):
         with contextlib.suppress(duckdb.Error):
             found += con.execute(f"from {read}('{named}')").fetchall()
@@ -109,7 +110,7 @@ def test_names_lead_to_the_files_of_the_build_alone(con: connection.Connection, 
 
 def test_lost_file_is_told_in_a_line(paths: WarehousePaths) -> None:
     lost = names(paths)[1]
-    tables.files_below(paths.build_tables(BUILD))[1].unlink()
+    builds.files_below(paths.build_tables(BUILD))[1].unlink()
     with connection.open_published(paths) as con:
         assert run(con, "select count(*) from core.fct_frames") == [(0,)]
         with pytest.raises(QueryError, match=f"^{lost} is missing, a file of the build: build again$"):
@@ -118,7 +119,7 @@ def test_lost_file_is_told_in_a_line(paths: WarehousePaths) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"<html>not found</html>", "cut off"])
 def test_damaged_file_is_told_in_a_line(paths: WarehousePaths, damage: bytes | str) -> None:
-    file = tables.files_below(paths.build_tables(BUILD))[1]
+    file = builds.files_below(paths.build_tables(BUILD))[1]
     file.write_bytes(file.read_bytes()[:-30] if isinstance(damage, str) else damage)
     with connection.open_published(paths) as con, pytest.raises(QueryError) as refused:
         run(con, "select * from core.fct_turns")
@@ -128,5 +129,5 @@ def test_damaged_file_is_told_in_a_line(paths: WarehousePaths, damage: bytes | s
 
 
 def test_contracts_are_not_listed_among_the_tables(con: connection.Connection) -> None:
-    assert {table.schema for table in catalog.list_tables(con)} == {"core", "raw"}
+    assert {table.schema for table in catalogue.list_tables(con)} == {"core", "raw"}
     assert not [name for name in Names(con)._tables if name.startswith("contracts")]

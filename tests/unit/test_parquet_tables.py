@@ -13,12 +13,12 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
+from dialogue_warehouse.errors import BuildError
+from dialogue_warehouse.paths import WarehousePaths, tables_beside
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.parquet_files import DESCRIPTORS_LEFT, OpenFile, ParquetFiles
 from pipelines.building import parquet_tables
-from pipelines.errors import BuildError
-from pipelines.paths import WarehousePaths, tables_beside
-from pipelines.reading import tables
-from pipelines.reading.parquet_files import DESCRIPTORS_LEFT, OpenFile, ParquetFiles
-from pipelines.settings import Settings
 from tests.unit.parquet_builds import NULL_PARTITION, as_parquet, make_database
 from tests.unit.published import BUILD
 
@@ -36,7 +36,7 @@ def catalog(built: Path, tmp_path: Path) -> Path:
 
 
 def names_below(folder: Path) -> list[str]:
-    return [file.relative_to(folder).as_posix() for file in tables.files_below(folder)]
+    return [file.relative_to(folder).as_posix() for file in builds.files_below(folder)]
 
 
 def test_each_corpus_has_a_folder_and_what_is_of_none_or_has_no_rows_has_files_alone(catalog: Path) -> None:
@@ -55,7 +55,7 @@ def test_each_corpus_has_a_folder_and_what_is_of_none_or_has_no_rows_has_files_a
 @pytest.mark.parametrize("table", NAMES)
 def test_every_row_comes_back_in_its_types(built: Path, catalog: Path, table: str) -> None:
     with duckdb.connect() as con:
-        tables.serve(con, catalog)
+        builds.serve(con, catalog)
         con.execute(f"attach '{built}' as one (read_only); attach '{catalog}' as two (read_only)")
         for left, right in (("one", "two"), ("two", "one")):
             assert con.execute(f"from {left}.{table} except all from {right}.{table}").fetchall() == []
@@ -67,7 +67,7 @@ def test_every_row_comes_back_in_its_types(built: Path, catalog: Path, table: st
 
 
 def test_catalog_has_contracts_comments_and_macros_and_no_rows(built: Path, catalog: Path) -> None:
-    with tables.open_build(catalog, Settings()) as con, duckdb.connect(str(built), read_only=True) as plain:
+    with builds.open_build(catalog, Settings()) as con, duckdb.connect(str(built), read_only=True) as plain:
         nullable = "select table_name, column_name, data_type, is_nullable from duckdb_columns() where schema_name {} order by all"
         contracts = con.execute(nullable.format("= 'contracts'")).fetchall()
         assert contracts == plain.execute(nullable.format("in ('core', 'analytics', 'quality')")).fetchall()
@@ -94,7 +94,7 @@ def test_other_clients_are_told_where_the_rows_are_instead_of_getting_none(catal
 
 def test_no_file_says_that_a_column_is_never_null(catalog: Path) -> None:
     """What DuckDB finds of the rows of one corpus is not so of another, and the first file gives a dataset its types."""
-    for file in tables.files_below(tables_beside(catalog)):
+    for file in builds.files_below(tables_beside(catalog)):
         schema = pyarrow.parquet.read_schema(file)
         assert [field.name for field in schema if not field.nullable] == [], file
 
@@ -124,7 +124,7 @@ def test_name_of_a_corpus_is_what_it_was_whatever_a_folder_may_be_called(tmp_pat
     )
     with duckdb.connect(str(built)) as con:
         con.executemany("insert into core.t values (?, 1)", [[corpus] for corpus in corpora])
-    with tables.open_build(as_parquet(built, tmp_path / "builds"), Settings()) as con:
+    with builds.open_build(as_parquet(built, tmp_path / "builds"), Settings()) as con:
         assert sorted(con.execute("select corpus_id, n from core.t").fetchall()) == sorted((one, 1) for one in corpora)
 
 
@@ -138,13 +138,13 @@ def test_files_are_bounded_and_in_the_order_of_the_key(tmp_path: Path, monkeypat
         from range(9000)
     """
     catalog = as_parquet(make_database(tmp_path / "built.duckdb", statements), tmp_path / "builds")
-    files = tables.files_below(tables_beside(catalog))
+    files = builds.files_below(tables_beside(catalog))
     assert len(files) > 3
     assert max(file.stat().st_size for file in files) <= 40_000
     keys = [key for file in files for key in pyarrow.parquet.ParquetFile(file).read()["turn_key"].to_pylist()]
     assert (len(keys), keys) == (9000, sorted(keys))
     assert {tuple(pyarrow.parquet.read_schema(file).names) for file in files} == {("turn_key", "name")}
-    with tables.open_build(catalog, Settings()) as con:
+    with builds.open_build(catalog, Settings()) as con:
         assert con.execute("select count(*), min(corpus_id) from core.fct_turns").fetchall() == [(9000, "toy")]
 
 
@@ -152,7 +152,7 @@ def test_row_too_large_for_a_file_has_one_of_its_own(tmp_path: Path, monkeypatch
     monkeypatch.setattr(parquet_tables, "FILE_BYTES", 10)
     statements = "create schema core; create table core.t as select range as n from range(3)"
     catalog = as_parquet(make_database(tmp_path / "built.duckdb", statements), tmp_path / "builds")
-    assert len(tables.files_below(tables_beside(catalog))) == 3
+    assert len(builds.files_below(tables_beside(catalog))) == 3
 
 
 def test_parquet_with_fewer_rows_than_were_built_is_refused(built: Path, catalog: Path) -> None:
@@ -167,7 +167,7 @@ def test_table_without_any_file_has_no_rows_and_its_types(built: Path, catalog: 
     """Other writers of such a folder write no file where there is no row."""
     (tables_beside(catalog) / "core/fct_frames/part-000.parquet").unlink()
     parquet_tables.write_catalog(built, catalog, Settings())
-    with tables.open_build(catalog, Settings()) as con:
+    with builds.open_build(catalog, Settings()) as con:
         found = con.execute("from core.fct_frames")
         assert (found.fetchall(), [str(kind) for _, kind, *_ in found.description]) == (
             [],
@@ -176,8 +176,8 @@ def test_table_without_any_file_has_no_rows_and_its_types(built: Path, catalog: 
 
 
 def test_open_build_is_read_to_its_end_though_it_is_removed(catalog: Path) -> None:
-    with tables.open_build(catalog, Settings()) as con:
-        for file in tables.files_below(tables_beside(catalog)):
+    with builds.open_build(catalog, Settings()) as con:
+        for file in builds.files_below(tables_beside(catalog)):
             file.unlink()
         assert con.execute("select count(distinct slot_key) from core.fct_slots").fetchall() == [(3,)]
 
@@ -205,7 +205,7 @@ def test_file_that_is_cut_off_is_no_file_of_zeros(tmp_path: Path) -> None:
 def test_closed_builds_leave_no_file_open(catalog: Path) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
-        with tables.open_build(catalog, Settings()) as con:
+        with builds.open_build(catalog, Settings()) as con:
             con.execute("from core.fct_slots").fetchall()
     del con
     assert len(list(Path("/proc/self/fd").iterdir())) == before
@@ -215,7 +215,7 @@ def test_folder_may_be_moved(catalog: Path, tmp_path: Path) -> None:
     moved = WarehousePaths(tmp_path / "o'brien [1]*")
     moved.root.mkdir()
     catalog.parent.rename(moved.builds)
-    with tables.open_build(moved.build_database(BUILD), Settings()) as con:
+    with builds.open_build(moved.build_database(BUILD), Settings()) as con:
         assert con.execute("select count(*) from core.fct_slots").fetchall() == [(3,)]
 
 
@@ -224,13 +224,13 @@ def test_build_is_read_where_a_process_may_have_few_files_open(catalog: Path) ->
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     free = os.dup(0)  # the lowest number that is free
     os.close(free)
-    with tables.open_build(catalog, Settings()) as con:
+    with builds.open_build(catalog, Settings()) as con:
         expected = con.execute("select count(*) from core.fct_slots").fetchall()
     resource.setrlimit(resource.RLIMIT_NOFILE, (free + DESCRIPTORS_LEFT, hard))
     try:
-        files = ParquetFiles({str(file): file for file in tables.files_below(tables_beside(catalog))}, {})
+        files = ParquetFiles({str(file): file for file in builds.files_below(tables_beside(catalog))}, {})
         assert files._opened == {}
-        with tables.open_build(catalog, Settings()) as con:
+        with builds.open_build(catalog, Settings()) as con:
             assert con.execute("select count(*) from core.fct_slots").fetchall() == expected
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

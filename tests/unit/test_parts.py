@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from pipelines.intake.parts import Part
-from pipelines.intake.transport import Version, address_of
+from pipelines.ingestion.transport import Version, address_of
+from pipelines.ingestion.wanted import Part
 from tests.unit.listed_files import listed_file
 
 URL = "https://example.org/x"

@@ -14,8 +14,9 @@ import pyarrow.parquet
 import pytest
 from rich.console import Console
 
-from pipelines.reading import files, printing, query
-from pipelines.reading.query_errors import QueryError
+from dialogue_warehouse.common.database import QueryError
+from dialogue_warehouse.reading import query, result_files
+from dialogue_warehouse.terminal import printing
 from tests.unit.published import TURNS, run, snapshot
 
 
@@ -38,7 +39,7 @@ EVERY_TYPE = """
 
 def test_json_has_objects_arrays_and_iso_times(con):
     stream = io.StringIO()
-    assert files.write_json(query.run_query(con, EVERY_TYPE), stream) == 1
+    assert result_files.write_json(query.run_query(con, EVERY_TYPE), stream) == 1
     (row,) = json.loads(stream.getvalue())
     assert row == {
         "m": {"b": 1, "a": None},
@@ -59,13 +60,13 @@ def test_json_has_objects_arrays_and_iso_times(con):
 
 def test_json_of_no_rows_is_an_empty_array(con):
     stream = io.StringIO()
-    assert files.write_json(query.run_query(con, "from core.fct_frames"), stream) == 0
+    assert result_files.write_json(query.run_query(con, "from core.fct_frames"), stream) == 0
     assert json.loads(stream.getvalue()) == []
 
 
 def test_json_keeps_every_row_and_columns_of_the_same_name(con):
     stream = io.StringIO()
-    files.write_json(query.run_query(con, "select range as a, 1 as a from range(25_000)"), stream)
+    result_files.write_json(query.run_query(con, "select range as a, 1 as a from range(25_000)"), stream)
     rows = json.loads(stream.getvalue())
     assert [row["a"] for row in rows] == list(range(25_000))
     assert rows[0] == {"a": 0, "a_2": 1}
@@ -74,7 +75,7 @@ def test_json_keeps_every_row_and_columns_of_the_same_name(con):
 def test_csv_can_be_read_back_and_tells_null_from_empty(con):
     stream = io.StringIO(newline="")
     result = query.run_query(con, "from core.fct_turns order by turn_index")
-    assert files.write_csv(result, stream) == len(TURNS)
+    assert result_files.write_csv(result, stream) == len(TURNS)
     text = stream.getvalue()
     assert text.startswith('turn_index,utterance,note\n0,Hi,\n1,"",a\n2,"He said ""x, y""\nand left",b\n')
     read = list(csv.reader(io.StringIO(text, newline="")))
@@ -83,20 +84,22 @@ def test_csv_can_be_read_back_and_tells_null_from_empty(con):
 
 def test_csv_writes_lists_and_maps_as_json(con):
     stream = io.StringIO(newline="")
-    files.write_csv(query.run_query(con, "select ['a', 'b'] as l, map {'k': 'v'} as m, 1.50 as c, true as b"), stream)
+    result_files.write_csv(
+        query.run_query(con, "select ['a', 'b'] as l, map {'k': 'v'} as m, 1.50 as c, true as b"), stream
+    )
     assert stream.getvalue() == 'l,m,c,b\n"[""a"", ""b""]","{""k"": ""v""}",1.50,true\n'
 
 
 def test_csv_leaves_no_line_empty(con):
     stream = io.StringIO(newline="")
-    files.write_csv(query.run_query(con, "select null as n"), stream)
+    result_files.write_csv(query.run_query(con, "select null as n"), stream)
     assert stream.getvalue() == 'n\n""\n'
 
 
 def test_parquet_is_written_by_python_and_complete(con, paths, tmp_path):
     file = tmp_path / "out.parquet"
     result = query.run_query(con, "select range as a, range::varchar as a, map {'k': 'v'} as m from range(250_000)")
-    assert files.write_parquet(result, file) == 250_000
+    assert result_files.write_parquet(result, file) == 250_000
     written = duckdb.sql(f"select count(*), sum(a), min(a_2), any_value(m) from '{file}'").fetchall()
     assert written == [(250_000, sum(range(250_000)), "0", {"k": "v"})]
     assert {path.name for path in tmp_path.iterdir()} == {file.name, paths.root.name}
@@ -105,13 +108,13 @@ def test_parquet_is_written_by_python_and_complete(con, paths, tmp_path):
 def test_parquet_replaces_parquet_and_nothing_else(con, paths, tmp_path):
     file = tmp_path / "out.parquet"
     for rows in (1, 2):
-        files.write_parquet(query.run_query(con, f"from range({rows})"), file)
+        result_files.write_parquet(query.run_query(con, f"from range({rows})"), file)
     assert pyarrow.parquet.read_table(file).num_rows == 2
     before = snapshot(paths.root)
     other = file.with_name("other.duckdb")
     other.write_bytes(b"mine")
     with pytest.raises(QueryError, match="not overwritten"):
-        files.write_parquet(query.run_query(con, "select 1"), other)
+        result_files.write_parquet(query.run_query(con, "select 1"), other)
     assert snapshot(paths.root) == before
 
 
@@ -122,7 +125,7 @@ def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
     folder = tmp_path / "out"
     folder.mkdir()
     with pytest.raises(QueryError) as error:
-        files.write_parquet(query.run_query(con, failing), folder / "out.parquet")
+        result_files.write_parquet(query.run_query(con, failing), folder / "out.parquet")
     assert "\n" not in str(error.value)
     assert not list(folder.iterdir())
 
@@ -130,7 +133,7 @@ def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
 @pytest.mark.parametrize("place", ["", "nowhere/out.parquet"])
 def test_parquet_into_no_place_is_refused(con, tmp_path, place):
     with pytest.raises(QueryError, match="no file can be written there"):
-        files.write_parquet(query.run_query(con, "select 1"), tmp_path / place)
+        result_files.write_parquet(query.run_query(con, "select 1"), tmp_path / place)
 
 
 def test_a_table_shows_null_as_a_word_and_the_empty_text_as_nothing(con):
@@ -211,19 +214,19 @@ def test_parquet_file_of_a_warehouse_is_never_written(con, paths, tmp_path, plac
         (tmp_path / "link.parquet").symlink_to(file)
     to = tmp_path / "link.parquet" if place == "link" else file
     with pytest.raises(QueryError, match=rf"^{re.escape(str(to))} belongs to the warehouse [^\n]*$"):
-        files.write_parquet(query.run_query(con, "select 1"), to)
+        result_files.write_parquet(query.run_query(con, "select 1"), to)
     assert (file.read_bytes() if file.exists() else None) == before
 
 
 def test_read_only_file_and_pipe_are_not_replaced_by_parquet(con, tmp_path):
     """A pipe was opened to see if it is Parquet, which waits for ever."""
     file, pipe = tmp_path / "a.parquet", tmp_path / "pipe.parquet"
-    files.write_parquet(query.run_query(con, "select 1 as n"), file)
-    files.write_parquet(query.run_query(con, "select 2 as n"), file)  # one's own result is replaced
+    result_files.write_parquet(query.run_query(con, "select 1 as n"), file)
+    result_files.write_parquet(query.run_query(con, "select 2 as n"), file)  # one's own result is replaced
     before = file.read_bytes()
     file.chmod(0o444)
     os.mkfifo(pipe)
     for place in (file, pipe):
         with pytest.raises(QueryError, match="not overwritten"):
-            files.write_parquet(query.run_query(con, "select 3 as n"), place)
+            result_files.write_parquet(query.run_query(con, "select 3 as n"), place)
     assert file.read_bytes() == before

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pipelines.processes import with_a_roomy_stack
+from dialogue_warehouse.common.processes import with_a_roomy_stack
 
 CALLS = 300
 DEPTHS = 250

@@ -9,10 +9,11 @@ import time
 import pytest
 from rich.console import Console
 
-from pipelines.building.progress import Reporter
-from pipelines.corpora import registry
-from pipelines.intake import lander, releases
-from pipelines.settings import Settings
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.settings import Settings
+from pipelines.ingestion import lander
 
 
 def on_a_terminal() -> Reporter:
@@ -63,7 +64,7 @@ def test_seconds_are_those_of_the_work_where_it_began_before(capsys):
 def test_landing_in_processes_knows_how_long_it_took(generated_sample, tmp_path, monkeypatch, processes):
     """U21: from the first file begun to the last one done, although nobody waited; 0 where nothing ran beside."""
     monkeypatch.setattr(lander, "WORTH_PROCESSES", 0)
-    release = releases.find_release(max(registry.load_corpora(), key=lambda one: len(one.files)), generated_sample)
+    release = finding.find_release(max(registry.load_corpora(), key=lambda one: len(one.files)), generated_sample)
     with lander.Lander(tmp_path, Settings(processes=processes)) as landing:
         started = time.perf_counter()
         landing.start([release])

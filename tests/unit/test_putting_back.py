@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.corpora.room import Container, Entity
-from pipelines.errors import InputError
-from pipelines.intake.records import Record
-from pipelines.proving.putting_back import FORMS, put_back
-from pipelines.proving.restored_files import SourceFile
+from dialogue_warehouse.corpora.release import Container, Entity
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.lineage.restored_files import FORMS, SourceFile, put_back
+from dialogue_warehouse.releases.records import Record
 
 ARRAY = Entity("things", dict, Container.ARRAY, r"x\.json")
 ENTRIES = Entity("things", dict, Container.ENTRIES, r"x\.json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.reading.query_errors import QueryError
+from dialogue_warehouse.common.database import QueryError
 from tests.unit.published import run
 
 # What may be run

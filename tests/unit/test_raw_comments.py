@@ -7,13 +7,13 @@ import re
 
 from click.testing import CliRunner
 
-from pipelines.cli.main import cli
-from pipelines.corpora import registry
-from pipelines.paths import CLONE
-from pipelines.reading import dictionary, raw_comments
+from dialogue_warehouse.cli.main import cli
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.reading import descriptions
 from tests.unit.published import BUILD, write_raw
 
-TABLE = next(table for corpus in registry.load_corpora() for table in raw_comments.raw_tables(corpus))
+TABLE = next(table for corpus in registry.load_corpora() for table in descriptions.raw_tables(corpus))
 
 
 def add_raw_table(paths) -> None:
@@ -36,7 +36,7 @@ def test_raw_tables_are_listed_and_described(paths):
     for name in (TABLE.name, f"raw.{TABLE.name}"):
         described = run(paths, "describe", name)
         assert TABLE.description in described
-        assert re.search(rf"record_index +BIGINT +{raw_comments.OF_LANDING['record_index']}", described)
+        assert re.search(rf"record_index +BIGINT +{descriptions.OF_LANDING['record_index']}", described)
 
 
 def test_raw_tables_are_in_the_information_schema(paths):
@@ -56,9 +56,9 @@ def test_what_can_not_be_read_of_raw_hinders_no_list(paths):
 
 def test_dictionary_has_every_raw_table_and_field():
     """U13: each with what the schema says of it."""
-    text = dictionary.dictionary()
+    text = descriptions.dictionary()
     for corpus in registry.load_corpora():
-        for table in raw_comments.raw_tables(corpus):
+        for table in descriptions.raw_tables(corpus):
             section = text.split(f"### raw.{table.name}\n")[1].split("\n### ")[0]
             assert all(f"| {column.name} |" in section for column in table.columns)
             assert all(column.description for column in table.columns), table
@@ -71,4 +71,4 @@ def test_no_example_orders_by_a_key_that_sorts_as_text():
     ordered = re.compile(r"order by[^;)\n]*\b(?:turn|frame|action|slot|call|result|vote)_key\b")
     assert [text for text in texts if ordered.search(text)] == []
     assert ordered.search("select * from fct_turns order by turn_key")
-    assert "order by dialogue_key, turn_index" in dictionary.HEADER
+    assert "order by dialogue_key, turn_index" in descriptions.HEADER

@@ -16,13 +16,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from expectations.basis import Basis, count_basis, rows_query
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.claims import Claim, load_claims, read_claims
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.storage.landed import Landed
 from expectations.client import AuditProcess
-from pipelines.corpora import registry
-from pipelines.corpora.claims import Claim, load_claims, read_claims
-from pipelines.errors import InputError
-from pipelines.intake.checking import RecordCheck
-from pipelines.intake.landed import Landed
+from expectations.verdicts import Basis, count_basis, rows_query
+from pipelines.ingestion.checking import RecordCheck
 from tests import fixtures
 from tests.unit import core_tables
 from tests.unit.bench import Bench

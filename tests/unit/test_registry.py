@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.corpora.room import Corpus
-from pipelines.intake.wanted import plan
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Corpus
+from pipelines.ingestion.wanted import plan
 
 CORPUS = registry.corpus_ids()[0]
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.building import remembered
-from pipelines.errors import InputError
-from pipelines.intake import generated, landed, own_files, regular_files, source_bytes
-from pipelines.intake.landing import LandingTask, land_file
-from pipelines.intake.records import LandingError
-from pipelines.intake.regular_files import LARGEST_FILE, read_regular
-from pipelines.intake.source_bytes import read_settled
-from pipelines.reading import builds
-from pipelines.report import site
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.files import LARGEST_FILE, read_regular
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.releases import records, source_tree
+from dialogue_warehouse.releases.records import LandingError, read_settled
+from dialogue_warehouse.site import report
+from dialogue_warehouse.storage import builds, landed
+from pipelines.building import dbt_changes
+from pipelines.ingestion.landing import LandingTask, land_file
 from tests.conftest import CLONE
 from tests.unit.test_landing import ITEM, ITEMS, land, make_corpus
 
@@ -73,22 +73,22 @@ def test_source_file_that_is_no_file_is_refused_in_one_line(tmp_path: Path, make
 @pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
 def test_marker_that_is_no_file_is_refused_in_one_line(tmp_path: Path, make, told: str) -> None:
     """Every build reads the marker of a generated release; as a pipe it made each of them wait."""
-    marker = tmp_path / generated.MARKER
+    marker = tmp_path / source_tree.MARKER
     make(marker)
     if not marker.exists():
-        assert generated.read_marker(tmp_path) is None
+        assert source_tree.read_marker(tmp_path) is None
         return
     with pytest.raises(InputError) as refused:
-        generated.read_marker(tmp_path)
-    told = told.replace(f"{LARGEST_FILE:,}", f"{generated.LARGEST_MARKER:,}")
+        source_tree.read_marker(tmp_path)
+    told = told.replace(f"{LARGEST_FILE:,}", f"{source_tree.LARGEST_MARKER:,}")
     words = "cannot be read as the scale and seed of a generated release"
     assert any(str(refused.value) == f"{marker}: {words}: {one}" for one in told.split("|"))
 
 
 def test_large_marker_is_refused(tmp_path: Path) -> None:
-    (tmp_path / generated.MARKER).write_text('{"scale": 1, "seed": 0}' + " " * generated.LARGEST_MARKER)
+    (tmp_path / source_tree.MARKER).write_text('{"scale": 1, "seed": 0}' + " " * source_tree.LARGEST_MARKER)
     with pytest.raises(InputError, match=r"larger than 65,536 bytes"):
-        generated.read_marker(tmp_path)
+        source_tree.read_marker(tmp_path)
 
 
 def test_file_of_proc_reports_no_size_and_is_read_as_empty() -> None:
@@ -117,7 +117,7 @@ def test_file_that_becomes_a_pipe_before_it_is_opened_is_refused(
         os.mkfifo(file)
         return opened(file, flags, *rest)
 
-    monkeypatch.setattr(regular_files.os, "open", open_later)
+    monkeypatch.setattr(files.os, "open", open_later)
     with pytest.raises(OSError, match="not a regular file"):
         read_regular(file)
 
@@ -132,7 +132,7 @@ def test_pipes_in_a_warehouse_make_nothing_wait(tmp_path: Path) -> None:
         assert file.is_file()
     os.mkfifo(tmp_path / "pointer")
     with pytest.raises(InputError, match="not a regular file"):
-        own_files.read(tmp_path / "pointer", dict, "a pointer")
+        files.read(tmp_path / "pointer", dict, "a pointer")
 
 
 def test_pipe_in_place_of_a_file_that_was_read_is_a_change(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_pipe_in_place_of_a_file_that_was_read_is_a_change(tmp_path: Path) -> No
 
 def test_limit_of_an_archive_is_that_of_its_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The size is checked of the file that is open, before anything of it is in memory."""
-    monkeypatch.setattr(source_bytes, "TICK", 0)
+    monkeypatch.setattr(records, "TICK", 0)
     file = tmp_path / "a.json.gz"
     sparse(file)
     with file.open("r+b") as stream:
@@ -202,7 +202,7 @@ def test_place_that_reads_a_file_is_found(text: str) -> None:
 def test_pipes_in_place_of_what_is_remembered_or_reported_make_nothing_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "index.html")
     os.mkfifo(tmp_path / "state")
-    assert not site.is_about("20260101T000000000000Z", tmp_path)
-    assert remembered._read(tmp_path / "state", "version") == {}
+    assert not report.is_about("20260101T000000000000Z", tmp_path)
+    assert dbt_changes._read(tmp_path / "state", "version") == {}
     with pytest.raises(OSError, match="not a regular file"):
         builds.describe_file(tmp_path / "state")

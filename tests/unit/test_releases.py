@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.errors import InputError
-from pipelines.intake import landing, releases
-from pipelines.intake.records import LandingError
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.releases.records import LandingError
+from pipelines.ingestion import landing
 
 
-def form_of(tmp_path: Path, *paths: str, corpus_id: str = "mutualfriends") -> releases.Release:
+def form_of(tmp_path: Path, *paths: str, corpus_id: str = "mutualfriends") -> finding.Release:
     """Put empty files below a source and look for the Hugging Face form of a corpus there."""
     for path in paths:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
-    return releases.find_form(registry.load_corpus(corpus_id), tmp_path, registry.load_form(corpus_id, "huggingface"))
+    return finding.find_form(registry.load_corpus(corpus_id), tmp_path, registry.load_form(corpus_id, "huggingface"))
 
 
 CONFIG, DATASET = "mutual_friends/plain_text", "mutual_friends"
@@ -105,7 +106,7 @@ def test_folder_of_no_config_is_not_read_where_there_are_several(tmp_path: Path)
 
 def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
     assert registry.load_form("bbai", "huggingface") is None
-    assert releases.find_form(registry.load_corpus("bbai"), tmp_path, None).files == ()
+    assert finding.find_form(registry.load_corpus("bbai"), tmp_path, None).files == ()
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_what_stands_in_the_place_of_a_file_is_refused_and_not_passed_over(
     place = tmp_path / corpus.corpus_id / listed.path
     place.parent.mkdir(parents=True)
     made(place)
-    release = releases.find_release(corpus, tmp_path)
+    release = finding.find_release(corpus, tmp_path)
     assert [path for _, path in release.files] == [listed.path]
     assert listed not in release.missing
     with pytest.raises(LandingError, match=f"^{corpus.corpus_id}/{listed.path}: {told}$"):

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import InputError
-from pipelines.paths import WarehousePaths
-from pipelines.reading.catalog import ColumnDescription
-from pipelines.reading.declared import Join, Links
-from pipelines.reading.filling import Filling
-from pipelines.report import changes, contents, differences, grids, histories, site
-from pipelines.report.conversations import Conversations, page_name
-from pipelines.report.dictionary import draw_relations
-from pipelines.report.differences import KINDS
-from pipelines.settings import Settings
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.catalogue import ColumnDescription, Filling
+from dialogue_warehouse.reading.descriptions import Join, Links
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import contents, histories, report
+from dialogue_warehouse.site.contents import KINDS, Conversations, page_name
+from dialogue_warehouse.site.dictionary import draw_relations
 from tests.unit.dialogues import everything
 
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\''
@@ -126,7 +124,7 @@ def changed(kind: str, change: str, cases: list[dict[str, object]], more: int = 
     }
 
 
-DIFFERENCES = differences.Differences(
+DIFFERENCES = contents.Differences(
     BUILD,
     {
         "row": [changed("row", "added", [{"name": HOSTILE}], 7), changed("row", "removed", [{"name": "b"}])],
@@ -184,7 +182,7 @@ def hostile() -> contents.Contents:
 
 
 def test_no_value_becomes_markup(hostile) -> None:
-    for name, page in site.render(hostile).items():
+    for name, page in report.render(hostile).items():
         tags = Tags(page).found
         assert [attributes for tag, attributes in tags if tag == "script"] == [{"src": "report.js", "defer": None}], (
             name
@@ -195,7 +193,7 @@ def test_no_value_becomes_markup(hostile) -> None:
 
 
 def test_only_web_addresses_become_links(hostile) -> None:
-    for page in site.render(hostile).values():
+    for page in report.render(hostile).values():
         targets = [attributes["href"] or "" for tag, attributes in Tags(page).found if tag == "a"]
         assert targets
         assert all(
@@ -204,19 +202,19 @@ def test_only_web_addresses_become_links(hostile) -> None:
                     "#",
                     "dialogue-",
                     "http://127.0.0.1:8501/?key=",
-                    site.DBT_DOCS,
-                    *(f"{name}.html" for name in site.PAGES),
+                    report.DBT_DOCS,
+                    *(f"{name}.html" for name in report.PAGES),
                 )
             )
             for target in targets
         )
     linked = replace(hostile, claims=[CLAIM | {"document_url": "https://example.org/a?b=1"}])
-    assert 'href="https://example.org/a?b=1"' in site.render(linked)["claims.html"]
+    assert 'href="https://example.org/a?b=1"' in report.render(linked)["claims.html"]
 
 
 def test_claims_say_whose_words_they_are_and_on_whose_files_they_were_judged(hostile) -> None:
     """T16, T17 and T4: in the row of a claim, and counted apart on the first page."""
-    pages = site.render(hostile)
+    pages = report.render(hostile)
     assert "Words of this project&#39;s own measurement" in pages["claims.html"]
     assert "Tested on 1,234 rows of generated files." in pages["claims.html"]
     index = " ".join(pages["index.html"].split())
@@ -226,15 +224,15 @@ def test_claims_say_whose_words_they_are_and_on_whose_files_they_were_judged(hos
 
 def test_what_is_so_by_design_is_told_apart_from_defects(hostile) -> None:
     """T15."""
-    pages = site.render(hostile)
+    pages = report.render(hostile)
     assert "<td>by design</td>" in pages["violations.html"]
     assert "<td>defect</td>" not in pages["violations.html"]
     defective = replace(hostile, rules=[RULE | {"kind": "defect"}])
-    assert "<td>defect</td>" in site.render(defective)["violations.html"]
+    assert "<td>defect</td>" in report.render(defective)["violations.html"]
 
 
 def test_tables_are_marked_where_they_differ() -> None:
-    grid = grids.compare('[["alexa", 92.6], ["none", 0.0]]', '[["alexa", 92.60], ["none", 3]]')
+    grid = histories.compare('[["alexa", 92.6], ["none", 0.0]]', '[["alexa", 92.60], ["none", 3]]')
     assert grid is not None
     assert [[(cell.text, cell.differs) for cell in row] for row in grid] == [
         [("alexa", False), ("92.6", False)],
@@ -243,7 +241,7 @@ def test_tables_are_marked_where_they_differ() -> None:
 
 
 def test_rows_and_cells_without_counterpart_differ() -> None:
-    grid = grids.compare("[[1, 2], [3, 4]]", "[[1]]")
+    grid = histories.compare("[[1, 2], [3, 4]]", "[[1]]")
     assert grid is not None
     assert [[cell.differs for cell in row] for row in grid] == [[False, True], [True, True]]
 
@@ -260,7 +258,7 @@ def test_rows_and_cells_without_counterpart_differ() -> None:
     ],
 )
 def test_told_values_are_read_back(told, rows) -> None:
-    assert grids.read_rows(told) == rows
+    assert histories.read_rows(told) == rows
 
 
 @pytest.mark.parametrize(
@@ -274,13 +272,13 @@ def test_told_values_are_read_back(told, rows) -> None:
     ],
 )
 def test_measured_values_are_told_in_words(told, words) -> None:
-    assert grids.in_words(told) == words
-    assert len(grids.in_words(told, 6)) <= 6
+    assert histories.in_words(told) == words
+    assert len(histories.in_words(told, 6)) <= 6
 
 
 def test_nothing_to_compare_with_marks_nothing() -> None:
-    assert grids.compare("[[1]]", None) == ((grids.GridCell("1", False),),)
-    assert grids.compare(None, "1") is None
+    assert histories.compare("[[1]]", None) == ((histories.GridCell("1", False),),)
+    assert histories.compare(None, "1") is None
 
 
 @pytest.mark.parametrize(
@@ -295,18 +293,18 @@ def test_nothing_to_compare_with_marks_nothing() -> None:
     ],
 )
 def test_outcome_tells_recorded_refutations_from_others(verdict, is_as_recorded, expected) -> None:
-    assert site.outcome({"verdict": verdict, "is_as_recorded": is_as_recorded}) == expected
+    assert report.outcome({"verdict": verdict, "is_as_recorded": is_as_recorded}) == expected
 
 
 def test_anchors_of_different_names_differ() -> None:
     names = ["a/b", "a b", "a_b", "a-b", "a~2f~b"]
-    assert len({site.anchor(name) for name in names}) == len(names)
+    assert len({report.anchor(name) for name in names}) == len(names)
 
 
 def test_what_stands_in_backticks_is_code() -> None:
-    assert site.prose("`a<b`, `c` or <i> `") == "<code>a&lt;b</code>, <code>c</code> or &lt;i&gt; `"
-    assert site.prose(None) == ""
-    assert site.prose("`over\nlines`") == "`over\nlines`"
+    assert report.prose("`a<b`, `c` or <i> `") == "<code>a&lt;b</code>, <code>c</code> or &lt;i&gt; `"
+    assert report.prose(None) == ""
+    assert report.prose("`over\nlines`") == "`over\nlines`"
 
 
 @pytest.mark.parametrize(
@@ -351,23 +349,23 @@ def test_changes_name_counts_and_outcomes() -> None:
             {"expectation": "new", "history": [None, passed]},
         ]
     }
-    assert changes.describe_changes(now, before, suites) == [
+    assert contents.describe_changes(now, before, suites) == [
         "source: two, before one",
         "turns: 7, -3",
         "1 expectation new: marts: new",
         "1 expectation no longer pass: marts: keys",
     ]
-    assert changes.describe_changes(now, now, {"marts": [{"expectation": "keys", "history": [passed, passed]}]}) == []
+    assert contents.describe_changes(now, now, {"marts": [{"expectation": "keys", "history": [passed, passed]}]}) == []
 
 
 def test_page_of_changes_says_what_is_there_to_compare(hostile) -> None:
     """Nothing to compare with is not the same as nothing that changed."""
-    full = site.render(hostile)["changes.html"]
+    full = report.render(hostile)["changes.html"]
     assert "and 7 more" in full
     assert "<b>8</b> rows added" in full
-    first = site.render(replace(hostile, differences=differences.Differences(None, {kind: [] for kind in KINDS})))
+    first = report.render(replace(hostile, differences=contents.Differences(None, {kind: [] for kind in KINDS})))
     assert "First build: nothing to compare with." in first["changes.html"]
-    same = site.render(replace(hostile, differences=differences.Differences(BUILD, {kind: [] for kind in KINDS})))
+    same = report.render(replace(hostile, differences=contents.Differences(BUILD, {kind: [] for kind in KINDS})))
     assert "Nothing changed: the same rows in every table" in same["changes.html"]
     told = ("First build", "Nothing changed", "data-row")
     assert [[text in page for text in told] for page in (full, first["changes.html"], same["changes.html"])] == [
@@ -388,12 +386,12 @@ def test_nothing_but_a_report_is_overwritten(tmp_path: Path, kind: str) -> None:
         to.mkdir()
         (to / ("index.html" if kind == "page" else "notes.txt")).write_text("mine")
     with pytest.raises(InputError, match="site"):
-        site.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path), to)
+        report.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path), to)
 
 
 def test_report_needs_a_published_build(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no warehouse"):
-        site.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path))
+        report.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -402,7 +400,7 @@ def test_old_report_comes_back_when_the_new_one_cannot_take_its_place(tmp_path: 
     old.mkdir()
     (old / "index.html").write_text("old")
     with pytest.raises(FileNotFoundError):
-        site._replace(old, tmp_path / "never written")
+        report._replace(old, tmp_path / "never written")
     assert (old / "index.html").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
@@ -413,8 +411,8 @@ def test_report_with_files_of_somebody_else_is_not_replaced(tmp_path: Path, name
     to = tmp_path / "site"
     to.mkdir()
     for page in ("index.html", "report.css", f"dialogue-{'0' * 16}.html"):
-        (to / page).write_text(site.MARK)
-    site._refuse_foreign(to)
+        (to / page).write_text(report.MARK)
+    report._refuse_foreign(to)
     (to / name).mkdir() if name == "folder" else (to / name).write_text("mine")
     with pytest.raises(InputError, match=rf"holds something else than a report \({name}\): not overwritten"):
-        site._refuse_foreign(to)
+        report._refuse_foreign(to)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.builds import BuildManifest
 from pipelines.building import fingerprint, reusing, state
 from pipelines.building.reusing import Project, Reuse
-from pipelines.corpora import registry
-from pipelines.intake import raw_layer
-from pipelines.paths import CLONE, WarehousePaths
-from pipelines.reading.builds import BuildManifest
-from pipelines.settings import Settings
+from pipelines.ingestion import raw_layer
 
 READS = {
     "stg_words": [],
@@ -157,15 +157,15 @@ def test_nothing_is_taken_where_all_is_to_be_made(
 @pytest.mark.parametrize(
     ("place", "is_read"),
     [
-        ("pipelines/dashboard/menu.py", False),
-        ("pipelines/report/site.py", False),
-        ("pipelines/reading/printing.py", False),
-        ("pipelines/charts/drawing.py", False),
-        ("pipelines/cli/main.py", False),
-        ("pipelines/report/templates/report.css", False),
+        ("dialogue_warehouse/dashboard/app.py", False),
+        ("dialogue_warehouse/site/report.py", False),
+        ("dialogue_warehouse/terminal/printing.py", False),
+        ("dialogue_warehouse/site/drawing.py", False),
+        ("dialogue_warehouse/cli/main.py", False),
+        ("dialogue_warehouse/site/templates/report.css", False),
         ("pipelines/building/dbt.py", True),
-        ("pipelines/intake/landing.py", True),
-        ("pipelines/settings.py", True),
+        ("pipelines/ingestion/landing.py", True),
+        ("dialogue_warehouse/settings.py", True),
         ("dbt_project/macros/keys.sql", True),
     ],
 )
@@ -178,6 +178,6 @@ def test_code_that_only_shows_a_build_runs_no_model_again(place: str, is_read: b
 
 def test_templates_of_the_report_are_part_of_the_fingerprint() -> None:
     """An edited page or style sheet changed nothing: the build said that there was nothing to do."""
-    shown = [path for path in (CLONE / "pipelines").rglob("*") if path.suffix in (".html", ".css", ".js")]
+    shown = [path for path in (CLONE / "dialogue_warehouse").rglob("*") if path.suffix in (".html", ".css", ".js")]
     assert shown
     assert set(shown) <= set(fingerprint.code_files())

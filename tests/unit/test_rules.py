@@ -10,9 +10,9 @@ import duckdb
 import pytest
 from jinja2 import Environment
 
-from pipelines.corpora import registry
-from pipelines.corpora.claims import load_defects
-from pipelines.paths import DBT_PROJECT
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.claims import load_defects
+from dialogue_warehouse.paths import DBT_PROJECT
 
 RULES = DBT_PROJECT / "models" / "marts" / "quality" / "rules"
 SHARED = "shared"

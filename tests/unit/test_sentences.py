@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.corpora.claims import load_claims
-from pipelines.corpora.registry import corpus_ids
+from dialogue_warehouse.corpora.claims import load_claims
+from dialogue_warehouse.corpora.registry import corpus_ids
 from tests import fixtures
 from tests.unit.sentences import DOCUMENTS, Note, problems, read_notes, sentences_of
 

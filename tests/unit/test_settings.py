@@ -7,9 +7,9 @@ import os
 import duckdb
 import pytest
 
-from pipelines.cli.main import main
-from pipelines.errors import InputError
-from pipelines.settings import Settings, SettingsError
+from dialogue_warehouse.cli.main import main
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.settings import Settings, SettingsError
 
 
 def test_settings_take_no_other_form(monkeypatch: pytest.MonkeyPatch) -> None:

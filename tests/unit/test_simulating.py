@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.corpora.room import Container, Entity
-from pipelines.errors import InputError
-from pipelines.intake.generated import MARKER
-from pipelines.intake.simulating import SAMPLE_SCALE, simulate
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container, Entity
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.releases.source_tree import MARKER
+from pipelines.ingestion.simulating import SAMPLE_SCALE, simulate
 from tests.unit.plans import plan_of
 
 CORPORA = registry.corpus_ids()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pipelines.corpora import registry
-from pipelines.corpora.room import Container
-from pipelines.proving.source_json import read_json_at
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container
+from dialogue_warehouse.lineage.tracing import read_json_at
 
 DEEP = "[" * 5000 + "]" * 5000
 FILES = {

@@ -14,10 +14,12 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
-from pipelines.cli.main import cli, main
-from pipelines.reading import builds, connection, printing, query, shell
-from pipelines.reading.query_errors import QueryError
-from pipelines.settings import Settings
+from dialogue_warehouse.cli.main import cli, main
+from dialogue_warehouse.common.database import QueryError
+from dialogue_warehouse.reading import connection, query
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.terminal import printing, shell
 from tests.unit.published import BUILD, TURNS, make_build, run
 
 ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) select max(n) from t"
@@ -72,7 +74,7 @@ def test_parquet_goes_into_a_pipe_whole(paths):
 
 
 def test_forms_of_the_options_are_those_of_printing():
-    from pipelines.cli import options
+    from dialogue_warehouse.cli import options
 
     assert options.FORMATS == printing.FORMATS
 

@@ -11,10 +11,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from pipelines.cli.main import cli
-from pipelines.corpora import registry, starting
-from pipelines.errors import InputError
-from pipelines.paths import CLONE
+from dialogue_warehouse.cli.main import cli
+from dialogue_warehouse.corpora import registry, starting
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE
 from tests import fixtures
 
 LIKE = [None, *registry.corpus_ids()]
@@ -44,7 +44,7 @@ def test_every_piece_is_written_and_named_anew(clone: Path, like: str | None) ->
     before, model = variables(clone), like or starting.SMALLEST
     written = starting.start_corpus("tram", like, clone)
     assert all((clone / path).is_file() for path in written)
-    assert registry.problems(clone / "pipelines/corpora/tram") == []
+    assert registry.problems(clone / "dialogue_warehouse/corpora/tram") == []
     pieces = {path.removeprefix("tests/fixtures/tram/").partition("/")[0] for path in written if "/fixtures/" in path}
     assert set(fixtures.PIECES) <= pieces
     assert not re.search(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", texts(clone, written) + " ".join(written))
@@ -57,7 +57,7 @@ def test_every_piece_is_written_and_named_anew(clone: Path, like: str | None) ->
 @pytest.mark.parametrize("like", LIKE)
 def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | None) -> None:
     def ids(corpus_id: str) -> set[str]:
-        room = (clone / "pipelines/corpora" / corpus_id / "claims.toml").read_text(encoding="utf-8")
+        room = (clone / "dialogue_warehouse/corpora" / corpus_id / "claims.toml").read_text(encoding="utf-8")
         return {claim["id"] for claim in tomllib.loads(room)["claims"]}
 
     starting.start_corpus("tram", like, clone)
@@ -100,7 +100,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
         starting.start_corpus("tram", None, clone)
     assert mine.read_text() == "# mine\n"
     assert [path for path in mine.parent.iterdir() if path != mine] == []
-    assert not (clone / "pipelines/corpora/tram").exists()
+    assert not (clone / "dialogue_warehouse/corpora/tram").exists()
     assert (clone / starting.PROJECT).read_bytes() == project
 
 
@@ -117,6 +117,6 @@ def test_command_lists_what_it_wrote(clone: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(starting, "start_corpus", lambda name, like: start(name, like, clone))
     shown = CliRunner().invoke(cli, ["new-corpus", "tram", "--warehouse", "there"])
     *written, following = shown.output.splitlines()
-    assert "pipelines/corpora/tram/schema.py" in written
+    assert "dialogue_warehouse/corpora/tram/schema.py" in written
     assert all((clone / path).is_file() for path in written)
     assert "dialogue-warehouse build --warehouse there;" in following

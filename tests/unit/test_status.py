@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pipelines.building import status
-from pipelines.corpora import registry
-from pipelines.corpora.room import Container, Corpus, Entity, SourceFile
-from pipelines.paths import WarehousePaths
-from pipelines.settings import Settings
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity, SourceFile
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.terminal import status
 from tests.unit.published import BUILD, make_build
 
 # The state of a warehouse folder
@@ -44,7 +44,7 @@ def fruit(monkeypatch) -> Corpus:
 def test_status_says_which_build_is_published_and_what_lies_on_disk(paths, fruit):
     make_build(paths, "20210101T000000000000Z")
     paths.build_manifest(BUILD).unlink()
-    found = status.status(paths, Settings())
+    found = status.read_status(paths, Settings())
     newest, oldest = found.builds
     assert (found.published_build, found.source) == ("20210101T000000000000Z", "/releases")
     assert (newest.is_published, newest.source, newest.built_at) == (True, "/releases", "2020-01-01T00:00:00")
@@ -58,7 +58,7 @@ def test_status_names_each_missing_file_with_where_to_get_and_put_it(paths, frui
     present = tmp_path / "releases" / "fruit" / "train" / "a.json"
     present.parent.mkdir(parents=True)
     present.write_text("[]")
-    found = status.status(paths, Settings(source=tmp_path / "releases"))
+    found = status.read_status(paths, Settings(source=tmp_path / "releases"))
     (corpus,) = found.corpora
     assert (corpus.corpus_id, corpus.present, corpus.listed) == ("fruit", 1, 2)
     put_at = str(tmp_path / "releases" / "fruit" / "b.json")
@@ -70,7 +70,7 @@ def test_status_names_each_missing_file_with_where_to_get_and_put_it(paths, frui
 
 
 def test_status_of_an_empty_folder_says_what_to_run(tmp_path, fruit):
-    found = status.status(WarehousePaths(tmp_path), Settings())
+    found = status.read_status(WarehousePaths(tmp_path), Settings())
     assert (found.published_build, found.builds, found.raw_bytes) == (None, (), 0)
     stream = io.StringIO()
     status.print_status(found, Console(file=stream, width=100))

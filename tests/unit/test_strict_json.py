@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.intake.strict_json import RepeatedKeyError, decode_strictly
+from dialogue_warehouse.common.json_values import RepeatedKeyError, decode_strictly
 
 
 def test_values_are_those_of_the_text() -> None:

@@ -9,15 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.corpora import suites
-from pipelines.corpora.declarations import DeclarationError
-from pipelines.corpora.registry import corpus_ids
-from pipelines.corpora.suites import (
-    UNEXPECTED_ROWS,
-    load_corpus_suite,
-    load_marts_suites,
-    load_suites,
-)
+from dialogue_warehouse.corpora import suites
+from dialogue_warehouse.corpora.claims import DeclarationError
+from dialogue_warehouse.corpora.registry import corpus_ids
+from dialogue_warehouse.corpora.suites import UNEXPECTED_ROWS, load_corpus_suite, load_marts_suites, load_suites
 from tests.unit import core_tables
 from tests.unit.bench import toml
 from tests.unit.rooms import QUERY, room
@@ -77,7 +72,7 @@ def test_marts_name_no_corpus() -> None:
 
 def test_reading_suites_imports_no_heavy_library() -> None:
     code = (
-        "import sys; from expectations import client; from pipelines.corpora import suites; suites.load_suites();"
+        "import sys; from expectations import client; from dialogue_warehouse.corpora import suites; suites.load_suites();"
         " print([name for name in ('great_expectations', 'sqlalchemy', 'pandas', 'dagster') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -17,12 +17,13 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from dialogue_warehouse.cli.main import cli
+from dialogue_warehouse.dashboard import sql as page
+from dialogue_warehouse.reading import query, result_files
+from dialogue_warehouse.reading.values import NULL, text_of
+from dialogue_warehouse.site import histories
+from dialogue_warehouse.terminal import printing
 from expectations.verdicts import describe_rows
-from pipelines.cli.main import cli
-from pipelines.dashboard import sql as page
-from pipelines.reading import files, printing, query
-from pipelines.reading.cells import NULL, text_of
-from pipelines.report import grids
 from tests.unit.published import run
 
 DIGITS = "123456789012345678901234567890.12345678"
@@ -97,7 +98,7 @@ def shown(con: duckdb.DuckDBPyConnection, expression: str, render: Any) -> list[
 def in_parquet(con: duckdb.DuckDBPyConnection, expression: str) -> tuple[Any, ...]:
     """The row that a Parquet file holds, read as the command reads it."""
     stream = io.BytesIO()
-    files.stream_parquet(query.run_query(con, twice(expression)), stream)
+    result_files.stream_parquet(query.run_query(con, twice(expression)), stream)
     with duckdb.connect() as other:
         other.execute("set TimeZone = 'UTC'")
         other.register("held", pyarrow.parquet.read_table(pyarrow.BufferReader(stream.getvalue())))
@@ -123,16 +124,17 @@ def test_value_is_the_same_on_every_surface(con: duckdb.DuckDBPyConnection, expr
         ["a", "other"],
         ["a_2", text] if text else ["a_2"],
     ]
-    [row] = json.loads(written(con, expression, files.write_json), parse_float=Decimal)
+    [row] = json.loads(written(con, expression, result_files.write_json), parse_float=Decimal)
     assert same(row, dict(zip(NAMES, ("other", value), strict=True)))
-    assert json.loads(written(con, expression, files.write_json_lines), parse_float=Decimal) == row
-    header, line = csv.reader(io.StringIO(written(con, expression, files.write_csv), newline=""))
+    assert json.loads(written(con, expression, result_files.write_json_lines), parse_float=Decimal) == row
+    header, line = csv.reader(io.StringIO(written(con, expression, result_files.write_csv), newline=""))
     assert (tuple(header), line) == (NAMES, ["other", "" if value is None else text])
-    assert written(con, expression, files.write_csv).endswith(("other,\n", 'other,""\n')) == (
+    assert written(con, expression, result_files.write_csv).endswith(("other,\n", 'other,""\n')) == (
         text == "" or value is None
     )
     assert (
-        written(con, expression, files.write_markdown).splitlines()[2] == files._markdown_line(["other", text]).strip()
+        written(con, expression, result_files.write_markdown).splitlines()[2]
+        == result_files._markdown_line(["other", text]).strip()
     )
     assert [text_of(held) for held in in_parquet(con, expression)] == ["other", text]
     _, kept = page.shown(query.run_query(con, twice(expression)))[0].to_pydict().items()
@@ -155,7 +157,7 @@ def same(left: Any, right: Any) -> bool:
 
 @pytest.mark.parametrize("cell", [None, "", "NULL", True, 7, 1.5, "a; b"])
 def test_report_shows_a_measured_cell_as_the_table_does(cell: Any) -> None:
-    assert grids.in_words(describe_rows([[cell]])) == text_of(cell)
+    assert histories.in_words(describe_rows([[cell]])) == text_of(cell)
 
 
 def test_rows_keep_their_order_where_values_are_cast(con: duckdb.DuckDBPyConnection) -> None:

@@ -11,13 +11,13 @@ from typing import Annotated
 import pytest
 from msgspec import Meta, Struct
 
-from pipelines.corpora import registry
-from pipelines.corpora.room import Container, Entity
-from pipelines.errors import InputError
-from pipelines.intake.records import split_records, write_line
-from pipelines.intake.text_lines import place_of, split_lines
-from pipelines.proving.restored_files import RestoredFile, SourceFile, write_records
-from pipelines.proving.source_json import read_json_at
+from dialogue_warehouse.common.text import place_of, split_lines
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container, Entity
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.lineage.restored_files import RestoredFile, SourceFile, write_records
+from dialogue_warehouse.lineage.tracing import read_json_at
+from dialogue_warehouse.releases.records import split_records, write_line
 from tests.unit.form_rows import EXAMPLES
 from tests.unit.test_file_kinds import POINTER
 from tests.unit.test_form_files import land as land_form

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pipelines.proving import trace_display, tracing
-from pipelines.proving.tracing import Trace
+from dialogue_warehouse.lineage import tracing
+from dialogue_warehouse.lineage.tracing import Trace
+from dialogue_warehouse.terminal import results
 
 
 def traced(**changes: object) -> Trace:
@@ -30,7 +31,7 @@ def traced(**changes: object) -> Trace:
 def printed(found: Trace, terminal: bool = False) -> str:
     console = Console(width=80, force_terminal=terminal, color_system=None, highlight=False)
     with console.capture() as capture:
-        trace_display.print_trace(found, console=console)
+        results.print_trace(found, console=console)
     return capture.get()
 
 
@@ -47,7 +48,7 @@ def test_no_control_character_reaches_the_terminal(capsys: pytest.CaptureFixture
     text = printed(found, terminal=True)
     assert all(character.isprintable() or character == "\n" for character in text)
     assert "\\u001b]0;x\\u0007\\u007f\\u009b1m\\u202e\\ud800😀" in text
-    trace_display.print_trace(found, as_json=True)
+    results.print_trace(found, as_json=True)
     assert json.loads(capsys.readouterr().out)["value"] == "\x1b]0;x\x07\x7f\x9b1m\u202e\ud800😀"
 
 
@@ -64,5 +65,5 @@ def test_value_that_stands_in_the_second_place_only_is_said_to() -> None:
 
 def test_changed_source_is_told_after_the_place(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(tracing.ChangedSourceError, match="has changed"):
-        trace_display.print_trace(traced(value_json=None, changed="p.json has changed"))
+        results.print_trace(traced(value_json=None, changed="p.json has changed"))
     assert "pointer  /1/turns/0" in capsys.readouterr().out

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import yaml
 
-from pipelines.paths import DBT_PROJECT
-from pipelines.reading.keyed_rows import KEYED_TABLES
+from dialogue_warehouse.paths import DBT_PROJECT
+from dialogue_warehouse.reading.findings import KEYED_TABLES
 
 NOT_OWN = {"dim_scenarios": "scenario_key", "dim_key_pointers": "traced_key"}
 """Unique columns whose keys are those of other tables."""

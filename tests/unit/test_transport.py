@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.intake import transport
-from pipelines.intake.transport import LEAST_RATE, host_of, hurried
-from pipelines.intake.transport_errors import TransientError
+from pipelines.ingestion import transport
+from pipelines.ingestion.connections import TransientError
+from pipelines.ingestion.transport import LEAST_RATE, host_of, hurried
 
 
 def test_host_is_shown_without_credentials():

@@ -13,9 +13,9 @@ import zlib
 
 import pytest
 
-from pipelines.intake import unpacking
-from pipelines.intake.records import LandingError
-from pipelines.intake.unpacking import Text, unpack
+from dialogue_warehouse.releases import unpacking
+from dialogue_warehouse.releases.records import LandingError
+from dialogue_warehouse.releases.unpacking import Text, unpack
 from tests.conftest import CLONE
 
 WORDS = "".join(f"{number:x} " for number in range(200_000)).encode()
@@ -86,7 +86,7 @@ def test_archive_is_unpacked_in_little_more_than_the_memory_of_its_text() -> Non
     """F20: one read of 16 GiB and a byte asked the system for so much, whatever was in the archive."""
     program = (
         "import resource, sys\n"
-        "from pipelines.intake.unpacking import unpack\n"
+        "from dialogue_warehouse.releases.unpacking import unpack\n"
         "data = sys.stdin.buffer.read()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), -1))\n"
         "print(len(unpack('toy/a.json.gz', data).content))\n"

@@ -7,13 +7,8 @@ from typing import Any
 
 import pytest
 
+from dialogue_warehouse.corpora.suites import IGNORES_ROWS, QUERY_ROWS, UNEXPECTED_ROWS, load_suites
 from expectations.client import AuditProcess
-from pipelines.corpora.suites import (
-    IGNORES_ROWS,
-    QUERY_ROWS,
-    UNEXPECTED_ROWS,
-    load_suites,
-)
 from tests.unit.bench import Bench
 
 

@@ -5,11 +5,9 @@ from decimal import Decimal
 
 import pytest
 
+from dialogue_warehouse.corpora.claims import Claim, Defect
 from expectations import verdicts
-from expectations.basis import Basis
-from expectations.verdicts import Measured, Release
-from pipelines.corpora.claims import Claim
-from pipelines.corpora.defects import Defect
+from expectations.verdicts import Basis, Measured, Release
 
 COUNT = Claim(
     claim_id="X01",

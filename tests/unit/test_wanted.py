@@ -6,12 +6,12 @@ import hashlib
 
 import pytest
 
-from pipelines.corpora import registry
-from pipelines.corpora.room import SourceFile
-from pipelines.errors import InputError
-from pipelines.intake import wanted
-from pipelines.intake.generated import MARKER, UNFINISHED
-from pipelines.intake.wanted import plan
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import SourceFile
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.releases.source_tree import MARKER, UNFINISHED
+from pipelines.ingestion import wanted
+from pipelines.ingestion.wanted import plan
 from tests.unit.listed_files import corpus, listed_file
 
 

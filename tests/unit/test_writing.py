@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from pipelines.intake.writing import replacing, write_atomically, write_table
+from dialogue_warehouse.common.files import replacing, write_atomically, write_table
 
 
 def files(folder: Path) -> list[str]:

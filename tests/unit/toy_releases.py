@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipelines.corpora.room import Container, Corpus, Entity, SourceFile
-from pipelines.intake.checksums import sha256_of
-from pipelines.intake.releases import Release, find_release
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity, SourceFile
+from dialogue_warehouse.releases.finding import Release, find_release
+from dialogue_warehouse.releases.unpacking import sha256_of
 
 TALKS, NAMES, ALL = "train/talks_001.json", "names.json", "all_v1.1.json.gz"
 TEXT = b'["a"]'

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from pipelines.corpora.room import Container, Entity, Integer, note
+from dialogue_warehouse.corpora.release import Container, Entity, Integer, note
 
 
 class Span(Struct, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.corpora.generation import PlannedFile, indented_array, random_stream, scaled
+from dialogue_warehouse.corpora.generation import PlannedFile, indented_array, random_stream, scaled
 
 CALLS = {"train": 1_000, "dev": 100, "test": 100}
 """File stem -> calls at scale 1."""

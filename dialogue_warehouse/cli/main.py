@@ -1,0 +1,103 @@
+"""Runs the command and gives its exit status.
+
+Exit status 0, 1 (a check failed), 2 (bad input) or 128 and the number of a signal; an error is one line on standard
+error, never a traceback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+
+import click
+
+from dialogue_warehouse.cli import builds, queries, releases
+from dialogue_warehouse.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
+from dialogue_warehouse.cli.process import OwnProcess
+from dialogue_warehouse.common.processes import with_a_roomy_stack
+from dialogue_warehouse.common.text import visible_lines
+from dialogue_warehouse.errors import NO_SPACE, CheckError, InputError, causes, first_line, is_full, is_out_of_memory
+from dialogue_warehouse.settings import silence_telemetry
+
+COMMANDS = (builds, queries, queries, releases, builds)
+"""The modules whose commands `cli` has once they are imported."""
+
+
+def main(arguments: list[str] | None = None, process: OwnProcess | None = None) -> int:
+    """Run the command; the exit status. Nothing of the process is changed, unless `process` says that it is our own."""
+    try:
+        status = cli.main(arguments, standalone_mode=False, obj=process) or 0
+        sys.stdout.flush()
+    except BaseException as error:
+        is_interrupted = process is not None and process.signal and not isinstance(error, click.exceptions.Exit)
+        return _status_of(KeyboardInterrupt() if is_interrupted else error)  # whatever a library has made of it
+    return status
+
+
+def run() -> None:
+    """Run the command as a process of its own."""
+    process = OwnProcess()
+    process.begin()
+    silence_telemetry()
+    process.leave(with_a_roomy_stack(lambda: main(process=process)))
+
+
+def _status_of(error: BaseException) -> int:
+    """The exit status that an error means; says it in one line."""
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            return _say("interrupted", INTERRUPTED)
+        case click.ClickException():
+            said = io.StringIO()
+            error.show(said)
+            return _say(said.getvalue().rstrip("\n"), BAD_INPUT)
+        case SystemExit():
+            return _status_of_exit(error)
+        case BrokenPipeError():  # nobody reads any more, as with `| head`
+            return 0
+        case InputError():
+            return _say(f"error: {error}", BAD_INPUT)
+        case CheckError():
+            return _say(f"error: {error}", CHECK_FAILED)
+    return _status_of_system(error)
+
+
+def _status_of_system(error: BaseException) -> int:
+    """The status of what the operating system refused, such as room on a disk, however a library tells it."""
+    for cause in causes(error):
+        if is_full(cause):
+            place = getattr(cause, "filename", None) or ("standard output" if cause is error else "the warehouse")
+            return _say(f"error: {place}: {NO_SPACE}", CHECK_FAILED)
+    if is_out_of_memory(error):
+        return _say("error: this process gets no more memory", CHECK_FAILED)
+    if isinstance(error, OSError) and error.strerror:
+        files = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+        return _say(f"error: {files or 'a file that the system does not name'}: {error.strerror}", BAD_INPUT)
+    if (duckdb := sys.modules.get("duckdb")) and isinstance(error, duckdb.IOException):
+        return _say(f"error: {first_line(error)}", CHECK_FAILED)
+    return _say_defect(error)
+
+
+def _status_of_exit(error: SystemExit) -> int:
+    """The status with which a library wanted to end the process."""
+    if error.code is None or isinstance(error.__context__, BrokenPipeError):  # what rich makes of `| head`
+        return 0
+    return error.code if isinstance(error.code, int) else _say(str(error.code), CHECK_FAILED)
+
+
+def _say_defect(error: BaseException) -> int:
+    """Say what no user is to blame for."""
+    if os.environ.get("DIALOGUE_DEBUG"):
+        raise error
+    said = f"{type(error).__name__}: {first_line(error)}"
+    return _say(f"internal error: {said} (DIALOGUE_DEBUG=1 shows where)", CHECK_FAILED)
+
+
+def _say(line: str, status: int) -> int:
+    with contextlib.suppress(OSError):  # standard error may be closed too
+        click.echo(visible_lines(line), err=True)
+    return status

@@ -1,0 +1,134 @@
+"""The group that every command belongs to, and the options that several of them have."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import FORMS, RELEASE_FORM, Settings, corpora_named, folder_named
+
+CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+"""The exit statuses besides 0."""
+
+FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
+"""The forms of a result, as `dialogue_warehouse.terminal.printing` has them; that takes long to import."""
+
+
+class _Folder(click.Path):
+    """A local folder, which may be there already; an error is one line."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Read the path. Raises InputError for an address, an empty text and a file."""
+        folder = folder_named(str(value), param.opts[0] if param else "folder")
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder}: is no folder")
+        return folder
+
+
+Folder = _Folder(file_okay=False, path_type=Path)
+
+
+def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that every command has. Where the command fails of a damaged file, its error names the file."""
+
+    @functools.wraps(command)
+    def explained(**options: Any) -> Any:
+        try:
+            return command(**options)
+        except Exception as error:
+            if (told := _damage_behind(error, options["warehouse"])) is not None:
+                raise told from error
+            raise
+
+    return click.option(
+        "--warehouse", type=Folder, help="Folder of the warehouse.  [default: warehouse/ of the clone]"
+    )(explained)
+
+
+def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | None:
+    """Name the damaged file of the warehouse that an error came of; looked for only where it may be one."""
+    if isinstance(error, click.ClickException | click.exceptions.Exit | OSError):
+        return None
+    from dialogue_warehouse.reading import damage
+
+    return damage.behind(error, warehouse_paths(Settings.from_environment(warehouse=warehouse)))
+
+
+def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that narrows a command to some corpora."""
+    text = "Only these corpora; may be given more than once."
+    return click.option("--corpora", "only", metavar="A,B", multiple=True, callback=_corpora, help=text)(command)
+
+
+def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how rows are printed, one of them at most; the command gets `form`."""
+
+    @functools.wraps(command)
+    def chosen(format_name: str | None, as_json: bool, as_csv: bool, **options: Any) -> Any:
+        given = {"--format": format_name, "--json": "json" if as_json else None, "--csv": "csv" if as_csv else None}
+        given["--parquet"] = "parquet" if options.get("parquet") else None
+        asked = {option: form for option, form in given.items() if form}
+        if len(asked) > 1:
+            raise click.UsageError(f"{' and '.join(asked)} cannot be given together")
+        return command(form=next(iter(asked.values()), None), **options)
+
+    for option in (
+        click.option("--csv", "as_csv", is_flag=True, help="Short for --format csv."),
+        click.option("--json", "as_json", is_flag=True, help="Short for --format json."),
+        click.option(
+            "--format",
+            "format_name",
+            type=click.Choice(FORMATS),
+            help="How rows are printed; all but table and vertical give all of them.  [default: what fits]",
+        ),
+    ):
+        chosen = option(chosen)
+    return chosen
+
+
+def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that says in which form the releases are given."""
+    text = "SOURCE has another form: SOURCE/<dataset>/<config>/…"
+    return click.option("--form", type=click.Choice([form for form in FORMS if form != RELEASE_FORM]), help=text)(
+        command
+    )
+
+
+def _corpora(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    return corpora_named(values, "--corpora") if values else None
+
+
+class _Commands(click.Group):
+    """A group whose commands may be interrupted, and written into a pipe that is not read to its end (`| head`)."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click would take a closed pipe for a failure, and say an interrupt with an empty line."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(0) from None
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(importlib.metadata.version("dialogue-warehouse"), prog_name="dialogue-warehouse")
+def cli() -> None:
+    """Public dialogue corpora in one SQL warehouse.
+
+    Start with `build` (it makes its own sample when it is given no data), then `tables` and `sql`; `fetch` downloads
+    the real releases.
+    """
+
+
+def warehouse_paths(settings: Settings) -> WarehousePaths:
+    """Where things lie in the warehouse of these settings."""
+    return WarehousePaths(settings.warehouse)

@@ -1,0 +1,254 @@
+"""The commands that read what was published: `sql`, `tables`, `describe`, `show`, `claims`, `violations`.
+
+The commands that hold a build against its source: `verify`, `restore`, `trace`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dialogue_warehouse.cli.options import (
+    Folder,
+    cli,
+    corpora_option,
+    result_options,
+    warehouse_option,
+    warehouse_paths,
+)
+from dialogue_warehouse.cli.process import OwnProcess
+from dialogue_warehouse.corpora.claims import VERDICTS
+from dialogue_warehouse.settings import MOST_SECONDS, Settings
+
+if TYPE_CHECKING:
+    from dialogue_warehouse.reading.connection import Connection
+
+
+TIMEOUT_HELP = f"Seconds after which a query is given up.  [default: {Settings.query_timeout:g}]"
+
+
+class _SqlCommand(click.Command):
+    """A command whose argument may begin with a comment of SQL, which click would take for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options and the query."""
+        return super().parse_args(ctx, [f" {arg}" if re.match(r"--\s", arg) else arg for arg in args])
+
+
+@cli.command(cls=_SqlCommand)
+@click.argument("query", required=False)
+@click.option("--raw", is_flag=True, help="Add the landed Parquet of the published build as schema raw.")
+@result_options
+@click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
+@click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="The text that $NAME stands for.")
+@click.option("--timeout", "query_timeout", type=click.FloatRange(0, MOST_SECONDS, min_open=True), help=TIMEOUT_HELP)
+@warehouse_option
+def sql(
+    query: str | None, raw: bool, form: str | None, parquet: Path | None, parameters: tuple[str, ...], **options: Any
+) -> None:
+    """Run one SELECT or EXPLAIN on the published warehouse, read-only; QUERY or standard input.
+
+    Without either, on a terminal, a shell begins. Names resolve without their schema.
+
+    Example: dialogue-warehouse sql "select corpus_id, count(*) from fct_turns group by all"
+    """
+    from dialogue_warehouse.reading import connection
+    from dialogue_warehouse.reading.query import run_query
+    from dialogue_warehouse.terminal import printing
+
+    given = _parameters(parameters)
+    settings = Settings.from_environment(**options).for_queries()
+    con = connection.open_published(warehouse_paths(settings), raw, settings)
+    with connection.closed_when_idle(con):
+        if query is None and sys.stdin.isatty():
+            _run_shell(con, settings, form)
+            return
+        text = query if query not in (None, "-") else sys.stdin.read()
+        result = run_query(con, text, given, settings.query_timeout)
+        printing.print_result(result, form, parquet, _page)
+
+
+def _run_shell(con: Connection, settings: Settings, form: str | None) -> None:
+    from dialogue_warehouse.terminal import shell
+
+    if not sys.stdout.isatty():
+        raise click.UsageError("give a QUERY, or one on standard input")
+    process = click.get_current_context().find_object(OwnProcess)
+    with process.asking() if process else contextlib.nullcontext():
+        shell.run_shell(con, settings, warehouse_paths(settings), form, _page)
+
+
+def _parameters(texts: tuple[str, ...]) -> dict[str, str]:
+    """The values of `--param NAME=VALUE`, by name."""
+    parameters: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name.isidentifier():
+            raise click.UsageError(f"--param: '{text}' is not NAME=VALUE")
+        if name in parameters:
+            raise click.UsageError(f"--param: {name} is given twice")
+        parameters[name] = value
+    return parameters
+
+
+def _page(text: str) -> None:
+    """Show a long text in the user's pager; `less` leaves at once what fits, and shows colors."""
+    os.environ.setdefault("LESS", "FRX")
+    click.echo_via_pager(text, color=True)
+
+
+@cli.command()
+@warehouse_option
+def tables(**options: Any) -> None:
+    """List the tables of the published warehouse, and the landed ones that `sql --raw` adds."""
+    from dialogue_warehouse.reading import catalogue, connection
+    from dialogue_warehouse.terminal import results
+
+    settings = Settings.from_environment(**options)
+    with connection.open_with_what_raw_there_is(warehouse_paths(settings), settings) as con:
+        results.print_tables(catalogue.list_tables(con))
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")
+@warehouse_option
+def describe(table: str, as_json: bool, **options: Any) -> None:
+    """Show what a TABLE such as fct_turns holds: its grain, key, joins and columns, and which corpora fill them."""
+    from dialogue_warehouse.reading import catalogue, connection
+    from dialogue_warehouse.terminal import results
+
+    settings = Settings.from_environment(**options)
+    with connection.open_with_what_raw_there_is(warehouse_paths(settings), settings) as con:
+        description = catalogue.describe_table(con, table, settings.warehouse)
+    if as_json:
+        click.echo(results.as_json(description))
+    else:
+        results.print_description(description)
+
+
+@cli.command()
+@click.argument("key")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")
+@click.option("--html", "as_html", is_flag=True, help="A page of HTML, complete, that loads nothing.")
+@warehouse_option
+def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
+    """Show the dialogue that a KEY belongs to, with all that is known of each turn, to read.
+
+    KEY is that of a dialogue, or of any row below one, which is marked. In SQL: from core.transcript(KEY).
+    """
+    from dialogue_warehouse.reading import connection, dialogue_parts, dialogues
+    from dialogue_warehouse.site import rendering
+    from dialogue_warehouse.terminal import printing
+    from dialogue_warehouse.terminal.dialogue_text import print_dialogue
+
+    if as_json and as_html:
+        raise click.UsageError("--json and --html cannot be given together")
+    settings = Settings.from_environment(**options)
+    with connection.open_published(warehouse_paths(settings), settings=settings) as con:
+        dialogue = dialogues.read_dialogue(con, key)
+    if as_json:
+        click.echo(dialogue_parts.as_json(dialogue))
+    elif as_html:
+        click.echo(rendering.render_page(dialogue), nl=False)
+    else:
+        console = printing.make_console()
+        printing.print_paged(lambda: print_dialogue(dialogue, console), console, _page)
+
+
+@cli.command()
+@click.option("--verdict", type=click.Choice(VERDICTS), help="Only claims with this verdict.")
+@click.option("--unexpected", is_flag=True, help="Only claims that did not come out as the ledger says.")
+@result_options
+@corpora_option
+@warehouse_option
+def claims(verdict: str | None, unexpected: bool, form: str | None, **options: Any) -> None:
+    """Show the ledger: what the corpora's documents claim, and what the data say.
+
+    The table is short; --json and --csv have every column: quote, document, the SQL that measures, the explanation.
+    """
+    from dialogue_warehouse.reading import connection, findings
+    from dialogue_warehouse.reading.query import run_query
+    from dialogue_warehouse.terminal import printing
+
+    settings = Settings.from_environment(**options)
+    text = findings.claims_query(settings.only, verdict, unexpected, is_short=form in (None, "table"))
+    with connection.open_published(warehouse_paths(settings), settings=settings) as con:
+        printing.print_result(run_query(con, text), form, pager=_page)
+
+
+@cli.command()
+@click.option("--rule", help="Only cases of this rule.")
+@click.option("--rules", "is_summary", is_flag=True, help="The rules and their numbers of cases, not each case.")
+@result_options
+@corpora_option
+@warehouse_option
+def violations(rule: str | None, is_summary: bool, form: str | None, **options: Any) -> None:
+    """Show the defects: each row of a release that breaks a rule, with its file, record and turn."""
+    from dialogue_warehouse.reading import connection, findings
+    from dialogue_warehouse.reading.query import run_query
+    from dialogue_warehouse.terminal import printing
+
+    settings = Settings.from_environment(**options)
+    text = findings.violations_query(settings.only, rule, is_summary)
+    with connection.open_published(warehouse_paths(settings), settings=settings) as con:
+        findings.refuse_unknown_rule(con, rule, settings.warehouse)
+        printing.print_result(run_query(con, text), form, pager=_page)
+
+
+@cli.command()
+@click.option("--source", type=Folder, help="Folder with the releases.  [default: the one the build was made from]")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array, one object a file.")
+@corpora_option
+@warehouse_option
+def verify(as_json: bool, **options: Any) -> None:
+    """Rebuild every upstream file from core tables and compare it with the source."""
+    from dialogue_warehouse.lineage import verifying
+    from dialogue_warehouse.terminal.results import print_results
+
+    settings = Settings.from_environment(**options)
+    paths = warehouse_paths(settings)
+    verifying.refuse_damage(paths)
+    results = verifying.verify_published(paths, settings)
+    print_results(results, as_json)
+    verifying.refuse_differences(results)
+
+
+@cli.command()
+@click.option("--corpus", required=True, help="The corpus whose files to write.")
+@click.option("--to", "to", type=Folder, required=True, help="Folder to write them into, as TO/<path as published>.")
+@click.option("--force", "overwrites", is_flag=True, help="Overwrite files that are there and differ.")
+@warehouse_option
+def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
+    """Write a corpus's upstream files, rebuilt from core tables alone.
+
+    A file that is there and differs is not overwritten: nothing is written then.
+    """
+    from dialogue_warehouse.lineage import restoring
+
+    settings = Settings.from_environment(**options)
+    written = restoring.restore_published(warehouse_paths(settings), settings, corpus, to, overwrites)
+    click.echo(f"{len(written):,} files written below {to}")
+
+
+@cli.command()
+@click.argument("key")
+@click.option("--source", type=Folder, help="Folder with the releases.  [default: where the build was made from]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")
+@warehouse_option
+def trace(key: str, as_json: bool, **options: Any) -> None:
+    """Show where the row of a KEY comes from: source file, record, JSON pointer, and the JSON there.
+
+    KEY is the own key of any table, such as an action_key. In SQL: core.json_pointer(KEY), from core.source_of(KEY).
+    """
+    from dialogue_warehouse.lineage import tracing
+    from dialogue_warehouse.terminal import results
+
+    settings = Settings.from_environment(**options)
+    results.print_trace(tracing.trace(warehouse_paths(settings), settings, key), as_json)

@@ -1,0 +1,60 @@
+"""The commands about releases: `fetch` and `simulate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dialogue_warehouse.cli.options import INTERRUPTED, Folder, cli, corpora_option, warehouse_option, warehouse_paths
+from dialogue_warehouse.common.text import command
+from dialogue_warehouse.paths import absolute
+from dialogue_warehouse.settings import MOST, Settings
+
+
+@cli.command()
+@click.option("--to", "to", type=Folder, help="Folder to download into.  [default: landing/ of the warehouse]")
+@click.option("--jobs", type=click.IntRange(1, MOST), help=f"Files at a time.  [default: {Settings.jobs}]")
+@click.option("--quiet", is_flag=True, help="No progress; errors only.")
+@corpora_option
+@warehouse_option
+def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
+    """Download the real releases, checked against the listed checksums, to TO/<corpus_id>/<path>.
+
+    What is there and right is not downloaded again, what was interrupted is continued, nothing is overwritten. When an
+    address fails, the mirrors that source.toml lists are asked.
+    """
+    from pipelines.ingestion import fetch_display, fetching
+
+    settings = Settings.from_environment(**options)
+    to = absolute(to) if to else warehouse_paths(settings).landing
+    try:
+        with fetch_display.FetchDisplay(quiet) as display:
+            results = fetching.fetch(settings, to, display)
+    except KeyboardInterrupt:
+        click.echo("interrupted; the same command goes on where it stopped", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    if not quiet:
+        fetch_display.print_fetched(results, to, settings.warehouse)
+    fetching.refuse_failures(results, settings.mirror)
+
+
+@cli.command()
+@click.option("--to", "to", type=Folder, required=True, help="Folder to write the releases into.")
+@click.option("--scale", type=click.FloatRange(0, 1000, min_open=True), default=0.01, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed gives other texts.")
+@corpora_option
+@warehouse_option
+def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
+    """Write the releases of all corpora, generated; scale 1 has the true counts."""
+    from dialogue_warehouse.common.progress import Reporter
+    from dialogue_warehouse.corpora import registry
+    from pipelines.ingestion import simulating
+
+    settings = Settings.from_environment(**options)
+    corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.only))
+    with Reporter(quiet=False).stage("simulate", f"scale {scale:g}") as stage:
+        written = simulating.simulate(to, scale, seed, corpora, settings.processes)
+        stage.detail = f"{len(written):,} files"
+    click.echo(f"next: {command('build', '--source', to, warehouse=settings.warehouse)}")

@@ -1,0 +1,89 @@
+"""What is written into SQL by hand: names and texts, quoted so that none ends the place it stands in, and a switch.
+
+What a user is told when a query, a table name or a warehouse cannot be used: one line.
+
+Connect to DuckDB within the memory and the threads of the settings: every connection of a command begins here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import duckdb
+
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.settings import Settings
+
+NO_PROGRESS_BAR = "set enable_progress_bar = false"
+"""DuckDB draws one on standard output, terminal or not, for whatever takes two seconds: into the midst of a result."""
+GLOB_CHARACTERS = frozenset("*?[]{}")
+"""What DuckDB takes for a pattern in the path of a file that it reads."""
+
+
+def literal(value: object) -> str:
+    """An SQL text literal."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """A quoted SQL name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+REFUSED = "a query can neither read nor write files"
+LOST = re.compile(r'No files found that match the pattern "(dialogue-warehouse://[^"]*)"')
+"""How DuckDB says that a file of `dialogue_warehouse.storage.parquet_files` is not there."""
+ERROR_PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)(\^+)", re.MULTILINE)
+ERROR_HINT = re.compile(r"^(Did you mean .*|Candidate bindings: .*)$", re.MULTILINE)
+
+
+class QueryError(InputError):
+    """A query, a table name or a warehouse cannot be used; the message is one line."""
+
+
+def one_line(error: BaseException, skipped_lines: int = 0) -> str:
+    """DuckDB's message in one line: what, a hint where it gives one, and where in the query."""
+    message = str(error).strip() or type(error).__name__
+    if "File system LocalFileSystem has been disabled" in message or REFUSED in message:
+        return REFUSED
+    if lost := LOST.search(message):
+        return f"{lost[1]} is missing, a file of the build: build again"
+    if message.startswith("Traceback "):  # what our own file system raised, as DuckDB tells it
+        message = message.splitlines()[-1].partition(": ")[2]
+    line = message.splitlines()[0].strip()
+    hint = ERROR_HINT.search(message)
+    if hint:
+        line = f"{line} {hint[1]}"
+    place = ERROR_PLACE.search(message)
+    if place and int(place[2]) + skipped_lines > 0:  # else it is in what was put before the query
+        start = len(place[4]) - len(place[1])
+        line = (
+            f"{line} (line {int(place[2]) + skipped_lines}, at {place[3][start : start + len(place[5])] or 'its end'})"
+        )
+    return line
+
+
+_connections = itertools.count()
+
+
+def connect(
+    settings: Settings, database: Path | None = None, read_only: bool = False, max_vacuum_tasks: int | None = None
+) -> duckdb.DuckDBPyConnection:
+    """Open a database, or one in memory, with the limits of the settings.
+
+    What does not fit into memory is put beside the database. One in memory has a folder of its own for that, and not
+    the working folder, which is DuckDB's default.
+    """
+    config: dict[str, str | float | list[str]] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
+    if database is None:
+        spill = f"dialogue-warehouse-{os.getpid()}-{next(_connections)}.spill"
+        config["temp_directory"] = str(Path(tempfile.gettempdir(), spill))
+    if max_vacuum_tasks is not None:
+        config["max_vacuum_tasks"] = max_vacuum_tasks
+    con = duckdb.connect(str(database or ":memory:"), read_only=read_only, config=config)
+    con.execute(NO_PROGRESS_BAR)
+    return con

@@ -1,0 +1,389 @@
+"""Declarations in TOML, read and checked: what is wrong with one is told in a line with its file and entry.
+
+The words for what a claim comes to. Light, for whoever only lists them; `expectations.verdicts` decides.
+
+What a list of known defects says: the rules behind `quality.violations`, and how far each can be trusted.
+
+The ledger: what the documents say of the corpora, and their known defects, read from the rooms' claims.toml.
+
+A claim about a number is the SQL that measures it and what is expected; a claim about every row is a type of Great
+Expectations, or the SQL that selects the rows which break it. What the truth is known to be instead is `recorded`.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+
+Text = Annotated[str, Meta(min_length=1)]
+_Record = TypeVar("_Record", bound=Struct)
+
+
+class DeclarationError(InputError):
+    """A declaration cannot be used; one line with file and entry."""
+
+
+def read_toml(path: Path, place: str) -> dict[str, Any]:
+    """The document of a TOML file; `place` names it in errors. Raises DeclarationError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DeclarationError(f"{place}: is missing") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DeclarationError(f"{place}: {error}") from None
+
+
+def read_table(place: str, document: dict[str, Any], name: str) -> dict[str, Any]:
+    """A table, empty where there is none. Raises DeclarationError."""
+    value = document.get(name, {})
+    if not isinstance(value, dict):
+        raise DeclarationError(f"{place}: '{name}' is no table")
+    return value
+
+
+def read_array(place: str, document: dict[str, Any], name: str) -> list[Any]:
+    """An array of tables, empty where there is none. Raises DeclarationError."""
+    entries = document.get(name, [])
+    if not isinstance(entries, list):
+        raise DeclarationError(f"{place}: '{name}' is no array of tables")
+    return entries
+
+
+def label_of(entry: Any) -> str:
+    """What an entry is called in errors."""
+    return str(entry.get("id", "(no id)")) if isinstance(entry, dict) else "(no table)"
+
+
+def convert(place: str, label: str, entry: Any, record: type[_Record]) -> _Record:
+    """An entry as a record of this type. Raises DeclarationError."""
+    try:
+        return msgspec.convert(entry, record)
+    except msgspec.ValidationError as error:
+        raise DeclarationError(f"{place} {label}: {error}") from None
+
+
+def refuse_duplicates(place: str, noun: str, names: list[str]) -> None:
+    """Raise DeclarationError when a name occurs twice."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DeclarationError(f"{place} {twice[0]}: {noun} occurs twice")
+
+
+Verdict = Literal["reproduced", "refuted", "vacuous", "source_absent", "not_checkable"]
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+JudgedOn = Literal["published", "generated"]
+"""Whether the files that a verdict was given on are the publisher's or were made by this project."""
+
+
+RuleKind = Literal["defect", "property"]
+"""Whether a rule's cases are faults, or odd by the publisher's design."""
+ENOUGH_READ = 20
+"""Cases of a defect that are read before its precision is told; all where there are fewer."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A known fault or oddity of a release, each case of which is a row of `quality.violations`."""
+
+    rule_id: str
+    kind: RuleKind
+    corpus_id: str | None
+    """None for a rule that holds for every corpus."""
+    title: str
+    description: str
+    upstream: str | None
+    """The thread where users reported it."""
+    expected: int | None
+    """How many cases the complete release has."""
+    files: tuple[str, ...]
+    why: str
+    cases_read: int | None
+    """Cases that were read in the real files, with what stands around them; None where there was none."""
+    cases_right: int | None
+
+
+class _Precision(Struct, forbid_unknown_fields=True):
+    """How many cases of a defect were read, and how many of them are right."""
+
+    read: Annotated[int, Meta(ge=1)]
+    right: Annotated[int, Meta(ge=0)]
+
+
+class _DefectEntry(Struct, forbid_unknown_fields=True, kw_only=True):
+    """An entry of `[[defects]]`."""
+
+    id: Text
+    kind: RuleKind = "defect"
+    title: Text
+    description: Text
+    why: Text
+    upstream: Text | None = None
+    expected: int | None = None
+    files: list[Text] = []
+    precision: _Precision | None = None
+
+
+def read_defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple[Defect, ...]:
+    """The known defects that a list says, checked; `place` names its file. Raises DeclarationError."""
+    read = [convert(place, label_of(entry), entry, _DefectEntry) for entry in entries]
+    for entry in read:
+        if problem := _precision_problem(entry):
+            raise DeclarationError(f"{place} {entry.id}: {problem}")
+    refuse_duplicates(place, "id", [entry.id for entry in read])
+    return tuple(
+        Defect(
+            rule_id=entry.id,
+            kind=entry.kind,
+            corpus_id=corpus_id,
+            title=entry.title,
+            description=entry.description,
+            upstream=entry.upstream,
+            expected=entry.expected,
+            files=tuple(entry.files),
+            why=entry.why,
+            cases_read=entry.precision.read if entry.precision else None,
+            cases_right=entry.precision.right if entry.precision else None,
+        )
+        for entry in read
+    )
+
+
+def _precision_problem(defect: _DefectEntry) -> str | None:
+    if defect.precision is None:
+        return None
+    read, right = defect.precision.read, defect.precision.right
+    if defect.kind == "property":
+        return "'precision' belongs to a defect: a case of a property is one by definition"
+    if right > read:
+        return f"'precision' has {right} right cases of {read}"
+    needed = min(ENOUGH_READ, defect.expected or 1)
+    return f"'precision' needs {needed} cases read, not {read}" if read < needed else None
+
+
+CLAIMS = "claims.toml"
+DEFECTS = Path(__file__).with_name("defects.toml")
+Severity = Literal["critical", "warning"]
+Voice = Literal["publisher", "paper", "other_project", "own_measurement"]
+"""Whose words a claim quotes."""
+Cell = int | float | str | None
+Rows = list[list[Cell]]
+"""A measured table: rows of labels and numbers; a single number is one row of one cell."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement about a corpus, where it stands, and how it is held against the data."""
+
+    claim_id: str
+    corpus_id: str
+    quote: str
+    document: str
+    document_title: str
+    document_url: str | None
+    locator: str
+    quotes_whom: Voice
+    kind: Literal["count", "invariant"]
+    severity: Severity
+    description: str
+    why: str
+    expected: Rows | None
+    """What the document says; for an invariant no row that breaks it; None for what cannot be checked."""
+    recorded: Rows | None
+    """What the complete release is known to hold instead."""
+    recorded_reason: str | None
+    query: str | None
+    """The SQL that measures it; None for what Great Expectations measures, or nobody."""
+    refused: str | None
+    """A regular expression: a refused record with such a path and error breaks the claim, though no table shows it."""
+    files: tuple[str, ...]
+    """Globs over the paths of the release that it needs; empty stands for all."""
+    is_recalled: bool
+    """The quote is recalled; the document was not at hand."""
+    real_only: str | None
+    """Why a generated release cannot show it."""
+    not_checkable: str | None
+    """Why it cannot be checked at all."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is held against a number that only the complete release has."""
+        return self.kind == "count" or self.recorded is not None
+
+
+TableName = Annotated[str, Meta(pattern=r"^[a-z_]+\.[a-z_0-9]+$")]
+
+
+class Check(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a claim and an expectation of the marts have in common."""
+
+    id: Text
+    severity: Severity
+    description: Text
+    why: Text
+    type: Text | None = None
+    kwargs: dict[str, Any] = {}
+    rows: dict[str, str | list[str]] = {}
+    unexpected_rows: Text | None = None
+
+
+class _Recorded(Struct, forbid_unknown_fields=True):
+    """What is known to be true instead of what a document says."""
+
+    value: Cell | Rows
+    reason: Text
+
+
+class Entry(Check, forbid_unknown_fields=True, kw_only=True):
+    """An entry of `[[claims]]`."""
+
+    table: TableName | None = None
+    quote: Text
+    document: Text
+    locator: Text
+    quotes_whom: Voice | None = None
+    kind: Literal["count", "invariant"]
+    expected: Cell | Rows = None
+    sql: Text | None = None
+    tested: Text | None = None
+    refused: Text | None = None
+    files: list[Text] = []
+    recorded: _Recorded | None = None
+    is_recalled: bool = False
+    real_only: Text | None = None
+    not_checkable: Text | None = None
+
+
+class _Document(Struct, forbid_unknown_fields=True):
+    """An entry of `[documents]`: what a claim's `document` refers to."""
+
+    title: Text
+    quotes_whom: Voice
+    """Whose words its claims quote, but those that say otherwise."""
+    url: Text | None = None
+
+
+def load_claims(corpus_id: str, folder: Path | None = None) -> tuple[Claim, ...]:
+    """The claims of a room, as its documents make them. Raises DeclarationError."""
+    return tuple(claim for claim, _ in read_claims(corpus_id, folder).claims)
+
+
+def load_defects(corpus_id: str | None, folder: Path | None = None) -> tuple[Defect, ...]:
+    """The known defects of a room; of None, those that any corpus may have. Raises DeclarationError."""
+    if corpus_id is not None:
+        return read_claims(corpus_id, folder).defects
+    return read_defects(DEFECTS.name, None, read_array(DEFECTS.name, read_toml(DEFECTS, DEFECTS.name), "defects"))
+
+
+class DeclaredClaims(NamedTuple):
+    """What a claims.toml says."""
+
+    claims: tuple[tuple[Claim, Entry], ...]
+    """Each claim, and the entry that it was read from."""
+    defects: tuple[Defect, ...]
+
+
+def read_claims(corpus_id: str, folder: Path | None = None) -> DeclaredClaims:
+    """The claims and defects of a room, checked. Raises DeclarationError."""
+    place = f"{corpus_id}/{CLAIMS}"
+    document = read_toml((folder or registry.room_folder(corpus_id)) / CLAIMS, place)
+    unknown = sorted(document.keys() - {"documents", "claims", "defects"})
+    if unknown:
+        raise DeclarationError(f"{place}: unknown key '{unknown[0]}'")
+    documents = {
+        name: convert(place, f"document {name}", entry, _Document)
+        for name, entry in read_table(place, document, "documents").items()
+    }
+    entries = [convert(place, label_of(entry), entry, Entry) for entry in read_array(place, document, "claims")]
+    for entry in entries:
+        if entry.document not in documents:
+            raise DeclarationError(f"{place} {entry.id}: document '{entry.document}' is not listed under [documents]")
+        if problem := _problem(entry):
+            raise DeclarationError(f"{place} {entry.id}: {problem}")
+    refuse_duplicates(place, "id", [entry.id for entry in entries])
+    claims = tuple((_claim(corpus_id, documents[entry.document], entry), entry) for entry in entries)
+    return DeclaredClaims(claims, read_defects(place, corpus_id, read_array(place, document, "defects")))
+
+
+def _problem(claim: Entry) -> str | None:
+    """What is wrong with a claim's keys, taken together."""
+    measures = [name for name in ("type", "unexpected_rows", "sql") if getattr(claim, name) is not None]
+    if claim.not_checkable:
+        measures += [name for name in ("tested", "refused") if getattr(claim, name) is not None]
+        return f"is not checkable, and has '{measures[0]}'" if measures else None
+    if claim.table is None:
+        return "needs a 'table'"
+    if claim.kind == "count":
+        if measures != ["sql"] or claim.expected is None:
+            return "a count needs 'sql' and 'expected', and nothing else that measures"
+        return None if claim.table in str(claim.sql) else f"'sql' does not read {claim.table}"
+    if len(measures) != 1 or claim.sql:
+        return "needs either 'type' or 'unexpected_rows'"
+    if claim.expected is not None:
+        return "'expected' belongs to a count"
+    if claim.recorded and not (claim.unexpected_rows and isinstance(claim.recorded.value, int)):
+        return "'recorded' needs 'unexpected_rows', and is how many rows they are"
+    return None
+
+
+def _claim(corpus_id: str, document: _Document, entry: Entry) -> Claim:
+    query = entry.sql
+    if entry.unexpected_rows:
+        query = f"select count(*) as unexpected from ({entry.unexpected_rows.strip()})"
+    is_invariant = entry.kind == "invariant" and not entry.not_checkable
+    return Claim(
+        claim_id=entry.id,
+        corpus_id=corpus_id,
+        quote=entry.quote,
+        document=entry.document,
+        document_title=document.title,
+        document_url=document.url,
+        locator=entry.locator,
+        quotes_whom=entry.quotes_whom or document.quotes_whom,
+        kind=entry.kind,
+        severity=entry.severity,
+        description=entry.description,
+        why=entry.why,
+        expected=[[0]] if is_invariant else _rows(entry.expected),
+        recorded=_rows(entry.recorded.value) if entry.recorded else None,
+        recorded_reason=entry.recorded.reason if entry.recorded else None,
+        query=query and query.strip(),
+        refused=entry.refused,
+        files=tuple(entry.files),
+        is_recalled=entry.is_recalled,
+        real_only=entry.real_only,
+        not_checkable=entry.not_checkable,
+    )
+
+
+def _rows(value: Cell | Rows) -> Rows | None:
+    if value is None:
+        return None
+    return value if isinstance(value, list) else [[value]]
+
+
+def same_rows(observed: Rows, expected: Rows | None) -> bool:
+    """Whether two measured tables are equal, row by row and cell by cell; 1 and 1.0 are the same number."""
+    return (
+        expected is not None
+        and len(observed) == len(expected)
+        and all(
+            len(left) == len(right) and all(map(same_cell, left, right))
+            for left, right in zip(observed, expected, strict=True)
+        )
+    )
+
+
+def same_cell(left: Cell, right: Cell) -> bool:
+    """Compare two measured cells; 1 and 1.0 are the same number."""
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return math.isclose(left, right, rel_tol=1e-9)
+    return left == right

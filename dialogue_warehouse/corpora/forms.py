@@ -1,0 +1,220 @@
+"""Other forms of a release: how a room declares one, and the pieces that its functions are made of.
+
+A form is a republication of the same records in another shape, such as the tables of a dataset hub. A room declares
+each form of its corpus in a module `<form>.py`, as a `Form` named FORM: the columns of its tables, a function that
+turns a row back into the release's own record, and what the form has lost. The record then passes the room's schema
+like any other, so that nothing behind landing knows of forms. Reading the files is `dialogue_warehouse.releases.form_files`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SUFFIXES = (".parquet", ".jsonl")
+
+
+class FormError(ValueError):
+    """A file's columns or one of its rows are not as the form has them; the message says where in the file."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a form: the rows of an entity, one file a split or several shards.
+
+    `undo` makes a row the release's record again, and raises FormError for one that it cannot; `redo` makes that record
+    the row that it came from. `class_names` are the names behind the numbers of a column, by its path in the row.
+    `losses` say in a sentence each what no one can know again from the form, or only by a rule.
+    """
+
+    entity: str
+    config: str
+    columns: pa.Schema
+    undo: Callable[[dict[str, Any]], dict[str, Any]]
+    redo: Callable[[dict[str, Any]], dict[str, Any]]
+    losses: tuple[str, ...]
+    class_names: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class FormFile:
+    """A file of a form, as its path describes it: all of a split, or one of its shards."""
+
+    path: str
+    table: Table
+    split: str
+    layout: str
+    """The path with `*` for what tells shards apart: files of one layout belong together."""
+    shard: int | None
+    """The number of the shard, None for a file that is the whole split."""
+    shards: int | None
+    """The number of shards, where the path has it."""
+    is_cut: bool
+    """The Hub converted only the first rows of the split."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of a corpus, in files below `<dataset>`, in any of the layouts that the Hugging Face Hub has.
+
+    `<config>/<split>.parquet`, `<config>/<split>-00000-of-00002.parquet` (push_to_hub, which calls the folder `data`
+    where there is one config) and `<config>/<split>/0000.parquet` (its conversion of every data set); JSON lines alike.
+    https://huggingface.co/docs/dataset-viewer/parquet has the last one, and `partial-<split>` for one that is cut.
+    `parts` has the release's own word for each split.
+    """
+
+    name: str
+    dataset: str
+    homepage: str
+    parts: Mapping[str, str]
+    tables: tuple[Table, ...]
+
+    def stem(self, table: Table, split: str) -> str:
+        """The path of a file of the form, without its suffix."""
+        return f"{self.dataset}/{table.config}/{split}"
+
+    def stems(self) -> list[tuple[Table, str]]:
+        """Every file of the form: its table and its path without the suffix."""
+        return [(table, self.stem(table, split)) for table in self.tables for split in self.parts]
+
+    def place(self, path: str) -> tuple[Table, str]:
+        """The table that a file of the form belongs to, and the release's word for its part."""
+        file = self.file(path)
+        if file is None:
+            raise ValueError(f"{path} is no file of {self.dataset}")
+        return file.table, self.parts[file.split]
+
+    def losses(self, path: str) -> tuple[str, ...]:
+        """What no one can know again from a file of the form."""
+        cut = self.cut(path)
+        return (*self.place(path)[0].losses, *((cut,) if cut else ()))
+
+    def cut(self, path: str) -> str | None:
+        """What is missing from a file that the Hub made of the first rows of a split; None for any other file."""
+        file = self.file(path)
+        if file is None or not file.is_cut:
+            return None
+        return (
+            f"{file.layout} has only the first rows of {file.split}, the Hub converted no more: the others are missing"
+        )
+
+    def file(self, path: str) -> FormFile | None:
+        """The file of the form that has this path; None for another path."""
+        for table in self.tables:
+            found = re.fullmatch(self._pattern(table), path)
+            if found:
+                digits = found["shard"] or found["numbered"]
+                start, end = found.span("shard" if found["shard"] else "numbered")
+                return FormFile(
+                    path=path,
+                    table=table,
+                    split=found["split"] or found["folder"],
+                    layout=f"{path[:start]}*{path[end:].replace(found['hash'] or '', '')}" if digits else path,
+                    shard=int(digits) if digits else None,
+                    shards=int(found["shards"]) if found["shards"] else None,
+                    is_cut=found["partial"] is not None,
+                )
+        return None
+
+    def _pattern(self, table: Table) -> str:
+        """The paths of the files of a table."""
+        dataset, config = re.escape(self.dataset), re.escape(table.config)
+        folders = f"(?:{config}/|data/|default/)?" if len(self.tables) == 1 else f"{config}/"
+        splits = "|".join(map(re.escape, self.parts))
+        suffixes = "|".join(map(re.escape, SUFFIXES))
+        return (
+            rf"{dataset}/{folders}(?:"
+            rf"(?:{dataset}-)?(?P<split>{splits})(?:-(?P<shard>\d{{5}})-of-(?P<shards>\d{{5}})(?P<hash>-[0-9a-f]{{16}})?)?"
+            rf"|(?P<partial>partial-)?(?P<folder>{splits})/(?P<numbered>\d{{4}}))(?:{suffixes})"
+        )
+
+    def choose(self, paths: Iterable[str]) -> dict[tuple[str, str], list[FormFile]]:
+        """The files of each table and split, in the order of their rows.
+
+        Raises FormError for a split that is there twice, and for one of which a shard is missing.
+        """
+        chosen: dict[tuple[str, str], list[FormFile]] = {}
+        for file in filter(None, map(self.file, sorted(paths, key=lambda path: (path.endswith(SUFFIXES[1:]), path)))):
+            chosen.setdefault((file.table.config, file.split), []).append(file)
+        for files in chosen.values():
+            _refuse_doubles(files)
+            _refuse_gaps(files)
+        return chosen
+
+
+def _refuse_doubles(files: list[FormFile]) -> None:
+    """Raise FormError for two layouts of one split, and for two files of one shard."""
+    first = files[0]
+    for file in files[1:]:
+        if file.layout != first.layout:
+            raise FormError(f"{first.path}: {file.path} is there too, give one of them")
+    files.sort(key=lambda file: file.shard or 0)
+    for file, other in itertools.pairwise(files):
+        if file.shard == other.shard:
+            raise FormError(f"{file.path}: {other.path} is there too, give one of them")
+
+
+def _refuse_gaps(files: list[FormFile]) -> None:
+    """Raise FormError for a split of which a shard is missing."""
+    last = files[-1]
+    if last.shard is None:
+        return
+    count = last.shards if last.shards is not None else last.shard + 1
+    if last.shard >= count:
+        raise FormError(f"{last.path}: is beyond the {count} shards of the split, which are numbered from 0")
+    missing = sorted(set(range(count)) - {file.shard for file in files})
+    if missing:
+        told = ", ".join(f"{number}" for number in missing[:5]) + (", …" if len(missing) > 5 else "")
+        raise FormError(f"{last.layout}: {len(files)} of {count} shards are there, missing {told}; give all of them")
+
+
+def together(lists: Mapping[str, Sequence[Any]], pointer: str) -> list[dict[str, Any]]:
+    """A dict of parallel lists as the list of dicts that it was made from."""
+    lengths = {name: len(items) for name, items in lists.items()}
+    if len(set(lengths.values())) > 1:
+        counted = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise FormError(f"lists of different length at {pointer}: {counted}")
+    return [dict(zip(lists, items, strict=True)) for items in zip(*lists.values(), strict=True)]
+
+
+def mapping(names: Sequence[str], values: Sequence[Any], pointer: str) -> dict[str, Any]:
+    """Parallel lists of names and values as the object that they were made from."""
+    pairs = together({"names": names, "values": values}, pointer)
+    members = {pair["names"]: pair["values"] for pair in pairs}
+    if len(members) != len(pairs):
+        raise FormError(f"a name stands twice at {pointer}: {', '.join(names)}")
+    return members
+
+
+def apart(items: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
+    """A list of dicts as a dict of parallel lists: what `together` takes apart."""
+    return {name: [item[name] for item in items] for name in names}
+
+
+def class_name(names: Sequence[str], number: int, pointer: str) -> str:
+    """The name of a class id."""
+    if not 0 <= number < len(names):
+        raise FormError(f"class id {number} at {pointer}, there are {len(names)} classes")
+    return names[number]
+
+
+def single_precision(value: float) -> float:
+    """The nearest number that 32 bits can hold; infinity beyond them."""
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def shortest(value: float) -> float:
+    """The number with the fewest digits that 32 bits hold as this one: 0.3 for 0.30000001192092896."""
+    candidates = (float(f"{value:.{digits}g}") for digits in range(1, 10))
+    return next((short for short in candidates if single_precision(short) == value), value)

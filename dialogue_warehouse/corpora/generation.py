@@ -1,0 +1,91 @@
+"""What a room's `simulate.py` offers and is made of: planned files, sources of randomness, shares, JSON texts.
+
+Each file depends on nothing but its plan and the seed, so that any number of processes writes the same bytes. Writing
+the files is `pipelines.ingestion.simulating`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from dialogue_warehouse import corpora as rooms
+
+
+@dataclass(frozen=True)
+class PlannedFile:
+    """One file that a room's simulator is going to write; it has to be picklable."""
+
+    path: str
+    weight: int
+    """Roughly the file's bytes before any compression: heavy files are started first."""
+    parameters: Any = None
+    """Whatever the room needs to render it."""
+
+
+class Simulator(Protocol):
+    """What a room's `simulate.py` has to offer."""
+
+    def plan(self, scale: float) -> list[PlannedFile]:
+        """All files of the release at this scale."""
+        ...
+
+    def render(self, planned: PlannedFile, seed: int) -> Iterator[bytes]:
+        """The bytes of one file, in pieces."""
+        ...
+
+
+def random_stream(seed: int, *names: object) -> random.Random:
+    """A source of randomness of its own for each seed and name, the same in every process and on every machine."""
+    return random.Random("/".join(map(str, (seed, *names))))  # noqa: S311  generated texts, no secrets
+
+
+def scaled(count: int, scale: float, minimum: int = 1) -> int:
+    """A scale-1 count at another scale."""
+    return max(minimum, round(count * scale))
+
+
+def apportion(total: int, weights: Sequence[float], minimum: int = 0) -> list[int]:
+    """Split a total into whole shares in proportion to the weights (largest remainders), none below the minimum."""
+    whole = sum(weights)
+    exact = [total * weight / whole for weight in weights]
+    shares = [int(share) for share in exact]
+    by_remainder = sorted(range(len(weights)), key=lambda index: (shares[index] - exact[index], index))
+    for index in by_remainder[: total - sum(shares)]:
+        shares[index] += 1
+    for index, share in enumerate(shares):
+        for _ in range(share, minimum):
+            shares[shares.index(max(shares))] -= 1
+            shares[index] += 1
+    return shares
+
+
+def compact_document(value: Any, indent: int) -> bytes:
+    """JSON as a person would write it: indented, but a list of strings on one line."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=indent)
+    return re.sub(rb"\[\n[^\[\]{}]*\]", lambda match: re.sub(rb"\n *", b" ", match[0]), text)
+
+
+def indented_element(record: Any) -> bytes:
+    """One element of a JSON array indented by two, as Python's json module writes it."""
+    return msgspec.json.format(msgspec.json.encode([record]), indent=2)[2:-2]
+
+
+def indented_array(records: Iterable[Any], final: bytes = b"") -> Iterator[bytes]:
+    """A JSON array indented by two, a piece for each record."""
+    separator = b"[\n"
+    for record in records:
+        yield separator + indented_element(record)
+        separator = b",\n"
+    yield b"\n]" + final
+
+
+def simulator(corpus_id: str) -> Simulator:
+    """The simulator of a room."""
+    return cast("Simulator", importlib.import_module(f"{rooms.__name__}.{corpus_id}.simulate"))

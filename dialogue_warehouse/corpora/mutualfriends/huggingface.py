@@ -1,0 +1,158 @@
+"""The Hugging Face form of the MutualFriends release: dataset `mutual_friends`, config `plain_text`.
+
+Source: the dataset's loader and its card, data_facts section 3b. The scenario was flattened, each person became two
+lists of names and values, and each event a position in parallel lists.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from dialogue_warehouse.corpora.forms import (
+    Form,
+    FormError,
+    Table,
+    apart,
+    mapping,
+    shortest,
+    single_precision,
+    together,
+)
+
+TEXTS = pa.list_(pa.string())
+SINGLES = pa.list_(pa.float32())
+NO_START_TIME = -1.0
+"""What the loader writes for a start_time of null, the only one there is."""
+
+DIALOGUES = pa.schema(
+    [
+        ("uuid", pa.string()),
+        ("scenario_uuid", pa.string()),
+        ("scenario_alphas", SINGLES),
+        (
+            "scenario_attributes",
+            pa.struct([("unique", pa.list_(pa.bool_())), ("value_type", TEXTS), ("name", TEXTS)]),
+        ),
+        ("scenario_kbs", pa.list_(pa.list_(pa.list_(TEXTS)))),
+        ("agents", pa.struct([("1", pa.string()), ("0", pa.string())])),
+        ("outcome_reward", pa.int32()),
+        (
+            "events",
+            pa.struct(
+                [
+                    ("actions", TEXTS),
+                    ("start_times", SINGLES),
+                    ("data_messages", TEXTS),
+                    ("data_selects", pa.struct([("attributes", pa.list_(TEXTS)), ("values", pa.list_(TEXTS))])),
+                    ("agents", pa.list_(pa.int32())),
+                    ("times", SINGLES),
+                ]
+            ),
+        ),
+    ]
+)
+
+
+def dialogue(row: dict[str, Any]) -> dict[str, Any]:
+    """The release's record of a dialogue."""
+    lists = dict(row["events"])
+    for index, action in enumerate(lists["actions"]):
+        if action not in ("message", "select"):
+            raise FormError(f"action '{action}' at /events/actions/{index}, of which the form has no data")
+    selects = lists.pop("data_selects")
+    lists |= {f"select_{name}": items for name, items in selects.items()}
+    return {
+        "uuid": row["uuid"],
+        "scenario_uuid": row["scenario_uuid"],
+        "scenario": {
+            "uuid": row["scenario_uuid"],
+            "alphas": [shortest(alpha) for alpha in row["scenario_alphas"]],
+            "attributes": together(row["scenario_attributes"], "/scenario_attributes"),
+            "kbs": [
+                [_person(person, f"/scenario_kbs/{agent}/{index}") for index, person in enumerate(persons)]
+                for agent, persons in enumerate(row["scenario_kbs"])
+            ],
+        },
+        "agents": row["agents"],
+        "outcome": {"reward": row["outcome_reward"]},
+        "events": [_event(event, index) for index, event in enumerate(together(lists, "/events"))],
+    }
+
+
+def _person(person: list[list[str]], pointer: str) -> dict[str, str]:
+    """A person of a knowledge base, in that person's own order of attributes."""
+    if len(person) != 2:
+        raise FormError(f"{len(person)} lists at {pointer}, not names and values")
+    return mapping(*person, pointer)
+
+
+def _event(event: dict[str, Any], index: int) -> dict[str, Any]:
+    """One event; what stands in the other kind's place would be lost, so it has to be empty."""
+    selected = mapping(event["select_attributes"], event["select_values"], f"/events/data_selects/*/{index}")
+    is_message = event["actions"] == "message"
+    if selected if is_message else event["data_messages"]:
+        other = "data_selects" if is_message else "data_messages"
+        raise FormError(f"a {event['actions']} has something at /events/{other}, position {index}")
+    if event["start_times"] != NO_START_TIME:
+        raise FormError(f"start time {event['start_times']} at /events/start_times/{index}, not {NO_START_TIME:g}")
+    return {
+        "action": event["actions"],
+        "start_time": None,
+        "data": event["data_messages"] if is_message else selected,
+        "agent": event["agents"],
+        "time": repr(event["times"]),
+    }
+
+
+def dialogue_row(record: dict[str, Any]) -> dict[str, Any]:
+    """The row of a dialogue."""
+    scenario, events = record["scenario"], record["events"]
+    selects = [event["data"] if event["action"] == "select" else {} for event in events]
+    return {
+        "uuid": record["uuid"],
+        "scenario_uuid": record["scenario_uuid"],
+        "scenario_alphas": [single_precision(alpha) for alpha in scenario["alphas"]],
+        "scenario_attributes": apart(scenario["attributes"], ("unique", "value_type", "name")),
+        "scenario_kbs": [[[list(person), list(person.values())] for person in persons] for persons in scenario["kbs"]],
+        "agents": record["agents"],
+        "outcome_reward": record["outcome"]["reward"],
+        "events": {
+            "actions": [event["action"] for event in events],
+            "start_times": [NO_START_TIME] * len(events),
+            "data_messages": [event["data"] if event["action"] == "message" else "" for event in events],
+            "data_selects": {
+                "attributes": [list(item) for item in selects],
+                "values": [list(item.values()) for item in selects],
+            },
+            "agents": [event["agent"] for event in events],
+            "times": [single_precision(float(event["time"])) for event in events],
+        },
+    }
+
+
+FORM = Form(
+    name="huggingface",
+    dataset="mutual_friends",
+    homepage="https://huggingface.co/datasets/mutual_friends",
+    parts={"train": "train", "validation": "dev", "test": "test"},
+    tables=(
+        Table(
+            entity="dialogues",
+            config="plain_text",
+            columns=DIALOGUES,
+            undo=dialogue,
+            redo=dialogue_row,
+            class_names={},
+            losses=(
+                "times are rounded to 32-bit floats, which are 128 seconds apart at these times: their order is kept, "
+                "equal times may have been different ones",
+                "alphas are rounded to 32-bit floats: the number with the fewest digits of those that round to it is "
+                "taken",
+                "start_time -1 was invented for null: it is taken as null",
+                "scenario.uuid is lost: scenario_uuid, which it repeats in the release, is taken",
+            ),
+        ),
+    ),
+)

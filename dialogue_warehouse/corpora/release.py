@@ -1,0 +1,117 @@
+"""The shape of a corpus room: what a room declares, and nothing about how it is processed.
+
+A room is a package `dialogue_warehouse.corpora.<corpus_id>` with `source.toml` (publication facts and every upstream file),
+`schema.py` (the release's records as msgspec Structs and the entities they come in), `claims.toml` (documented numbers
+and invariants, known defects), `simulate.py` (the same shape, generated) and `restore.sql` (the release's own JSON,
+rebuilt from core). `dialogue_warehouse.corpora.registry` finds the rooms.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+INTEGER_MIN, INTEGER_MAX = -(2**31), 2**31 - 1
+Integer = Annotated[int, Meta(ge=INTEGER_MIN, le=INTEGER_MAX)]
+"""A JSON integer that fits SQL's INTEGER; any other number is refused instead of rounded."""
+NumericString = Annotated[str, Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,9})?$")]
+"""A JSON string that holds a plain decimal number, such as a time in seconds."""
+
+
+def note(text: str) -> Meta:
+    """The description of a schema field, to stand inside `Annotated`."""
+    return Meta(description=text)
+
+
+class Container(enum.Enum):
+    """How the records of a data file are laid out."""
+
+    ARRAY = "array"
+    """One JSON array; each element is a record."""
+    ENTRIES = "entries"
+    """One JSON object; each member is a record, its key is kept as `record_key`."""
+    SPLITS = "splits"
+    """One JSON object of arrays; each element of each array is a record, the member's key is kept as `record_key`."""
+    DOCUMENT = "document"
+    """One JSON value, which is the only record."""
+    LINES = "lines"
+    """Lines of a CSV file with one value each, quoted or not, with or without a comma; each is `{"value": ...}`."""
+
+
+@dataclass(frozen=True)
+class Entity:
+    """One kind of data file of a release.
+
+    `record` is the msgspec type of a record. `pattern` matches the file's path inside the release; its group `part`,
+    where there is one, is the file's own word for its part (`source_part`), otherwise `part` says it.
+    """
+
+    name: str
+    record: Any
+    container: Container
+    pattern: str
+    part: str | None = None
+
+    def source_part(self, path: str) -> str | None:
+        """The part that a file of this entity belongs to, None where its records say it themselves."""
+        match = re.fullmatch(self.pattern, path)
+        if match is None:
+            raise ValueError(f"{path} is no file of {self.name}")
+        return match.groupdict().get("part") or self.part
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One upstream file as the room's source.toml lists it. Unknown facts are None."""
+
+    path: str
+    url: str
+    bytes: int | None = None
+    sha256: str | None = None
+    git_blob_sha1: str | None = None
+    is_documentation: bool = False
+    mirrors: tuple[str, ...] = ()
+    """Further URLs of the same bytes, asked in this order when `url` fails."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A room, read: publication facts, files and entities."""
+
+    corpus_id: str
+    title: str
+    homepage: str
+    license: str
+    citation: str
+    release: str
+    text_kind: str
+    """What a text of the corpus is: a `dialogue`, or a `question` that stands alone."""
+    files: tuple[SourceFile, ...]
+    entities: tuple[Entity, ...]
+    folder: Path = field(repr=False)
+    annotator_count: int | None = None
+    """People who label the same spans independently of each other, where several do."""
+    voter_count: int | None = None
+    """People who vote on each question, where people vote."""
+    summary: str = ""
+    """What is special about it, for the README's table."""
+    mirrors: tuple[str, ...] = ()
+    """URLs of folders that have the same files, each at `<mirror>/<path>`; asked when a file's own URLs fail."""
+
+    def entity_of(self, path: str) -> Entity | None:
+        """The entity that a path of the release belongs to, or None when it is no data file."""
+        return next((entity for entity in self.entities if re.fullmatch(entity.pattern, path)), None)
+
+    def listed(self, path: str) -> SourceFile | None:
+        """What source.toml knows of this path."""
+        return next((file for file in self.files if file.path == path), None)
+
+
+def raw_table(corpus: Corpus, entity: Entity) -> str:
+    """Name the raw table of an entity."""
+    return f"{corpus.corpus_id}__{entity.name}"

@@ -1,0 +1,120 @@
+"""Starts a corpus: writes every piece that one needs into the clone, as a copy that is to be edited.
+
+Copied is a corpus that is there, or the smallest one there can be, which stands in docs/small_corpus for this and is
+none of the warehouse's. The name is replaced in paths and texts, so that what is written is whole: it builds and passes
+every check, with the other corpus's content. docs/add_a_corpus.md says what each piece is for. What does not belong
+here: anything about what a corpus holds.
+"""
+
+from __future__ import annotations
+
+import keyword
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE
+
+PLACES = (
+    "dialogue_warehouse/corpora/{}",
+    "dbt_project/models/staging/{}",
+    "dbt_project/models/intermediate/{}",
+    "dbt_project/models/marts/quality/rules/{}",
+    "tests/fixtures/{}",
+)
+"""The folders of a corpus."""
+PROJECT = "dbt_project/dbt_project.yml"
+"""The file where its entities are one entry of `vars.corpora`."""
+SMALLEST, SMALLEST_FOLDER = "hotline", "docs/small_corpus"
+"""The corpus that stands for one which is like no other, and where it stands."""
+NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
+TAKEN = ("shared", "landing", "core", "quality", "analytics", "marts", "raw", "all", "none", "forms", "room")
+"""Names that would meet a folder, a schema or a word of the project."""
+ENTRY = re.compile(r"^    (\w+): \[[^\]]*\]\n", flags=re.M)
+"""An entry of `vars.corpora`, and of `vars.derived`, which not every corpus has."""
+
+
+def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> list[str]:
+    """Write the pieces of a new corpus; their paths in the clone. Nothing is overwritten."""
+    model, source = (like, clone) if like else (SMALLEST, clone / SMALLEST_FOLDER)
+    _refuse_name(name, clone)
+    if like and like not in registry.corpus_ids():
+        raise InputError(f"{like}: no such corpus; there are {', '.join(registry.corpus_ids())}")
+    lacking = [
+        place for place in (PROJECT, *(place.format(model) for place in PLACES)) if not (source / place).exists()
+    ]
+    if lacking or not (clone / PROJECT).is_file():
+        raise InputError(f"a corpus is added to a clone of the project, and {source} lacks {(*lacking, PROJECT)[0]}")
+    pieces = dict(_pieces(source, model, name))
+    there = [path for path in pieces if os.path.lexists(clone / path)]
+    if there:
+        raise InputError(f"{there[0]} is there; nothing was written")
+    project = _with_entries(source, clone, model, name)
+    for path, content in pieces.items():
+        (clone / path).parent.mkdir(parents=True, exist_ok=True)
+        (clone / path).write_bytes(content)
+    (clone / PROJECT).write_text(project, encoding="utf-8")
+    return [*pieces, PROJECT]
+
+
+def _refuse_name(name: str, clone: Path) -> None:
+    if not NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise InputError(f"'{name}' cannot name a corpus: small letters and digits, a letter first, 2 to 30 of them")
+    if name in TAKEN or name == SMALLEST or (clone / f"dialogue_warehouse/corpora/{name}.py").exists():
+        raise InputError(f"'{name}' cannot name a corpus: the project uses the word")
+    if (clone / f"dialogue_warehouse/corpora/{name}").exists():
+        raise InputError(f"{name}: there is such a corpus")
+
+
+def _pieces(source: Path, model: str, name: str) -> Iterator[tuple[str, bytes]]:
+    """Path in the clone -> content of each file."""
+    for place in PLACES:
+        for path in sorted((source / place.format(model)).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                relative = _renamed(path.relative_to(source).as_posix(), model, name)
+                yield relative, _content(path, model, name)
+
+
+def _content(path: Path, model: str, name: str) -> bytes:
+    """A file's content with the name replaced; ids of claims, of which two corpora share none, get it in front."""
+    data = path.read_bytes()
+    try:
+        text = _renamed(data.decode(), model, name)
+    except UnicodeDecodeError:
+        return data
+    if path.name == "claims.toml":
+        before, mark, rules = text.partition("\n[[defects]]\n")
+        text = re.sub(rf'^id = "(?!{name}_)', f'id = "{name}_', before, flags=re.M) + mark + rules
+    elif path.name == "twins.toml":
+        text = re.sub(rf"^(?!{name}_)(\w+ = )", rf"{name}_\1", text, flags=re.M)
+    elif path.name == "sentences.toml":
+        text = re.sub(rf'^claim = "(?!{name}_)', f'claim = "{name}_', text, flags=re.M)
+    return text.encode()
+
+
+def _renamed(text: str, model: str, name: str) -> str:
+    """The text with one corpus's id in place of another's, also inside a longer name such as stg_<corpus>__turns."""
+    return re.sub(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", name, text)
+
+
+def _entries(text: str, variable: str) -> dict[str, re.Match[str]]:
+    """The corpora's entries of a variable of the project, each where it stands in the file."""
+    block = re.search(rf"^  {variable}:\n((?:    .*\n)+)", text, flags=re.M)
+    return {found[1]: found for found in ENTRY.finditer(text, *block.span(1))} if block else {}
+
+
+def _with_entries(source: Path, clone: Path, model: str, name: str) -> str:
+    """The project's file with the entries that the model has, in the order of the names."""
+    given, text = ((folder / PROJECT).read_text(encoding="utf-8") for folder in (source, clone))
+    if model not in _entries(given, "corpora") or not _entries(text, "corpora"):
+        raise InputError(f"{source / PROJECT}: vars.corpora has no entry of the form '    {model}: [...]'")
+    for variable in ("corpora", "derived"):
+        wanted, entries = _entries(given, variable).get(model), _entries(text, variable)
+        if wanted:
+            behind = [found.start() for other, found in sorted(entries.items()) if other > name]
+            place = behind[0] if behind else max(found.end() for found in entries.values())
+            text = text[:place] + _renamed(wanted[0], model, name) + text[place:]
+    return text

@@ -1,0 +1,43 @@
+"""The menu, and the page that is asked for.
+
+What Streamlit runs.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dialogue_warehouse.dashboard import corpora, dialogues, overview, published, quality, showing, sql
+from dialogue_warehouse.errors import InputError
+
+PAGES = {
+    "overview": ("Overview", overview.show),
+    "corpora": ("Corpora", corpora.show),
+    "dialogues": ("Dialogues", dialogues.show),
+    "quality": ("Quality", quality.show),
+    "sql": ("SQL", sql.show),
+}
+"""By its address: what the menu calls a page, and what shows it."""
+
+
+def main() -> None:
+    """Show a page; what cannot be read is told in one line."""
+    st.set_page_config(page_title="dialogue-warehouse", layout="wide")
+    pages = {
+        name: st.Page(show, title=title, url_path=name, default=name == "overview")
+        for name, (title, show) in PAGES.items()
+    }
+    chosen = st.navigation(list(pages.values()), position="top")
+    if chosen == pages["overview"] and "key" in st.query_params:
+        st.switch_page(pages["dialogues"], query_params={"key": st.query_params["key"]})
+    showing.style()
+    try:
+        build = published.build_id()
+        chosen.run()
+    except InputError as error:
+        showing.refused(str(error))
+    else:
+        showing.note(f"Build {build}. Read only; nothing on these pages is loaded from a network.")
+
+
+main()

@@ -1,0 +1,75 @@
+"""What the pages read of the published build: each query opens it anew and closes it, and is kept for that build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import damage, dialogues
+from dialogue_warehouse.reading.connection import Connection, open_published
+from dialogue_warehouse.reading.findings import Row, read_rows
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import rendering
+from dialogue_warehouse.site.pictures import Picture, read_pictures
+from dialogue_warehouse.storage import builds
+
+Read = TypeVar("Read")
+KEPT = 300
+"""Answers that are kept."""
+
+
+def settings() -> Settings:
+    """The settings of the server's environment."""
+    return Settings.from_environment()
+
+
+def build_id() -> str:
+    """The build that is published now; a later one has answers of its own. Raises InputError where there is none."""
+    return builds.published_build(WarehousePaths(settings().warehouse))[0]
+
+
+def reading_published(read: Callable[[Connection], Read]) -> Read:
+    """What is read from the published build, which is open as long as that takes."""
+    own = settings()
+    paths = WarehousePaths(own.warehouse)
+    try:
+        with open_published(paths, settings=own) as con:
+            return read(con)
+    except Exception as error:
+        raise damage.behind(error, paths) or error from error
+
+
+def rows(query: str, **parameters: Any) -> list[Row]:
+    """The rows of a query."""
+    return _rows(build_id(), query, parameters)
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def _rows(build: str, query: str, parameters: dict[str, Any]) -> list[Row]:
+    return reading_published(lambda con: read_rows(con, query, parameters))
+
+
+def pictures() -> list[Picture]:
+    """Every picture."""
+    return _pictures(build_id())
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _pictures(build: str) -> list[Picture]:
+    return reading_published(lambda con: list(read_pictures(con)))
+
+
+def dialogue(key: str) -> tuple[str, str, str]:
+    """The dialogue that a key belongs to: its own key, its HTML, its JSON. Raises InputError where there is none."""
+    return _dialogue(build_id(), key)
+
+
+@st.cache_data(max_entries=50, show_spinner=False)
+def _dialogue(build: str, key: str) -> tuple[str, str, str]:
+    from dialogue_warehouse.reading import dialogue_parts
+
+    read = reading_published(lambda con: dialogues.read_dialogue(con, key))
+    return read.key, rendering.render_fragment(read), dialogue_parts.as_json(read)

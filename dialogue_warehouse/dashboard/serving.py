@@ -1,0 +1,63 @@
+"""Starts the dashboard: Streamlit takes the place of this process, so that it ends as it would by itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from dialogue_warehouse import environment
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.storage import builds
+
+APP = Path(__file__).with_name("app.py")
+FLAGS = {
+    "server.headless": "true",
+    "server.fileWatcherType": "none",
+    "server.maxUploadSize": "1",
+    "browser.gatherUsageStats": "false",
+    "client.toolbarMode": "minimal",
+    "client.showErrorDetails": "none",
+    "logger.level": "error",
+    "runner.magicEnabled": "false",
+}
+"""Settings of Streamlit: no telemetry, nothing of a developer's, no traceback on a page."""
+
+
+def serve(paths: WarehousePaths, host: str, port: int) -> NoReturn:
+    """Serve the dashboard of a warehouse until it is interrupted.
+
+    Raises InputError where nothing is published, Streamlit is not installed, or the address is taken.
+    """
+    if importlib.util.find_spec("streamlit") is None:
+        raise InputError("the dashboard needs Streamlit: pip install 'dialogue-warehouse[dashboard]'")
+    builds.published_build(paths)
+    _refuse_taken(host, port)
+    command = [
+        sys.executable,
+        "-m",
+        "dialogue_warehouse.dashboard",
+        "run",
+        str(APP),
+        f"--server.address={host}",
+        f"--server.port={port}",
+    ]
+    command += [f"--{name}={value}" for name, value in FLAGS.items()]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    variables = environment.own_variables() | {"DIALOGUE_WAREHOUSE": str(paths.root)}
+    os.execve(sys.executable, command, variables)  # noqa: S606
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise InputError(f"{host}:{port} cannot be served: {error.strerror or error}") from error

@@ -1,0 +1,67 @@
+"""How pages show what they have read; all that a corpus says is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import markupsafe
+import streamlit as st
+
+from dialogue_warehouse.dashboard.published import Row
+from dialogue_warehouse.reading.dialogue_parts import address
+from dialogue_warehouse.site import drawing, rendering
+from dialogue_warehouse.site.pictures import Picture
+
+OWN = """
+.told { overflow-wrap: anywhere; }
+.told.soft { opacity: .75; font-size: .9rem; }
+.told pre { white-space: pre-wrap; margin: 0; }
+.picture b { display: block; }
+.picture small { opacity: .75; }
+.chart { --card: transparent; }
+"""
+
+
+def style() -> None:
+    """The style sheets of charts and dialogues, for all that the page shows."""
+    st.html(f"<style>{drawing.style()}{rendering.style()}{OWN}</style>")
+
+
+def told(text: str, kind: str = "") -> None:
+    """A text as it stands, in which nothing is markup."""
+    st.html(markupsafe.Markup('<p class="told {}">{}</p>').format(kind, rendering.harmless(text)))
+
+
+def note(text: str) -> None:
+    """A text in smaller letters."""
+    told(text, "soft")
+
+
+def heading(text: str) -> None:
+    """A heading of a corpus's own words."""
+    st.html(markupsafe.Markup("<h3>{}</h3>").format(rendering.harmless(text)))
+
+
+def refused(text: str) -> None:
+    """Why there is nothing to see."""
+    st.error("This cannot be shown.")
+    told(text)
+
+
+def pictures(some: Iterable[Picture]) -> None:
+    """Pictures, two beside each other where there is room."""
+    columns = st.columns(2)
+    for index, picture in enumerate(some):
+        with columns[index % 2].container(border=True):
+            caption = markupsafe.Markup('<div class="picture"><b>{}</b><small>{} {}</small></div>').format(
+                picture.title, picture.note, picture.table
+            )
+            st.html(caption + picture.chart.draw())
+
+
+def table(rows: list[Row], *, keys: Iterable[str] = (), **options: Any) -> Any:
+    """Rows as a table; the columns that are keys lead to their dialogue."""
+    links = {name: st.column_config.LinkColumn(name, display_text=r"[?&]key=([^&]*)") for name in keys}
+    shown = [row | {name: address(row[name]) for name in links if row.get(name) is not None} for row in rows]
+    return st.dataframe(shown, hide_index=True, width="stretch", column_config=links, **options)

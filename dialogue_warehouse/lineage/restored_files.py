@@ -1,0 +1,257 @@
+"""Rebuilt files: what one is, and how it is written in the layout of its entity's container.
+
+What the columns of core cannot show, put back into rebuilt records: forms, extra keys, refused records.
+"""
+
+from __future__ import annotations
+
+import copy
+import enum
+import filecmp
+import gzip
+import heapq
+import itertools
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from dialogue_warehouse.common.json_values import array_index, beginning, pointer_token, split_pointer
+from dialogue_warehouse.corpora import forms
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity
+from dialogue_warehouse.errors import InputError, naming
+from dialogue_warehouse.releases.records import Record, write_line
+from dialogue_warehouse.settings import RELEASE_FORM
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of the build that can be rebuilt."""
+
+    source_file_id: str
+    path: str
+    parts: tuple[str, ...] | None
+    bytes: int
+    sha256: str
+    form: str = RELEASE_FORM
+    exceptions: list[tuple[str, Any]] = field(default_factory=list, repr=False)
+    extras: list[tuple[str, Any]] = field(default_factory=list, repr=False)
+    quarantine: list[tuple[int, str, bytes]] = field(default_factory=list, repr=False)
+
+
+@dataclass(frozen=True)
+class RestoredFile:
+    """A file with its records in their order; `records` is read once. A file of another form has rows of `table`."""
+
+    corpus: Corpus
+    entity: Entity
+    file: SourceFile
+    records: Iterator[Record]
+    table: forms.Table | None = None
+
+
+def restore_to(folder: Path, files: Iterable[RestoredFile], force: bool = False) -> list[Path]:
+    """Write files below `folder/<path>`; their paths, in order. All are written first and put in place together.
+
+    Raises InputError, with nothing put in place, when a file that stands there has other bytes, unless `force`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    with tempfile.TemporaryDirectory(prefix=".restoring-", dir=folder) as scratch:
+        for restored in files:
+            path = restored.file.path
+            if not (folder / path).resolve().is_relative_to(folder.resolve()):
+                raise InputError(f"{restored.file.source_file_id}: the path leads out of {folder}")
+            _write_file(restored, Path(scratch) / path)
+            written.append(path)
+        _refuse_overwriting(folder, Path(scratch), written, force)
+        for path in written:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (Path(scratch) / path).replace(folder / path)
+    return [folder / path for path in written]
+
+
+def _write_file(restored: RestoredFile, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with naming(target), target.open("wb") as plain:
+        if target.suffix == ".gz":
+            with gzip.GzipFile(fileobj=plain, mode="wb", filename="", mtime=0) as archive:
+                write_records(restored, archive)
+        elif restored.table:
+            from dialogue_warehouse.releases import form_files
+
+            form_files.write_rows(restored.table, target.name, _rows(restored.table, restored), plain)
+        else:
+            write_records(restored, plain)
+
+
+def _refuse_overwriting(folder: Path, scratch: Path, paths: list[str], force: bool) -> None:
+    """Raise InputError for what stands in the way: files of other bytes, and with `force` only what is no file."""
+    there = [path for path in paths if os.path.lexists(folder / path)]
+    strange = [path for path in there if not (folder / path).is_file()]
+    if strange:
+        raise InputError(f"{folder / strange[0]}: is no file and is not overwritten")
+    different = [path for path in there if not filecmp.cmp(folder / path, scratch / path, shallow=False)]
+    if different and not force:
+        raise InputError(
+            f"{folder / different[0]}: is there and differs from what would be written"
+            f"{f', as do {len(different) - 1:,} more files' if len(different) > 1 else ''}; "
+            "nothing was written, --force overwrites"
+        )
+
+
+def _rows(table: forms.Table, restored: RestoredFile) -> Iterator[dict[str, Any]]:
+    """The records as rows of the form that the file has; a refused one is a row already."""
+    refused = {pointer for _, pointer, _ in restored.file.quarantine}
+    for record in restored.records:
+        value = json.loads(record.text)
+        yield value if record.pointer in refused else table.redo(value)
+
+
+def write_records(restored: RestoredFile, stream: BinaryIO | gzip.GzipFile) -> None:
+    """Write the records in the layout of the entity's container."""
+    match restored.entity.container:
+        case Container.ARRAY:
+            stream.write(b"[")
+            _write_separated(stream, (record.text for record in restored.records))
+            stream.write(b"]\n")
+        case Container.ENTRIES:
+            stream.write(b"{")
+            members = (json.dumps(record.key).encode() + b": " + record.text for record in restored.records)
+            _write_separated(stream, members)
+            stream.write(b"}\n")
+        case Container.SPLITS:
+            stream.write(b"{")
+            groups = itertools.groupby(restored.records, key=lambda record: record.key)
+            found, records = next(groups, (None, iter(())))
+            for position, part in enumerate(restored.file.parts or ()):
+                stream.write((b", " if position else b"") + json.dumps(part).encode() + b": [")
+                if found == part:
+                    _write_separated(stream, (record.text for record in records))
+                    found, records = next(groups, (None, iter(())))
+                stream.write(b"]")
+            stream.write(b"}\n")
+        case Container.DOCUMENT:
+            for record in restored.records:
+                stream.write(record.text + b"\n")
+        case Container.LINES:
+            for record in restored.records:
+                value = json.loads(record.text)
+                stream.write((write_line(value["value"]) if isinstance(value, dict) else f"{value}\n").encode())
+
+
+def _write_separated(stream: BinaryIO | gzip.GzipFile, texts: Iterable[bytes]) -> None:
+    for position, text in enumerate(texts):
+        stream.write((b",\n" if position else b"\n") + text)
+    stream.write(b"\n")
+
+
+class Nothing(enum.Enum):
+    """What stands at a pointer where nothing does; its own type, because None is JSON's null."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Nothing.ABSENT
+FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list": [], "empty_object": {}}
+"""What a form of source_exceptions stands for: the file has it, where core's columns have another or none.
+
+`absent` is for a key that a room's restore.sql always writes and that a record of the file leaves out.
+"""
+
+
+def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Iterator[Record]:
+    """The records with the file's exceptions, extras and refused records, in the order of the file."""
+    added, absent, changes = _what_changes(entity, file)
+    refused = {id(record) for record in added[: len(file.quarantine)]}
+    parts = list(file.parts or ())
+    if entity.container is Container.DOCUMENT and file.quarantine:
+        records = iter(())  # core has no row of it, and a query can still make an empty document of no rows
+
+    def place(record: Record) -> tuple[int, int]:
+        part = parts.index(record.key) if entity.container is Container.SPLITS and record.key in parts else 0
+        return part, record.index
+
+    for record in heapq.merge(records, sorted(added, key=place), key=place) if added else records:
+        if id(record) in refused:  # of equal keys the first may have been taken: what changes is about that one
+            yield record
+            continue
+        if record.pointer in absent:
+            continue
+        if record.pointer in changes:
+            value = json.loads(record.text)
+            for pointer, new in changes[record.pointer]:
+                _change(value, pointer[len(record.pointer) :], new)
+            record = record._replace(text=json.dumps(value).encode())
+        yield record
+
+
+def _what_changes(entity: Entity, file: SourceFile) -> tuple[list[Record], set[str], dict[str, list[tuple[str, Any]]]]:
+    """The records to add, the pointers of those to leave out, and by record what to change in it, in this order."""
+    added = [Record(index, _key_of(entity, pointer), pointer, text) for index, pointer, text in file.quarantine]
+    absent: set[str] = set()
+    changes: dict[str, list[tuple[str, Any]]] = {}
+    for pointer, form in sorted(file.exceptions, key=lambda change: _in_reading_order(change[0])):
+        record_pointer = _record_pointer(entity, pointer)
+        if pointer != record_pointer:
+            changes.setdefault(record_pointer, []).append((pointer, FORMS[form]))
+        elif FORMS[form] is ABSENT:
+            absent.add(pointer)
+        else:  # the whole record is the empty form, and left no row
+            added.append(Record(0, _key_of(entity, pointer), pointer, json.dumps(FORMS[form]).encode()))
+    for pointer, value in file.extras:
+        changes.setdefault(_record_pointer(entity, pointer), []).append((pointer, value))
+    return added, absent, changes
+
+
+def _change(value: Any, pointer: str, new: Any) -> None:
+    """Set or remove a member of an object, or insert an element of an array."""
+    parent, last = _parent(value, pointer)
+    if new is ABSENT:
+        if isinstance(parent, list):
+            raise InputError(f"{pointer}: an element of an array cannot be absent")
+        parent.pop(last, None)
+    elif isinstance(parent, list):
+        parent.insert(int(last), copy.deepcopy(new))
+    else:
+        parent[last] = copy.deepcopy(new)
+
+
+def _parent(value: Any, pointer: str) -> tuple[Any, str]:
+    """The object or array that a pointer's last token is in."""
+    *path, last = split_pointer(pointer)
+    for token in path:
+        value = value[int(token) if isinstance(value, list) else token]
+    return value, last
+
+
+def _in_reading_order(pointer: str) -> list[tuple[int, int, str]]:
+    """Sorts array positions as numbers, so that insertions come in order."""
+    indexes = [(array_index(token), token) for token in split_pointer(pointer)]
+    return [(1, 0, token) if index is None else (0, index, "") for index, token in indexes]
+
+
+def _record_pointer(entity: Entity, pointer: str) -> str:
+    """The record that a pointer into the file leads through."""
+    depth = {Container.DOCUMENT: 0, Container.SPLITS: 2}.get(entity.container, 1)
+    return beginning(pointer, depth)
+
+
+def _key_of(entity: Entity, pointer: str) -> str | None:
+    return split_pointer(pointer)[0] if entity.container in (Container.ENTRIES, Container.SPLITS) else None
+
+
+def pointer_of(entity: Entity, index: int, key: str | None) -> str:
+    """The record's own pointer."""
+    match entity.container:
+        case Container.DOCUMENT:
+            return ""
+        case Container.ENTRIES:
+            return f"/{pointer_token(str(key))}"
+        case Container.SPLITS:
+            return f"/{pointer_token(str(key))}/{index}"
+        case _:
+            return f"/{index}"

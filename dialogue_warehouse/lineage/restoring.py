@@ -1,0 +1,182 @@
+"""Restoration: each upstream file rebuilt, as JSON, from core tables alone.
+
+A room's `restore.sql` has one query an entity, which gives the file, place and JSON of each record. What the columns
+cannot show is put back last, in this order: forms from `source_exceptions`, keys from `source_extras`, whole records
+from `source_quarantine`. Memory holds two batches of files. No raw Parquet and no source is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import re
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dialogue_warehouse.common.database import connect, literal
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.lineage.restored_files import RestoredFile, SourceFile, pointer_of, put_back, restore_to
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.records import Record
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+
+BATCH_BYTES = 64 * 2**20
+"""Bytes of source files whose records are rebuilt by one query, while those of as many are compared."""
+RESTORE_SQL = "restore.sql"
+
+
+def restore_queries(corpus: Corpus) -> dict[str, str]:
+    """The query of each entity, from the room's restore.sql. Raises RoomError for a room that lacks one."""
+    path = corpus.folder / RESTORE_SQL
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise registry.RoomError(f"{corpus.corpus_id}: {RESTORE_SQL} is missing") from error
+    sections = re.split(r"^-- entity: (\w+)\n", text, flags=re.MULTILINE)[1:]
+    queries = dict(zip(sections[::2], sections[1::2], strict=True))
+    lacking = [entity.name for entity in corpus.entities if entity.name not in queries]
+    if lacking:
+        raise registry.RoomError(f"{corpus.corpus_id}/{RESTORE_SQL}: no query for {', '.join(lacking)}")
+    return queries
+
+
+@contextlib.contextmanager
+def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyConnection]:
+    """A connection in memory that has a build's core, read-only, as its default schema."""
+    with connect(settings) as con:
+        builds.serve(con, database)
+        con.execute(f"attach {literal(database)} as dialogues (read_only)")
+        con.execute("use dialogues.core")
+        yield con
+
+
+def restore_published(
+    paths: WarehousePaths, settings: Settings, corpus_id: str, folder: Path, force: bool = False
+) -> list[Path]:
+    """Write a corpus's files from the published build.
+
+    Raises InputError when the build has none of them, or when a file that differs stands there and `force` is off.
+    """
+    corpus = registry.load_corpus(corpus_id)
+    _, database = builds.published_build(paths)
+    with open_core(database, settings) as con, contextlib.closing(Restorer(con).files([corpus])) as files:
+        written = restore_to(folder, files, force)
+    if not written:
+        raise InputError(f"{corpus_id}: the published build has no file of it")
+    return written
+
+
+class Restorer:
+    """Rebuilds the files of a published build. `con` has that build's core as its default schema."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self.con = con
+        con.execute("create or replace temp table batch (source_file_id varchar)")
+
+    def files(self, corpora: Iterable[Corpus]) -> Generator[RestoredFile]:
+        """Every file of these corpora, rebuilt, an entity after the other; each is read before the next is asked for.
+
+        While one batch is read, a thread rebuilds the records of the next: nobody else uses the connection before these
+        files are closed.
+        """
+        batches = [
+            (corpus, entity, queries[entity.name], batch)
+            for corpus in corpora
+            for queries in [restore_queries(corpus)]
+            for entity in corpus.entities
+            for batch in self._batches(corpus, entity)
+        ]
+        with ThreadPoolExecutor(1) as ahead:
+            try:
+                rebuilt = [ahead.submit(self._rebuild, *one[1:]) for one in batches[:1]]
+                for number, (corpus, entity, _, batch) in enumerate(batches, start=1):
+                    rows = rebuilt.pop().result()
+                    rebuilt = [ahead.submit(self._rebuild, *one[1:]) for one in batches[number : number + 1]]
+                    yield from _restored(corpus, entity, batch, rows)
+            except BaseException:  # nobody reads on: what is rebuilt for it is given up
+                self.con.interrupt()
+                raise
+
+    def _batches(self, corpus: Corpus, entity: Entity) -> Iterator[list[SourceFile]]:
+        """The files of an entity, in groups that fit into memory."""
+        rows = self.con.execute(
+            "select source_file_id, path, parts, bytes, sha256, release_form from dim_source_files "
+            "where corpus_id = ? and entity = ? order by path",
+            [corpus.corpus_id, entity.name],
+        ).fetchall()
+        batch: list[SourceFile] = []
+        for source_file_id, path, parts, size, sha256, form in rows:
+            file = SourceFile(source_file_id, path, None if parts is None else tuple(parts), size, sha256, form)
+            if batch and sum(each.bytes for each in batch) + size > BATCH_BYTES:
+                yield batch
+                batch = []
+            batch.append(file)
+        if batch:
+            yield batch
+
+    def _rebuild(self, entity: Entity, query: str, batch: list[SourceFile]) -> list[tuple[str, int, str | None, str]]:
+        """File, place, key and JSON of each record of a batch in the order of its files, by one query."""
+        self.con.execute("delete from batch")
+        names = ", ".join(f"({literal(file.source_file_id)})" for file in batch)
+        self.con.execute(f"insert into batch values {names}")
+        self._add_what_is_put_back(batch)
+        place = "files.path"
+        if entity.container is Container.SPLITS:
+            place = "list_position(files.parts, restored.record_key)"
+        return self.con.execute(
+            f"""
+            select restored.source_file_id, restored.record_index, restored.record_key, restored.record::varchar
+            from ({query}) as restored
+            inner join dim_source_files as files on restored.source_file_id = files.source_file_id
+            order by restored.source_file_id, {place}, restored.record_index
+            """
+        ).fetchall()
+
+    def _add_what_is_put_back(self, batch: list[SourceFile]) -> None:
+        """Read the exceptions, extras and refused records of the batch's files."""
+        files = {file.source_file_id: file for file in batch}
+        for name, columns in (
+            ("source_exceptions", "json_pointer, form"),
+            ("source_extras", "json_pointer, value"),
+            ("source_quarantine", "record_index, record_pointer, value"),
+        ):
+            rows = self.con.execute(
+                f"select source_file_id, {columns} from {name} semi join batch using (source_file_id)"
+            ).fetchall()
+            for source_file_id, *values in rows:
+                file = files[source_file_id]
+                match name, values:
+                    case "source_exceptions", [pointer, form]:
+                        file.exceptions.append((pointer, form))
+                    case "source_extras", [pointer, value]:
+                        file.extras.append((pointer, json.loads(value)))
+                    case _, [index, pointer, value]:
+                        file.quarantine.append((index, pointer, value.encode()))
+
+
+def _restored(
+    corpus: Corpus, entity: Entity, batch: list[SourceFile], rows: list[tuple[str, int, str | None, str]]
+) -> Iterator[RestoredFile]:
+    """The files of a batch with their records, which are rows in the order of the files."""
+    grouped = itertools.groupby(rows, key=lambda row: row[0])
+    found, records = next(grouped, (None, iter(())))
+    for file in sorted(batch, key=lambda file: file.source_file_id):
+        own: Iterator[Any] = iter(())
+        if found == file.source_file_id:
+            own = records
+        plain = (Record(row[1], row[2], pointer_of(entity, row[1], row[2]), row[3].encode()) for row in own)
+        form = registry.load_form(corpus.corpus_id, file.form)
+        table = form.place(file.path)[0] if form else None
+        yield RestoredFile(corpus, entity, file, put_back(entity, file, plain), table)
+        if found == file.source_file_id:
+            for _ in own:  # what the reader left
+                pass
+            found, records = next(grouped, (None, iter(())))

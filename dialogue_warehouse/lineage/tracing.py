@@ -1,0 +1,206 @@
+"""The JSON that stands at a pointer of a source file.
+
+The way back: from any key of the warehouse to the JSON in the source file that its row was made from.
+
+Where a key's row stands is said by the published macro `core.source_of` alone, which reads what each room declares;
+here the source file is read, and what stands at the pointer is shown. The key's own row is found by `keyed_rows`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.common.json_values import beginning, resolve, shown
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Container
+from dialogue_warehouse.errors import CheckError, InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import connection
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.findings import TraceError, find_row, read_rows
+from dialogue_warehouse.releases.finding import Places
+from dialogue_warehouse.releases.records import split_records
+from dialogue_warehouse.releases.unpacking import sha256_of, unpack
+from dialogue_warehouse.settings import RELEASE_FORM, Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.landed import places_of
+
+DEEPEST_RECORD = 2
+"""Most tokens in the pointer of a record: its part and its index."""
+
+
+def read_json_at(
+    corpus_id: str, path: str, data: bytes, pointers: Iterable[str | None], found_as: str | None = None
+) -> Iterator[str | None]:
+    """The JSON at each pointer of a file, None where nothing stands; only the records that it stands in are read.
+
+    `path` is the file's in its release, `found_as` its name at the source where that is another.
+    Of records with equal keys the first is meant, which is the one that was landed. Raises LandingError for a file that
+    is no JSON.
+    """
+    texts = _texts(corpus_id, path, data, found_as or path)
+    for pointer in pointers:
+        yield None if pointer is None else _json_at(texts, pointer)
+
+
+def _texts(corpus_id: str, path: str, data: bytes, found_as: str) -> dict[str, bytes]:
+    """The JSON text of each record by its pointer; of a file of lines, the values of its lines."""
+    where = f"{corpus_id}/{path}"
+    text = unpack(f"{corpus_id}/{found_as}", data).content
+    entity = registry.load_corpus(corpus_id).entity_of(path)
+    if entity is None:
+        return {"": text}
+    texts: dict[str, bytes] = {}
+    for record in split_records(entity, where, text)[1]:
+        is_value = entity.container is Container.LINES and not record.refused
+        texts.setdefault(
+            record.pointer, json.dumps(json.loads(record.text)["value"]).encode() if is_value else record.text
+        )
+    return texts
+
+
+def _json_at(texts: dict[str, bytes], pointer: str) -> str | None:
+    """What stands at a pointer into a record."""
+    for depth in range(DEEPEST_RECORD + 1):
+        record = beginning(pointer, depth)
+        if record in texts:
+            try:
+                found = resolve(json.loads(texts[record]), pointer[len(record) :])
+            except LookupError:
+                return None
+            text = json.dumps(found, ensure_ascii=False)
+            return text if shown(text) == text else json.dumps(found)
+    return None
+
+
+class ChangedSourceError(CheckError):
+    """The source file is not the one that was read, or has nothing where it must have something."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Where the row of a key comes from."""
+
+    key: str
+    table: str
+    source_file_id: str
+    file: Path | None
+    """The file on disk, also where it is not there; None when the build does not say where its source is."""
+    record_index: int
+    record_pointer: str
+    pointer: str
+    value_json: str | None
+    """The JSON at the pointer; None when the source is not at hand or has changed."""
+    row: dict[str, Any]
+    other_pointer: str | None = None
+    """Where the row stands a second time."""
+    other_value_json: str | None = None
+    missing: str | None = None
+    """Why the JSON cannot be shown, where the source is not at hand."""
+    changed: str | None = None
+    """Why the JSON cannot be shown, where the source is another than was read."""
+
+
+def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
+    """Follow a key of the published warehouse to its place in the source.
+
+    The source is the one in the settings, or else the published build's own. Raises TraceError for a key that has no
+    row or no place in the release, and for a build that was not made from the releases' own files.
+    """
+    with connection.open_published(paths, settings=settings) as con:
+        table, row = find_row(con, key)
+        place = _find_place(con, table, key)
+        query = "select * from core.dim_source_files where source_file_id = ?"
+        source_file = read_rows(con, query, [place.source_file_id])[0]
+    form = source_file.get("release_form", RELEASE_FORM)
+    if form != RELEASE_FORM:
+        raise TraceError(f"{place.source_file_id}: built from its {form} form, and pointers are into the release")
+    file, found = None, _Found()
+    try:
+        source = settings.source or builds.source_of(paths, builds.published_build(paths)[0])
+    except InputError as error:
+        found.missing = f"{error}; give --source"
+    else:
+        corpus = registry.load_corpus(source_file["corpus_id"])
+        file = Places(source, _recorded_places(paths)).find(corpus, source_file["path"])
+        found.read(file, source_file, place)
+    return Trace(
+        key=key,
+        table=f"core.{table}",
+        source_file_id=place.source_file_id,
+        file=file,
+        record_index=place.record_index,
+        record_pointer=place.record_pointer,
+        pointer=place.json_pointer,
+        value_json=found.value,
+        row=row,
+        other_pointer=place.other_json_pointer,
+        other_value_json=found.other_value,
+        missing=found.missing,
+        changed=found.changed,
+    )
+
+
+def _recorded_places(paths: WarehousePaths) -> dict[str, str]:
+    """Where the published build found files under other names; nothing where its manifest cannot be read."""
+    try:
+        return places_of(builds.read_manifest(paths, builds.published_build(paths)[0]).files)
+    except InputError:
+        return {}
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What `core.source_of` says of a key."""
+
+    source_file_id: str
+    record_index: int
+    record_pointer: str
+    json_pointer: str
+    other_json_pointer: str | None
+
+
+def _find_place(con: Connection, table: str, key: str) -> _Place:
+    """What the published macro says. Raises TraceError when the key has no place, or the build no macro."""
+    try:
+        places = read_rows(con, "from core.source_of(?)", [key])
+    except duckdb.CatalogException as error:
+        raise TraceError("the published build has no macro core.source_of: build again") from error
+    if not places:
+        raise TraceError(
+            f"core.{table} has '{key}', but no single place of the release: it is gathered from its records"
+        )
+    return _Place(**places[0])
+
+
+class _Found:
+    """What reading the source file came to."""
+
+    def __init__(self) -> None:
+        self.value: str | None = None
+        self.other_value: str | None = None
+        self.missing: str | None = None
+        self.changed: str | None = None
+
+    def read(self, file: Path, source_file: dict[str, Any], place: _Place) -> None:
+        """Read the file, and in it what stands at the pointers."""
+        try:
+            data = read_regular(file)
+        except OSError as error:
+            self.missing = f"{file}: {error.strerror}"
+            return
+        if sha256_of(data) != source_file["sha256"]:
+            self.changed = f"{file} has changed since it was read: its sha256 is not {source_file['sha256']}"
+            return
+        pointers = (place.json_pointer, place.other_json_pointer)
+        found = read_json_at(source_file["corpus_id"], source_file["path"], data, pointers, file.name)
+        self.value, self.other_value = found
+        if self.value is None and self.other_value is None:
+            self.changed = f"{place.source_file_id}: nothing stands at {place.json_pointer}"

@@ -1,0 +1,135 @@
+"""A connection that can only read what was published.
+
+The fence around a query is DuckDB's, not a filter of words. In DuckDB 2.0 a SELECT can hold a COPY TO (as a CTE), and
+`enable_external_access=false` goes on allowing the files of an attached database: such a SELECT overwrites them. So
+`disabled_filesystems` is set once the database is open, after which no path can be opened at all; Parquet, of the raw
+tables and of a build's own, is read through `dialogue_warehouse.storage.parquet_files`, a file system that opens nothing
+else and writes nothing. https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from pathlib import Path
+
+import duckdb
+
+from dialogue_warehouse.common.database import NO_PROGRESS_BAR, QueryError, identifier, literal, one_line
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import descriptions
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+
+Connection = duckdb.DuckDBPyConnection
+SCHEMAS = builds.PUBLISHED_SCHEMAS
+"""The schemas in which a name without one is looked for; no name is in two of them."""
+LOCKS = (
+    "set temp_directory = ''",
+    "set allow_persistent_secrets = false",
+    "set allow_community_extensions = false",
+    "set autoload_known_extensions = false",
+    "set autoinstall_known_extensions = false",
+    "set global python_enable_replacements = false",
+    "set enable_external_access = false",
+    # Last but one: with the file system gone, `enable_external_access` itself can no longer be set.
+    "set disabled_filesystems = 'LocalFileSystem'",
+    "set lock_configuration = true",
+)
+"""What shuts the connection, in the order that DuckDB 2.0.0 accepts."""
+
+
+def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings | None = None) -> Connection:
+    """Open the published build read-only and sandboxed, to be queried with or without schema: `fct_turns`, too.
+
+    With `raw` also `raw.<table>` resolves. A build that is pruned while it is opened is one that another has replaced:
+    then that one is opened.
+
+    The connection reads the published build and, with `raw`, exactly the Parquet files that its manifest names. It
+    opens no other file, writes none, loads no extension and changes no setting.
+
+    Raises InputError when nothing is published or what is published cannot be read.
+    """
+    settings = settings or Settings()
+    while True:
+        build_id, database = builds.published_build(paths)
+        try:
+            return _open(build_id, database, paths, raw, settings)
+        except InputError:
+            if builds.pointed_build(paths) == build_id:
+                raise
+
+
+def open_with_what_raw_there_is(paths: WarehousePaths, settings: Settings) -> Connection:
+    """Open the published build with its raw tables, or without them where they cannot be read."""
+    try:
+        return open_published(paths, raw=True, settings=settings)
+    except InputError:
+        return open_published(paths, raw=False, settings=settings)
+
+
+def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, settings: Settings) -> Connection:
+    con = duckdb.connect(":memory:")
+    try:
+        for name, value in (("memory_limit", settings.memory_limit), ("threads", settings.threads)):
+            try:
+                con.execute(f"set {name} = {literal(str(value))}")
+            except duckdb.Error as error:
+                raise QueryError(f"DIALOGUE_{name.upper()}: {one_line(error)}") from error
+        raw_names = _raw_names(paths, build_id) if raw else {}
+        try:
+            con.execute(NO_PROGRESS_BAR)
+            con.execute("set TimeZone = 'UTC'")
+            if builds.serve(con, database, also={name: file for named in raw_names.values() for name, file in named}):
+                con.execute(f"set allowed_directories = [{literal(builds.NAMES)}]")
+            con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
+            con.execute("use dialogues")
+            found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
+            places = [f"dialogues.{name}" for name in SCHEMAS if (name,) in found]
+            if places:
+                con.execute(f"set search_path = {literal(','.join(places))}")
+        except duckdb.Error as error:
+            raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
+        if raw:
+            _add_raw(con, build_id, raw_names)
+        con.execute("detach memory")
+        for lock in LOCKS:
+            con.execute(lock)
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+@contextlib.contextmanager
+def closed_when_idle(con: Connection) -> Generator[None]:
+    """Close the connection at the end; one whose query heeds no interrupt is left, and ends with the process."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            con.close()
+
+
+def _raw_names(paths: WarehousePaths, build_id: str) -> dict[str, list[tuple[str, Path]]]:
+    """What the files of each raw table are called, and where they are."""
+    prefix = f"{builds.NAMES}{build_id}/"
+    return {
+        table: [(prefix + file.relative_to(paths.root).as_posix(), file) for file in files]
+        for table, files in sorted(builds.raw_files(paths, build_id).items())
+    }
+
+
+def _add_raw(con: Connection, build_id: str, raw_names: dict[str, list[tuple[str, Path]]]) -> None:
+    con.execute("attach ':memory:' as raw")
+    for table, named in raw_names.items():
+        try:
+            files = ", ".join(literal(name) for name, _ in named)
+            read = f"read_parquet([{files}], hive_partitioning = false)"
+            con.execute(f"create view raw.main.{identifier(table)} as select * from {read}")
+            columns = [name for name, *_ in con.execute(f"describe raw.main.{identifier(table)}").fetchall()]
+            for comment in descriptions.comments_on(table, columns):
+                con.execute(comment)
+        except duckdb.Error as error:
+            raise QueryError(f"raw table {table} of build {build_id}: {one_line(error)}") from error

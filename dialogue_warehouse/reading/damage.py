@@ -1,0 +1,118 @@
+"""Find what is wrong with the published build where an error may come of that: DuckDB does not name it.
+
+That is a damaged file, or a table or column which a build of another version does not have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import msgspec
+
+from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.common.text import command
+from dialogue_warehouse.errors import CheckError, InputError, causes, first_line
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import connection, descriptions
+from dialogue_warehouse.releases.unpacking import sha256_of
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.builds import PublishedFile
+from dialogue_warehouse.storage.landed import Landed
+
+OF_THE_QUERY = (
+    *(duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException, duckdb.SyntaxException),
+    *(duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.TypeMismatchException),
+    *(duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.NotImplementedException),
+)
+"""Errors of a query that no file is the cause of."""
+
+
+OF_OTHER_TABLES = (duckdb.BinderException, duckdb.CatalogException)
+"""Errors about a table or a column that is not there."""
+
+
+def behind(error: Exception, paths: WarehousePaths) -> InputError | None:
+    """Name what is wrong with the published build, in one line that says what to do; None where nothing is found.
+
+    Damage is looked for only when the error is one that damage can cause, because that reads the whole build.
+    """
+    if (told := _of_another_version(error, paths)) is not None:
+        return told
+    if not _is_suspicious(error):
+        return None
+    with contextlib.suppress(InputError, OSError):
+        build_id, _ = builds.published_build(paths)
+        for file in _damaged(paths, build_id):
+            mends, goes_back = (f"`{command(name, warehouse=paths.root)}`" for name in ("build", "rollback"))
+            return InputError(
+                f"{file}: is damaged, it is not what build {build_id} was published with; "
+                f"{mends} mends it, {goes_back} goes back to the build before"
+            )
+    return None
+
+
+def _of_another_version(error: Exception, paths: WarehousePaths) -> InputError | None:
+    """Explain an error that names a table or column of this version which the published build does not have."""
+    about = next((cause for cause in causes(error) if isinstance(cause, OF_OTHER_TABLES)), None)
+    if about is None:
+        return None
+    named = set(re.findall(r"\w+", first_line(about)))  # the next lines name columns that are there
+    with contextlib.suppress(InputError, OSError, duckdb.Error):
+        build_id, _ = builds.published_build(paths)
+        with connection.open_published(paths) as con:
+            query = "select schema_name || '.' || table_name, column_name from duckdb_columns()"
+            there = set(con.execute(query).fetchall())
+        tables = {table for table, _ in there}
+        for table, model in descriptions.models().items():
+            for column in (entry["name"] for entry in model["columns"]):
+                if (table, column) not in there and (column if table in tables else table.partition(".")[2]) in named:
+                    build = command("build", warehouse=paths.root)
+                    return InputError(
+                        f"build {build_id} was made by another version of dialogue-warehouse: it has no "
+                        f"{table}.{column} ({first_line(about)}); `{build}` builds it again"
+                    )
+    return None
+
+
+def _is_suspicious(error: Exception) -> bool:
+    """Tell if an error is one of DuckDB's about what it reads, or one that no code of ours expects."""
+    of_duckdb = [cause for cause in causes(error) if isinstance(cause, duckdb.Error)]
+    if of_duckdb:
+        return not all(isinstance(cause, OF_THE_QUERY) for cause in of_duckdb)
+    return isinstance(error, ValueError | RuntimeError | LookupError) and not isinstance(error, InputError | CheckError)
+
+
+def _damaged(paths: WarehousePaths, build_id: str) -> Iterator[Path]:
+    """Find what is not as it was published or landed: the database, the Parquet of its tables, the raw Parquet."""
+    manifest = builds.read_manifest(paths, build_id)
+    known = {paths.build_tables(build_id) / name: file for name, file in manifest.tables.items()}
+    if manifest.database:
+        known |= {paths.build_database(build_id): manifest.database}
+    yield from (file for file, published in known.items() if _is_damaged(file, published))
+    for file in sorted({file for files in builds.raw_files(paths, build_id).values() for file in files}):
+        with contextlib.suppress(OSError, msgspec.MsgspecError):  # that of an absent entity has no manifest
+            landed = msgspec.json.decode(read_regular(file.with_suffix(".json")), type=Landed)
+            if landed.parquet_sha256 != sha256_of(read_regular(file)):
+                yield file
+
+
+def _is_damaged(file: Path, published: PublishedFile) -> bool:
+    """Compare every byte with what was published, whatever the time of the file says.
+
+    A damaged file that still has its time gets another one: by that, the next build sees that it has to read it.
+    """
+    try:
+        found = builds.describe_file(file)
+    except OSError:
+        return True
+    if found.sha256 == published.sha256:
+        return False
+    if found.modified_ns == published.modified_ns:
+        with contextlib.suppress(OSError):  # of another user
+            os.utime(file)
+    return True

@@ -1,0 +1,264 @@
+"""What the dbt project declares of the published tables: descriptions, keys, and how they are joined.
+
+What the raw tables hold, in the words of the rooms' schemas: comments of a connection, a part of the dictionary.
+
+Writes the data dictionary from the descriptions in the dbt project: `python -m dialogue_warehouse.reading.descriptions`.
+
+The descriptions live with the models; warehouse/dictionary.md is generated from them, and a test regenerates it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import yaml
+from msgspec import inspect
+
+from dialogue_warehouse.common.database import identifier, literal
+from dialogue_warehouse.corpora import column_types, registry
+from dialogue_warehouse.corpora.release import Corpus, Entity, raw_table
+from dialogue_warehouse.paths import CLONE, DBT_PROJECT
+
+SCHEMAS = ("core", "analytics", "quality")
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The safe loader, in C where PyYAML has it."""
+
+
+@dataclass(frozen=True)
+class Join:
+    """Columns of a table that are those of one row of another."""
+
+    columns: tuple[str, ...]
+    to: str
+    """The other one, with its schema."""
+    fields: tuple[str, ...]
+    """The columns there, in the same order."""
+
+    def __str__(self) -> str:
+        pairs = zip(self.columns, self.fields, strict=True)
+        return f"{self.to} on {', '.join(own if own == other else f'{own} = {other}' for own, other in pairs)}"
+
+
+@dataclass(frozen=True)
+class Links:
+    """How a table is joined with others."""
+
+    key: tuple[str, ...]
+    """The columns that are its key, together; those of its first one where it has several."""
+    joins: tuple[Join, ...] = ()
+    """The rows of others that its own belong to, the nearest first."""
+    joined_by: tuple[str, ...] = ()
+    """The tables whose rows belong to its own."""
+
+
+@cache
+def models() -> dict[str, dict[str, Any]]:
+    """The description of each published table, by its name with its schema, as dbt's YAML has it."""
+    found = {}
+    for schema in SCHEMAS:
+        for path in sorted((DBT_PROJECT / "models" / "marts" / schema).glob("*.yml")):
+            file = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
+            found |= {f"{schema}.{model['name']}": model for model in file.get("models", [])}
+    return found
+
+
+@cache
+def definitions() -> dict[str, str]:
+    """The one definition of each column name."""
+    text = (DBT_PROJECT / "models" / "columns.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"{% docs (\w+) %}\n(.*?)\n{% enddocs %}", text, flags=re.DOTALL))
+
+
+@cache
+def links() -> dict[str, Links]:
+    """The key and the joins of each published table: the references that dbt tests, and what bears the name of a key.
+
+    A column that is alone the key of a table of `core` or `quality` says in every other one which row there is meant.
+    What a model's `meta` lists as `joins` may find no row, and is not tested to.
+    """
+    tests = {name: _sound_rows(model) for name, model in models().items()}
+    by_name = {name.partition(".")[2]: name for name in tests}
+    declared = {
+        name: [
+            _reference(name, reference, by_name)
+            for reference in [
+                *test.get("references", []),
+                *models()[name].get("config", {}).get("meta", {}).get("joins", []),
+            ]
+        ]
+        for name, test in tests.items()
+    }
+    keys = {name: _columns(test["keys"][0]) for name, test in tests.items() if test}
+    owners: dict[str, str] = {}
+    for name, key in keys.items():
+        is_own = key not in {join.columns for join in declared[name]}
+        if len(key) == 1 and is_own and not name.startswith("analytics."):
+            owners.setdefault(key[0], name)
+    joins: dict[str, tuple[Join, ...]] = {}
+    for name, model in models().items():
+        known = {column for join in declared[name] for column in join.columns if len(join.columns) == 1}
+        of_names = [
+            Join((column["name"],), owners[column["name"]], (column["name"],))
+            for column in model["columns"]
+            if column["name"] not in known and owners.get(column["name"], name) != name
+        ]
+        joins[name] = (*declared[name], *of_names)
+    joined_by: dict[str, list[str]] = defaultdict(list)
+    for name, own in joins.items():
+        for other in dict.fromkeys(join.to for join in own):
+            joined_by[other].append(name)
+    return {name: Links(keys.get(name, ()), joins[name], tuple(joined_by[name])) for name in joins}
+
+
+def _sound_rows(model: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the table's test of this name."""
+    for test in model.get("data_tests", []):
+        if "sound_rows" in test:
+            return test["sound_rows"]["arguments"]
+    return {}
+
+
+def _columns(key: str | list[str]) -> tuple[str, ...]:
+    return (key,) if isinstance(key, str) else tuple(key)
+
+
+def _reference(table: str, reference: dict[str, Any], by_name: dict[str, str]) -> Join:
+    columns = tuple(reference["columns"])
+    to = re.fullmatch(r"ref\('(\w+)'\)", reference["to"])
+    if to is None:
+        raise ValueError(f"{table}: {reference['to']} names no table")
+    return Join(columns, by_name[to[1]], tuple(reference.get("fields", columns)))
+
+
+OF_LANDING = {
+    "source_file_id": "the file that the record stands in",
+    "source_part": "the part of the release that the file's own place names",
+    "record_index": "position of the record in its file's array or object, from 0",
+    "record_pointer": "JSON pointer to the record in its file",
+    "record_key": "the key that the record has in its file's object",
+}
+"""What landing adds to each record."""
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """A field of the records of a raw table."""
+
+    name: str
+    type: str
+    description: str
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A raw table: the records of one entity of a release."""
+
+    name: str
+    description: str
+    columns: tuple[RawColumn, ...]
+
+
+def raw_tables(corpus: Corpus) -> Iterator[RawTable]:
+    """The raw tables of a corpus, as its schema describes them; what landing adds is left out."""
+    for entity in corpus.entities:
+        yield _raw_table(corpus, entity)
+
+
+def _raw_table(corpus: Corpus, entity: Entity) -> RawTable:
+    kind = inspect.type_info(entity.record)
+    columns = []
+    if isinstance(kind, inspect.StructType):
+        for field in kind.fields:
+            columns.append(RawColumn(field.encode_name, column_types.duckdb_type(field.type), _described(field.type)))
+    what = f"One row per record of {corpus.title}, {entity.name}: every published field, nested as published."
+    return RawTable(raw_table(corpus, entity), what, tuple(columns))
+
+
+def _described(kind: inspect.Type) -> str:
+    """The note of a field, which stands at its type or inside a union of it."""
+    match kind:
+        case inspect.Metadata():
+            own = (kind.extra_json_schema or {}).get("description")
+            return own or _described(kind.type)
+        case inspect.UnionType():
+            return next(filter(None, map(_described, kind.types)), "")
+    return ""
+
+
+def comments_on(table: str, present: Collection[str]) -> Iterator[str]:
+    """The statements that describe the view of a raw table and the columns that it has, as DuckDB takes them."""
+    corpus_id = table.partition("__")[0]
+    if corpus_id not in registry.corpus_ids():
+        return
+    for described in raw_tables(registry.load_corpus(corpus_id)):
+        if described.name == table:
+            yield f"comment on view raw.main.{identifier(table)} is {literal(described.description)}"
+            texts = OF_LANDING | {column.name: column.description for column in described.columns}
+            for name in texts.keys() & set(present):
+                text = literal(texts[name])
+                yield f"comment on column raw.main.{identifier(table)}.{identifier(name)} is {text}"
+
+
+DICTIONARY = CLONE / "warehouse" / "dictionary.md"
+HEADER = """# Data dictionary
+
+Every published table and column. Generated from the descriptions in `dbt_project/` by
+`python -m dialogue_warehouse.reading.descriptions`; the same texts are comments inside the database
+(`dialogue-warehouse describe TABLE`). The tables of `raw` are there with `sql --raw` alone, described by the rooms'
+schemas.
+
+Keys are text and sort as text, `…/10` before `…/2`: what comes in order is ordered by the numbers beside them, such as
+`order by dialogue_key, turn_index`.
+"""
+
+
+def dictionary() -> str:
+    """The dictionary as Markdown."""
+    return "\n".join([HEADER, *_lines()]) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    texts, joined = definitions(), links()
+    for schema in SCHEMAS:
+        yield f"## {schema}\n"
+        for name, model in models().items():
+            if not name.startswith(f"{schema}."):
+                continue
+            yield f"### {name}\n\n{model['description']}\n"
+            yield from _links(joined[name])
+            yield "| column | type | what it is |\n|---|---|---|"
+            for column in model["columns"]:
+                what = re.sub(r'\{\{ doc\("(\w+)"\) \}\}', lambda match: texts[match[1]], column["description"])
+                yield f"| {column['name']} | {column['data_type']} | {what.replace('|', chr(92) + '|')} |"
+            yield ""
+    yield "## raw\n"
+    yield f"Beside the fields of its records each has {_names_of_landing()}.\n"
+    for corpus in registry.load_corpora():
+        for table in raw_tables(corpus):
+            yield f"### raw.{table.name}\n\n{table.description}\n"
+            yield "| column | type | what it is |\n|---|---|---|"
+            for column in table.columns:
+                yield f"| {column.name} | {column.type} | {column.description.replace('|', chr(92) + '|')} |"
+            yield ""
+
+
+def _links(of_table: Links) -> Iterator[str]:
+    """The key of a table and its joins."""
+    if of_table.key:
+        yield f"Key: {', '.join(f'`{column}`' for column in of_table.key)}.\n"
+    if of_table.joins:
+        yield f"Joins {'; '.join(str(join) for join in of_table.joins)}.\n"
+
+
+def _names_of_landing() -> str:
+    """What landing adds to each record; the key only where records have one."""
+    return ", ".join(f"`{name}` ({what})" for name, what in OF_LANDING.items())
+
+
+if __name__ == "__main__":
+    DICTIONARY.write_text(dictionary(), encoding="utf-8")

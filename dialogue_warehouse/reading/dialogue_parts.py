@@ -1,0 +1,413 @@
+"""What the people of a dialogue were given: a scenario, a guideline, lists of what they know.
+
+What a dialogue is made of. Its JSON has these fields, in this order, each of them always.
+
+A `key` is that of a row in `core`.
+
+A text cut where its spans begin and end: what `core.transcript` does in SQL, for whoever draws the marks.
+
+The address of a key in the dashboard, for whatever leads there.
+"""
+
+from __future__ import annotations
+
+import datetime
+import urllib.parse
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from dialogue_warehouse.common.text import visible_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """An item of a person's list."""
+
+    key: str
+    index: int
+    values: list[str | None]
+    """By the knowledge base's columns."""
+    is_shared: bool
+    selected_in: list[int]
+    """Turns in which its owner selected it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnowledgeBase:
+    """What one of two people knows."""
+
+    agent: str
+    participant_type: str | None
+    columns: list[str]
+    items: list[Item]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """An attribute of the items of a scenario."""
+
+    attribute: str
+    value_type: str | None
+    alpha: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioValue:
+    """What a person was told to be or to want."""
+
+    section: str
+    field: str
+    value: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """What the people were given."""
+
+    scenario_id: str | None
+    flow: str | None
+    subflow: str | None
+    values: list[ScenarioValue]
+    attributes: list[Attribute]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A step of a guideline."""
+
+    index: int
+    type: str | None
+    button: str | None
+    act: str | None
+    text: str | None
+    subtext: list[str]
+    taken_in: list[int]
+    """Turns with the act that the step asks for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guideline:
+    """What an agent was to do, and how far it was done."""
+
+    key: str
+    flow: str | None
+    subflow: str | None
+    instructions: list[str]
+    steps: list[Step]
+    conformance: str | None
+    missing_acts: list[str]
+    extra_acts: list[str]
+
+
+FORMAT = 1
+"""Raised when a field of the JSON gets another name or meaning; a field more does not raise it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """Characters of a text that somebody marked."""
+
+    key: str
+    start: int | None
+    """First character, from 0, counted in code points; None where the publisher gives none."""
+    end: int | None
+    """Behind the last one."""
+    text: str | None
+    service: str | None
+    slot: str | None
+    source_label: str | None
+    """The label as published, where it is more than service and slot."""
+    annotation_index: int | None
+    """Which of several labels of the same segment it is; who gave it is published nowhere."""
+    status: str | None
+
+    @property
+    def label(self) -> str:
+        """What a reader calls it, as `core.transcript` does."""
+        name = self.slot or self.source_label or "span"
+        return f"{name}:{self.status}" if self.status else name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """A dialogue act, or a button that was pressed."""
+
+    key: str
+    type: str
+    service: str | None
+    act: str | None
+    slot: str | None
+    values: list[str | None]
+    canonical_values: list[str | None] | None
+    guideline_steps: list[int]
+    """Steps of the dialogue's guideline that ask for this act."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateSlot:
+    """A slot of a belief state, or one that the turn dropped from it."""
+
+    key: str
+    slot: str
+    change: str
+    value: str | None
+    variants: list[str | None] | None
+    previous_value: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """The belief state of one service after a user turn."""
+
+    key: str
+    """Of the frame."""
+    service: str | None
+    active_intent: str | None
+    requested_slots: list[str]
+    slots: list[StateSlot]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A service call and the entities that came back."""
+
+    key: str
+    service: str | None
+    method: str | None
+    parameters: dict[str, str | None]
+    result_count: int | None
+    columns: list[str]
+    """Every slot of any result, in their order."""
+    results: list[CallResult]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallResult:
+    """One entity that a call gave back."""
+
+    key: str
+    values: list[str | None]
+    """By the call's columns; None where the entity has no such slot."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """An item that a person selected."""
+
+    key: str
+    agent: str | None
+    item_index: int | None
+    """In the selector's own list; None where it is not there."""
+    item: dict[str, str | None]
+    is_shared: bool
+    is_last: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One of the texts that a turn was to be chosen from."""
+
+    candidate_id: int
+    text: str | None
+    """None where the file of the texts is not at hand."""
+    is_target: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """The texts that a turn was to be chosen from, in the published order."""
+
+    key: str
+    target_position: int | None
+    candidates: list[Candidate]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violation:
+    """A rule that the dialogue breaks, or a property by design."""
+
+    rule: str
+    kind: str
+    title: str | None
+    turn_index: int | None
+    """None where it concerns the dialogue."""
+    row_key: str | None
+    other_key: str | None
+    """The other row that the rule is about, where there is one."""
+    service: str | None
+    slot: str | None
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """A turn, and all that is known of it."""
+
+    key: str
+    index: int
+    source_turn_number: int | None
+    role: str
+    speaker: str | None
+    event_type: str
+    source_event_type: str | None
+    text: str | None
+    delexicalized: str | None
+    occurred_at: datetime.datetime | str | None
+    """A text where the year is beyond those of Python."""
+    intent: str | None
+    next_step: str | None
+    json_pointer: str | None
+    """Inside the dialogue's source file."""
+    spans: list[Span]
+    acts: list[Act]
+    states: list[State]
+    calls: list[Call]
+    selections: list[Selection]
+    candidates: list[Candidates]
+    violations: list[Violation]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """An option that people could vote for: an agent and what it answered, or none of them."""
+
+    vote_key: str | None
+    response_key: str | None
+    option: str
+    agent_id: str | None
+    """None for the option that is no agent."""
+    response: str | None
+    votes: int | None
+    is_selected: bool
+    gold_position: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """A service or domain of the dialogue."""
+
+    service: str | None
+    domain: str | None
+    description: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where the release has the dialogue."""
+
+    source_file_id: str
+    record_index: int
+    record_pointer: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """The row that was asked for, where it is not the dialogue itself."""
+
+    key: str
+    table: str
+    shown_key: str
+    """The key of the part that shows it: a variant of a state is shown with its slot."""
+    turn_index: int | None
+    json_pointer: str | None
+    row: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialogue:
+    """A dialogue and all that is known of it."""
+
+    format: int = FORMAT
+    key: str
+    corpus_id: str
+    corpus: str
+    split: str | None
+    source_split: str | None
+    dialogue_id: str
+    task: str | None
+    source_task: str | None
+    channel: str | None
+    outcome_reward: int | None
+    source: Source
+    mark: Mark | None
+    services: list[Service]
+    scenario: Scenario | None
+    guideline: Guideline | None
+    knowledge: list[KnowledgeBase]
+    answers: list[Answer]
+    turns: list[Turn]
+    violations: list[Violation]
+    """Those of the dialogue itself; those of a turn stand with it."""
+
+
+def as_json(dialogue: Dialogue) -> str:
+    """The dialogue as indented JSON, in which no character steers a terminal."""
+    return visible_json(msgspec.json.format(msgspec.json.encode(dialogue), indent=1).decode())
+
+
+class Piece(NamedTuple):
+    """A piece of a text, with the marks that stand before it."""
+
+    closing: tuple[str, ...]
+    """The labels of the spans that end before it, the shortest first."""
+    empty: tuple[str, ...]
+    """The labels of the spans that begin and end before it."""
+    opening: int
+    """How many spans begin with it."""
+    text: str
+    depth: int
+    """How many spans it is in."""
+
+
+def cut(text: str, spans: Iterable[Span]) -> Iterator[Piece]:
+    """The pieces of a text, in order; the last one may be empty, to close what ends with the text."""
+    labels = labels_by_place(text, spans)
+    places = sorted({0, *(place for span in labels for place in span)})
+    depth = 0
+    for place, following in zip(places, [*places[1:], len(text)], strict=True):
+        ending = sorted((span for span in labels if span[0] < span[1] == place), reverse=True)
+        opening = sum(start == place < end for start, end in labels)
+        depth += opening - len(ending)
+        empty = (labels[place, place],) if (place, place) in labels else ()
+        yield Piece(tuple(labels[span] for span in ending), empty, opening, text[place:following], depth)
+
+
+def marked(text: str, spans: Iterable[Span]) -> str:
+    """The text with each span as `[its words](its label)`."""
+    return "".join(
+        "".join(f"]({label})" for label in piece.closing)
+        + "[" * piece.opening
+        + "".join(f"[]({label})" for label in piece.empty)
+        + piece.text
+        for piece in cut(text, spans)
+    )
+
+
+def labels_by_place(text: str, spans: Iterable[Span]) -> dict[tuple[int, int], str]:
+    """The labels of each place, one after the other; how often, where one was given more than once."""
+    counts: dict[tuple[int, int], Counter[str]] = {}
+    for (start, end, label), times in Counter(
+        (span.start, span.end, span.label) for span in spans if span.start is not None and span.end is not None
+    ).items():
+        first = max(min(start, len(text)), 0)
+        past = max(min(end, len(text)), first)
+        counts.setdefault((first, past), Counter())[f"{label} x{times}" if times > 1 else label] += 1
+    return {place: ", ".join(sorted(labels.elements())) for place, labels in counts.items()}
+
+
+HOST, PORT = "127.0.0.1", 8501
+"""Where the dashboard is served unless it is said otherwise."""
+
+
+def address(key: str) -> str:
+    """The dialogue of a key, the row marked. With a path Streamlit would look for its own files there."""
+    return f"/?{urllib.parse.urlencode({'key': key}, safe='/~')}"
+
+
+def url(key: str) -> str:
+    """The same with this machine's own dashboard before it."""
+    return f"http://{HOST}:{PORT}{address(key)}"

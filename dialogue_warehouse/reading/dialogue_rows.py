@@ -1,0 +1,261 @@
+"""The rows of dialogues, table by table: each query is about those that are wanted, and says of which a row is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import duckdb
+
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.findings import Row, read_rows
+
+HEAD = """
+    select
+        dialogues.*,
+        corpora.title,
+        scenarios.scenario_id,
+        scenarios.flow,
+        scenarios.subflow,
+        scenarios.scenario_key,
+        guidelines.guideline_key,
+        guidelines.flow_title,
+        guidelines.subflow_title,
+        guidelines.instructions,
+        conformances.conformance,
+        conformances.missing_acts,
+        conformances.extra_acts
+    from core.dim_dialogues as dialogues
+    inner join core.dim_corpora as corpora
+        on dialogues.corpus_id = corpora.corpus_id
+    left join core.dim_scenarios as scenarios
+        on dialogues.dialogue_key = scenarios.scenario_key
+    left join core.dim_guidelines as guidelines
+        on
+            dialogues.corpus_id = guidelines.corpus_id
+            and dialogues.task = guidelines.intent
+    left join analytics.guideline_conformance as conformances
+        on dialogues.dialogue_key = conformances.dialogue_key
+    where dialogues.dialogue_key in (select unnest($keys))
+    qualify row_number() over (partition by dialogues.dialogue_key order by guidelines.position) = 1
+"""
+"""A line a dialogue: what stands once for the whole of it."""
+
+QUERIES = {
+    "services": """
+        select
+            used.dialogue_key,
+            used.service,
+            used.domain,
+            min(services.description) as description
+        from core.dim_dialogue_services as used
+        left join core.dim_services as services
+            on
+                used.corpus_id = services.corpus_id
+                and used.split is not distinct from services.split
+                and used.service = services.service
+        where used.dialogue_key in (select unnest($keys))
+        group by used.dialogue_key, used.position, used.service, used.domain
+        order by used.position
+    """,
+    "turns": """
+        with turns as materialized (  -- the macro would look at the keys of all turns: 200 ms at scale 1 for 20
+            from core.fct_turns
+            where dialogue_key in (select unnest($keys))
+        )
+
+        select
+            *,
+            core.json_pointer(turn_key) as json_pointer
+        from turns
+        order by turn_index
+    """,
+    "frames": """
+        from core.fct_frames
+        where dialogue_key in (select unnest($keys))
+        order by turn_index, frame_index
+    """,
+    "acts": """
+        from core.fct_actions
+        where dialogue_key in (select unnest($keys))
+        order by turn_index, frame_index, action_index
+    """,
+    "annotations": """
+        from core.fct_slots
+        where dialogue_key in (select unnest($keys)) and annotation_type in ('span', 'call_parameter')
+        order by turn_index, frame_index, span_index, annotation_index, slot_key
+    """,
+    "state_slots": """
+        from analytics.belief_states
+        where dialogue_key in (select unnest($keys))
+        order by turn_index, frame_index, slot_name
+    """,
+    "selections": """
+        from analytics.selections
+        where dialogue_key in (select unnest($keys))
+        order by selection_index
+    """,
+    "calls": """
+        from core.fct_service_calls
+        where dialogue_key in (select unnest($keys))
+        order by turn_index, frame_index
+    """,
+    "results": """
+        from core.fct_service_results
+        where dialogue_key in (select unnest($keys))
+        order by turn_index, frame_index, result_index
+    """,
+    "candidates": """
+        from core.fct_candidates
+        where dialogue_key in (select unnest($keys))
+        order by turn_index
+    """,
+    "candidate_texts": """
+        select
+            wanted.dialogue_key,
+            wanted.candidate_id,
+            min(texts.utterance) as utterance
+        from (
+            select
+                dialogue_key,
+                corpus_id,
+                unnest(candidate_ids) as candidate_id
+            from core.fct_candidates
+            where dialogue_key in (select unnest($keys))
+        ) as wanted
+        inner join core.dim_candidate_utterances as texts
+            on
+                wanted.corpus_id = texts.corpus_id
+                and wanted.candidate_id = texts.candidate_id
+        group by wanted.dialogue_key, wanted.candidate_id
+    """,
+    "answers": """
+        select
+            coalesce(votes.dialogue_key, responses.dialogue_key) as dialogue_key,
+            votes.vote_key,
+            responses.response_key,
+            coalesce(votes.voted_for, responses.agent_id) as option,
+            coalesce(votes.agent_id, responses.agent_id) as agent_id,
+            responses.response,
+            votes.votes,
+            coalesce(votes.is_selected, false) as is_selected,
+            votes.gold_position
+        from (from core.fct_votes where dialogue_key in (select unnest($keys))) as votes
+        full join (from core.fct_responses where dialogue_key in (select unnest($keys))) as responses
+            on
+                votes.dialogue_key = responses.dialogue_key
+                and votes.agent_id = responses.agent_id
+        left join core.dim_agents as agents
+            on coalesce(votes.agent_id, responses.agent_id) = agents.agent_id
+        order by agents.position nulls first, option
+    """,
+    "knowledge": """
+        from core.fct_knowledge_items
+        where dialogue_key in (select unnest($keys))
+        order by agent, item_index, attribute_index
+    """,
+    "participants": """
+        from core.dim_participants
+        where dialogue_key in (select unnest($keys))
+    """,
+    "attributes": """
+        select
+            *,
+            scenario_key as dialogue_key
+        from core.dim_scenario_attributes
+        where scenario_key in (select unnest($keys))
+        order by position
+    """,
+    "scenario_values": """
+        select
+            *,
+            scenario_key as dialogue_key
+        from core.dim_scenario_values
+        where scenario_key in (select unnest($keys))
+        order by section, field, value_index
+    """,
+    "steps": """
+        select
+            dialogues.dialogue_key,
+            steps.*
+        from core.dim_guideline_steps as steps
+        inner join core.dim_guidelines as guidelines
+            on steps.guideline_key = guidelines.guideline_key
+        inner join core.dim_dialogues as dialogues
+            on
+                guidelines.corpus_id = dialogues.corpus_id
+                and guidelines.intent = dialogues.task
+        where dialogues.dialogue_key in (select unnest($keys))
+        order by steps.guideline_key, steps.step_index
+    """,
+    "violations": """
+        select
+            violations.dialogue_key,
+            violations.rule_id,
+            violations.kind,
+            -- What its own corpus says of a rule for all comes first.
+            coalesce(max(rules.title) filter (where rules.corpus_id is not null), max(rules.title)) as title,
+            violations.turn_index,
+            violations.row_key,
+            violations.other_key,
+            violations.occurrence,
+            violations.service,
+            violations.slot_name,
+            violations.detail
+        from quality.violations as violations
+        left join quality.violation_rules as rules
+            on
+                violations.rule_id = rules.rule_id
+                and coalesce(rules.corpus_id, violations.corpus_id) = violations.corpus_id
+        where violations.dialogue_key in (select unnest($keys))
+        group by all
+        order by
+            violations.turn_index nulls first,
+            violations.rule_id,
+            violations.row_key,
+            violations.detail,
+            violations.other_key,
+            violations.occurrence
+    """,
+}
+"""The rows below the dialogue, in the order in which they are shown."""
+
+
+class Rows:
+    """All rows of one dialogue."""
+
+    def __init__(self, head: Row, of: dict[str, list[Row]]) -> None:
+        self.head = head
+        self.of = of
+
+    def by(self, name: str, *columns: str) -> dict[Any, list[Row]]:
+        """The rows of a query, by the value of a column or of several."""
+        return _grouped(self.of[name], *columns)
+
+
+def read_rows_of(con: Connection, keys: Sequence[str]) -> Iterator[Rows]:
+    """The rows of each of these dialogues that there is, in the order of their keys.
+
+    Raises InputError where the published build is older than one of the tables.
+    """
+    try:
+        heads = _grouped(read_rows(con, HEAD, {"keys": list(keys)}), "dialogue_key")
+        found = {
+            name: _grouped(read_rows(con, query, {"keys": list(keys)}), "dialogue_key")
+            for name, query in QUERIES.items()
+        }
+    except duckdb.CatalogException as error:
+        raise InputError("the published build is older than what a dialogue is shown with: build again") from error
+    for key in keys:
+        if key in heads:
+            yield Rows(heads[key][0], {name: of.get(key, []) for name, of in found.items()})
+
+
+def _grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
+    groups: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        values = tuple(row[column] for column in columns)
+        groups[values[0] if len(columns) == 1 else values].append(row)
+    return groups

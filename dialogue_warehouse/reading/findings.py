@@ -1,0 +1,175 @@
+"""The row that has a key, in whichever table of core; and for a key that no row has, what comes nearest.
+
+The queries of the commands `claims` and `violations`, over the published tables of the schema `quality`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dialogue_warehouse.common.database import literal
+from dialogue_warehouse.common.json_values import array_index
+from dialogue_warehouse.common.text import command
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.reading.connection import Connection
+
+Row = dict[str, Any]
+"""A row, by the names of its columns."""
+KEYED_TABLES = {
+    "dim_dialogues": "dialogue_key",
+    "fct_turns": "turn_key",
+    "fct_frames": "frame_key",
+    "fct_actions": "action_key",
+    "fct_slots": "slot_key",
+    "fct_votes": "vote_key",
+    "fct_responses": "response_key",
+    "fct_classifier_examples": "example_key",
+    "fct_service_calls": "call_key",
+    "fct_service_results": "result_key",
+    "fct_candidates": "candidates_key",
+    "fct_knowledge_items": "knowledge_key",
+    "dim_services": "service_definition_key",
+    "dim_intents": "intent_key",
+    "dim_slots": "slot_definition_key",
+    "dim_guidelines": "guideline_key",
+    "dim_split_members": "source_file_id || '/' || record_index",
+}
+"""The tables of core that have a key of their own, and its column; the key of a line is its file and its number."""
+NAMED_KEYS = 3
+"""Keys that a message names as examples."""
+
+
+class TraceError(InputError):
+    """A key leads nowhere; the message says how far it leads."""
+
+
+def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
+    """The table whose own key this is, and its row. Raises TraceError with what is nearest when there is none."""
+    present = {
+        name
+        for (name,) in con.execute(
+            "select table_name from information_schema.tables where table_schema = 'core'"
+        ).fetchall()
+    }
+    tables = {table: column for table, column in KEYED_TABLES.items() if table in present}
+    for table, column in tables.items():
+        rows = read_rows(con, f"select * from core.{table} where {column} = ?", [key])
+        if rows:
+            return table, rows[0]
+    raise TraceError(f"no row has the key '{key}'{_nearest(con, tables, key)}")
+
+
+def read_rows(con: Connection, query: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
+    """The rows of a query, each by the names of its columns."""
+    found = con.execute(query, parameters)
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def _nearest(con: Connection, tables: dict[str, str], key: str) -> str:
+    """The longest beginning of the key that is itself a key, and what stands below it; else a similar dialogue."""
+    every_key = " union all ".join(
+        f"select '{table}' as name, {column} as found from core.{table}" for table, column in tables.items()
+    )
+    beginning = key.rstrip("/")
+    while "/" in beginning:
+        known = con.execute(f"select name from ({every_key}) where found = ? limit 1", [beginning]).fetchone()
+        if known:
+            break
+        beginning = beginning.rpartition("/")[0]
+    else:
+        similar = con.execute(
+            "select dialogue_key from core.dim_dialogues where corpus_id = split_part($1, '/', 1) "
+            "order by jaro_winkler_similarity(dialogue_key, $1) desc, dialogue_key limit 1",
+            [key],
+        ).fetchone()
+        if similar is None:
+            corpora = con.execute("select corpus_id from core.dim_corpora order by corpus_id").fetchall()
+            return f"; a key begins with one of {', '.join(f'{corpus_id}/' for (corpus_id,) in corpora)}"
+        return f"; the dialogue most like it is '{similar[0]}'"
+    if beginning == key.rstrip("/"):
+        return f"; core.{known[0]} has '{beginning}'"
+    wanted = key[len(beginning) + 1 :].split("/")[0]
+    below = con.execute(
+        f"""
+        select substr(found, length($1) + 2) as tail
+        from ({every_key})
+        where starts_with(found, $1 || '/')
+        order by not starts_with(tail, $2 || '/'), length(tail), tail
+        """,
+        [beginning, wanted],
+    ).fetchall()
+    there = f"; core.{known[0]} has '{beginning}'"
+    if known[0] == "dim_dialogues":
+        turns = sum(array_index(tail) is not None for (tail,) in below)
+        there += f", with {turns:,} turn{'' if turns == 1 else 's'}" + (f", 0 to {turns - 1}" if turns > 1 else "")
+        below = [] if array_index(wanted) is not None else below
+    if below:
+        named = ", ".join(tail for (tail,) in below[:NAMED_KEYS])
+        there += f", and below it {named}{' …' if len(below) > NAMED_KEYS else ''}"
+    return there
+
+
+SHORT = (
+    "claims.claim_id, claims.corpus_id, claims.quotes_whom, checks.verdict, checks.judged_on, checks.is_as_recorded, "
+    "checks.rows_tested, claims.expected, checks.observed, claims.description"
+)
+WHOLE = "claims.*, checks.* exclude (claim_id, corpus_id)"
+
+
+def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: bool, is_short: bool) -> str:
+    """Claims with their verdicts; of these corpora, with this verdict, only those that are not as recorded."""
+    conditions = _of_corpora("claims.corpus_id", corpora)
+    if verdict:
+        conditions.append(f"checks.verdict = {literal(verdict)}")
+    if only_unexpected:
+        conditions.append("not checks.is_as_recorded")
+    return f"""
+        select {SHORT if is_short else WHOLE}
+        from quality.claims as claims
+        inner join quality.claim_checks as checks
+            on claims.claim_id = checks.claim_id
+        {_where(conditions)}
+        order by claims.corpus_id, claims.claim_id
+    """
+
+
+def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool) -> str:
+    """Each case, or each rule with its number of cases; of these corpora, of this rule."""
+    conditions = _of_corpora("corpus_id", corpora)
+    if rule:
+        conditions.append(f"rule_id = {literal(rule)}")
+    if is_summary:
+        return f"""
+            select rule_id, corpus_id, kind, observed, observed_in_files, expected, is_guarded, title,
+                upstream_reference
+            from quality.violation_rules
+            {_where(conditions)}
+            order by kind, corpus_id nulls first, rule_id
+        """
+    return f"""
+        select *
+        from quality.violations
+        {_where(conditions)}
+        order by corpus_id, rule_id, source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
+    """
+
+
+def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | None = None) -> None:
+    """Raise InputError for a rule that the published build does not have: no case of it would prove nothing."""
+    if rule and not con.execute("select 1 from quality.violation_rules where rule_id = ?", [rule]).fetchone():
+        listing = command("violations", "--rules", warehouse=warehouse)
+        raise InputError(f"there is no rule '{rule}'; `{listing}` lists what there is")
+
+
+def _of_corpora(column: str, corpora: Iterable[str]) -> list[str]:
+    """The condition, if any. Raises RoomError for a name that is no corpus."""
+    names = ", ".join(literal(registry.load_corpus(name).corpus_id) for name in corpora)
+    return [f"{column} in ({names})"] if names else []
+
+
+def _where(conditions: list[str]) -> str:
+    return f"where {' and '.join(conditions)}" if conditions else ""

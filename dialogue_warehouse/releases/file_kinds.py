@@ -1,0 +1,182 @@
+"""Kinds of files that are found in place of a data file, recognized by their first bytes.
+
+Downloads and clones leave them under the name of the file that was meant: a Git LFS pointer, a page that asks to sign
+in, an archive that was not unpacked, the error answer of a server.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from dialogue_warehouse.corpora.forms import SUFFIXES
+
+GZIP = b"\x1f\x8b"
+PARQUET = b"PAR1"
+HEAD = 2**16
+"""First bytes of a file that are looked at."""
+DOWNLOAD = "download the file itself"
+FETCH = ", for example with `dialogue-warehouse fetch`"
+PUBLISHED = "put the published file in its place"
+LONGEST_TITLE = 60
+"""Characters that are quoted of a page's title or a server's answer."""
+LONGEST_ANSWER = 4096
+"""Bytes of an error answer; a longer file has data."""
+
+
+class Kind(NamedTuple):
+    """A kind of file, as in 'a web page', and what to do to get the data file."""
+
+    name: str
+    advice: str
+
+
+def _archive(name: str) -> Kind:
+    return Kind(name, "unpack it, and put the file from inside in its place")
+
+
+def _data(name: str) -> Kind:
+    return Kind(name, PUBLISHED)
+
+
+SIGNATURES: tuple[tuple[int, bytes, Kind], ...] = (
+    (0, b"PK\x03\x04", _archive("a zip archive")),
+    (0, b"PK\x05\x06", _archive("an empty zip archive")),
+    (0, b"PK\x07\x08", _archive("a zip archive")),
+    (0, GZIP, _archive("a gzip archive")),
+    (0, b"\x1f\x9d", _archive("a compress (.Z) archive")),
+    (0, b"\xfd7zXZ\x00", _archive("an xz archive")),
+    (0, b"\x5d\x00\x00", _archive("an LZMA archive")),
+    (0, b"BZh", _archive("a bzip2 archive")),
+    (0, b"\x28\xb5\x2f\xfd", _archive("a zstd archive")),
+    (0, b"\x04\x22\x4d\x18", _archive("an lz4 archive")),
+    (0, b"\xff\x06\x00\x00sNaPpY", _archive("a snappy archive")),
+    (0, b"\x78\x01", _archive("a zlib stream")),
+    (0, b"\x78\x9c", _archive("a zlib stream")),
+    (0, b"\x78\xda", _archive("a zlib stream")),
+    (0, b"7z\xbc\xaf\x27\x1c", _archive("a 7z archive")),
+    (0, b"Rar!\x1a\x07", _archive("a rar archive")),
+    (257, b"ustar", _archive("a tar archive")),
+    (0, PARQUET, _data("a Parquet file")),
+    (0, b"ARROW1", _data("an Arrow file")),
+    (0, b"\xff\xff\xff\xff", _data("an Arrow stream")),
+    (0, b"Obj\x01", _data("an Avro file")),
+    (0, b"\x89HDF", _data("an HDF5 file")),
+    (0, b"\x93NUMPY", _data("a NumPy file")),
+    (0, b"SQLite format 3\x00", _data("an SQLite database")),
+    (8, b"DUCK", _data("a DuckDB database")),
+    (0, b"%PDF-", _data("a PDF document")),
+    (0, b"{\\rtf", _data("an RTF document")),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _data("a document of Microsoft Office")),
+    (0, b"\x89PNG", _data("an image")),
+    (0, b"\xff\xd8\xff", _data("an image")),
+    (0, b"\x7fELF", _data("a program")),
+)
+"""Where the bytes are that tell a kind, and the kind."""
+PICKLE = re.compile(rb"\x80[\x02-\x05][\x8c\x95c}\](]")
+LFS_POINTER = re.compile(rb"version https?://(?:git-lfs\.github\.com|hawser\.github\.com)/spec/")
+ANNEX_POINTER = re.compile(rb"(?:\.\./|\.git/)*/?annex/objects/")
+LINK_TEXT = re.compile(rb"(?!.*//)[^\x00-\x1f\"'{}\[\]<>|,:;?*]{1,1024}+\n?")
+"""A path, which is all that a symbolic link's file holds where a checkout of Git could not make the link."""
+LINKED = re.compile(rb"\.{1,2}/|.*\.(?:json|jsonl|csv|parquet|gz)\n?\Z|.*/.*/", re.DOTALL)
+MARKUP = re.compile(
+    rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--(?>.*?-->)\s*+)*+<(?P<name>!doctype\s+html|[a-z][\w:-]*)", re.DOTALL | re.I
+)
+HTML = re.compile(rb"!doctype|html|head|body|title|meta|script|style|div|p|h[1-6]|center|br|table|pre|a|span", re.I)
+TITLE = re.compile(rb"<title[^>]{0,200}+>(.{0,1000}?)</title", re.DOTALL | re.I)
+CODE = re.compile(rb"<Code>(.{0,200}?)</Code>", re.DOTALL)
+REFUSAL = re.compile(
+    rb"(?:[45]\d\d\b[: -].*|[45]\d\d: [a-z ]+\r?\n(?s:.*)|(?:api )?rate limit exceeded.*|error code: \d+"
+    rb"|(?:\w+ )?not found|forbidden|unauthorized|access denied|bad gateway|service unavailable"
+    rb"|too many requests|access to \w+ .* restricted.*|invalid username or password|repository not found)\.?\s*",
+    re.I,
+)
+"""Answers of servers in plain text, such as `404: Not Found` and `Entry not found`."""
+ANSWER_KEYS = re.compile(
+    r"messages?|msg|errors?|error_description|status_?(?:code)?|code|details?|reason|title|type|success|documentation_url"
+    r"|request_?id|hostid|resource|path|timestamp|url",
+    re.I,
+)
+"""Keys of a JSON object that tells of an error."""
+ANSWERING = ("message", "error", "errors", "detail", "details", "msg", "error_description", "reason", "title")
+"""Keys of which an error answer has one, in the order in which they are quoted."""
+
+
+def refusal(where: str, kind: Kind) -> str:
+    """Say in one line what a file is and what to do; `fetch` downloads releases, and no other form of one."""
+    fetch = FETCH if kind.advice.endswith(DOWNLOAD) and not where.endswith(SUFFIXES) else ""
+    return f"{where}: is {kind.name}, not the file: {kind.advice}{fetch}"
+
+
+def other_kind(path: str, data: bytes) -> Kind | None:
+    """Recognize a file that is not the data file of this name; None for one that may be."""
+    if (path.endswith(".gz") and data.startswith(GZIP)) or (path.endswith(".parquet") and data.startswith(PARQUET)):
+        return None
+    head = data[:HEAD].removeprefix(b"\xef\xbb\xbf")
+    if head and not head[:64].strip(b"\0"):
+        return Kind("a download that did not finish (it begins with zero bytes)", DOWNLOAD)
+    for at, mark, kind in SIGNATURES:
+        if head.startswith(mark, at):
+            return kind
+    if PICKLE.match(head):
+        return _data("a Python pickle")
+    return _text_kind(head, len(data))
+
+
+def answer_kind(text: bytes) -> Kind | None:
+    """Recognize the error answer of a server that is JSON. Ask it only of a file that the schema refuses."""
+    if len(text) > LONGEST_ANSWER:
+        return None
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(answer, dict) or not all(map(ANSWER_KEYS.fullmatch, answer)):
+        return None
+    answer = {key.lower(): value for key, value in answer.items()}
+    found = next((answer[key] for key in ANSWERING if answer.get(key)), None)
+    if isinstance(found, list):
+        found = found[0]
+    if isinstance(found, dict):
+        found = next((found[key] for key in (*ANSWERING, "code") if found.get(key)), found)
+    return _answer(str(found)) if found else None
+
+
+def _text_kind(head: bytes, size: int) -> Kind | None:
+    """Recognize a kind of text."""
+    if LFS_POINTER.match(head):
+        return Kind("a Git LFS pointer", f"run `git lfs pull` where it was cloned, or {DOWNLOAD}")
+    if size <= LONGEST_ANSWER and ANNEX_POINTER.match(head):
+        return Kind("a pointer of git-annex", f"run `git annex get` where it was cloned, or {DOWNLOAD}")
+    if markup := MARKUP.match(head):
+        return _markup_kind(head, markup["name"])
+    if size > LONGEST_ANSWER:
+        return None
+    if REFUSAL.fullmatch(head):
+        return _answer(_quotable(head))
+    if LINK_TEXT.fullmatch(head) and LINKED.match(head):
+        return Kind(
+            f"the text of a symbolic link to {_quotable(head)}",
+            f"put the file that it names in its place, or {DOWNLOAD}",
+        )
+    return None
+
+
+def _markup_kind(head: bytes, name: bytes) -> Kind:
+    if code := CODE.search(head):
+        return _answer(_quotable(code[1]))
+    title = TITLE.search(head)
+    quoted = f" titled '{_quotable(title[1])}'" if title and title[1].strip() else ""
+    return Kind(f"a web page{quoted}" if title or HTML.match(name) else "XML", DOWNLOAD)
+
+
+def _answer(told: str) -> Kind:
+    return Kind(f"the error answer of a server ('{_quotable(told.encode('utf-8', 'replace'))}')", DOWNLOAD)
+
+
+def _quotable(text: bytes) -> str:
+    """The beginning of a text, in one line without control characters."""
+    words = " ".join(text[: 4 * LONGEST_TITLE].decode("utf-8", "replace").split())
+    shown = "".join(character for character in words if character.isprintable())
+    return shown if len(shown) <= LONGEST_TITLE else f"{shown[: LONGEST_TITLE - 1]}…"

@@ -1,0 +1,292 @@
+"""Parquet files of a form: read in batches, within bounds that are checked before anything is unpacked.
+
+What a writer notes beside the rows is used where it can be read and ignored where it cannot: the names behind class
+ids (`datasets`), and which columns are an index (`pandas`).
+
+The files of other forms of a release: read by their values, undone record by record, and written.
+
+What a form is, and how a room declares one, is `dialogue_warehouse.corpora.forms`. Nothing here knows a corpus.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dialogue_warehouse.common.json_values import decode_strictly
+from dialogue_warehouse.common.text import split_lines
+from dialogue_warehouse.corpora.forms import FormError, Table
+from dialogue_warehouse.errors import first_line
+from dialogue_warehouse.releases import form_values
+from dialogue_warehouse.releases.form_values import Classes
+from dialogue_warehouse.releases.records import LandingError, refuse_answer
+from dialogue_warehouse.releases.unpacking import LARGEST_RATIO, LARGEST_TEXT, UNSUSPECTED
+
+BATCH = 256
+"""Rows of a Parquet file that are in memory as Python objects at once."""
+FEW = 16
+"""Rows that are measured at once where their texts share prefixes, so that none of a bomb's batches is large."""
+BYTES_OF_A_VALUE = 8
+"""What a value counts for at least, so that columns of nothing but nulls or empty lists are bounded too."""
+SHARED_PREFIXES = "DELTA_BYTE_ARRAY"
+"""The encoding in which a value may be far longer than its bytes."""
+WITHOUT_DICTIONARY = frozenset({SHARED_PREFIXES, "DELTA_LENGTH_BYTE_ARRAY"})
+"""The encodings of which Arrow makes no dictionary."""
+UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
+INDEX = re.compile(r"__index_level_\d+__")
+"""The name of an index that has none, as pandas writes it and `datasets` keeps it."""
+NUMBERING = re.compile(r"index|level_\d+|row_(?:nr|index|number)|Unnamed: \d+")
+"""The name of a column that numbers the rows, as pandas, polars and readers of CSV make it of an index."""
+
+
+def read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
+    """Read the rows of a file as the table's columns hold them. Raises FormError."""
+    try:
+        file = pq.ParquetFile(pa.BufferReader(data))
+        found, count = file.schema_arrow, file.metadata.num_rows
+        _refuse_bomb(file.metadata, data)
+    except UNREADABLE as error:
+        raise FormError(f"cannot be read as Parquet, {first_line(error)}") from error
+    read = _row_reader(table, found)
+    number = 0
+    try:
+        for batch in file.iter_batches(BATCH):
+            for row in batch.to_pylist():
+                number += 1
+                yield read(row)
+    except UNREADABLE as error:
+        raise FormError(f"cannot be read as Parquet, {first_line(error)}") from error
+    except FormError as error:
+        raise FormError(f"row {number:,} of {count:,}: {error}") from error
+
+
+def index_columns(table: Table, names: Mapping[str, bool], metadata: Mapping[bytes, bytes]) -> set[str]:
+    """Find the columns that are an index of the writer's and none of the table's; `names` say which hold integers."""
+    noted = _noted(metadata, b"pandas", "index_columns")
+    of_pandas = {name for name in noted if isinstance(name, str)} if isinstance(noted, list) else set()
+    named = of_pandas.union(filter(INDEX.fullmatch, names))
+    named.update(name for name, is_integer in names.items() if is_integer and NUMBERING.fullmatch(name))
+    return named.intersection(names) - set(table.columns.names)
+
+
+def _row_reader(table: Table, found: pa.Schema) -> form_values.Reader:
+    """How a row is read from a file of this schema. Raises FormError when no row of it can be one of the table."""
+    metadata = found.metadata or {}
+    indexes = index_columns(table, {field.name: pa.types.is_integer(field.type) for field in found}, metadata)
+    problem = form_values.name_difference(
+        [name for name in found.names if name not in indexes], table.columns.names, ""
+    )
+    if problem:
+        raise FormError(problem)
+    classes = _classes(table, metadata)
+    types = {field.name: (found.field(field.name).type, field.type) for field in table.columns}
+    for name, (of, expected) in types.items():
+        problem = form_values.difference(of, expected, name, classes)
+        if problem:
+            raise FormError(problem)
+    of_json = [name for name, (of, _) in types.items() if form_values.has_json(of)]
+    renumbered = {
+        place.partition(".")[0] for place, ids in classes.items() if not set(ids) <= {*table.class_names[place]}
+    }
+    readers = {
+        name: form_values.reader(expected, classes, name)
+        for name, (of, expected) in types.items()
+        if name in renumbered or not form_values.is_as_declared(of, expected)
+    }
+
+    def read(row: dict[str, Any]) -> dict[str, Any]:
+        for name in of_json:
+            row[name] = form_values.decoded(row[name], types[name][0], name)
+        for name, read_value in readers.items():
+            row[name] = read_value(row[name])
+        return {name: row[name] for name in types}
+
+    return read
+
+
+def class_ids(table: Table) -> Classes:
+    """The id of each name, for columns of class ids that a file may have as names."""
+    return {place: {name: number for number, name in enumerate(names)} for place, names in table.class_names.items()}
+
+
+def _classes(table: Table, metadata: Mapping[bytes, bytes]) -> Classes:
+    """The id of each name and, where the file says that its ids stand for other names, of each of its own ids."""
+    info = _noted(metadata, b"huggingface", "info")
+    features = info.get("features") if isinstance(info, dict) else None
+    classes = {}
+    for place, ids in class_ids(table).items():
+        own = _names_behind(features, place)
+        numbered = (
+            {} if own in ((), table.class_names[place]) else {i: ids.get(name, name) for i, name in enumerate(own)}
+        )
+        classes[place] = {**ids, **numbered}
+    return classes
+
+
+def _names_behind(features: Any, place: str) -> tuple[str, ...]:
+    """The names of a column's class ids by the features of `datasets`, through lists of any notation; empty without."""
+    found = features
+    for step in [*place.split("."), "names"]:
+        while True:
+            if isinstance(found, list) and len(found) == 1:
+                found = found[0]
+            elif isinstance(found, dict) and step not in found and "feature" in found:
+                found = found["feature"]
+            else:
+                break
+        found = found.get(step) if isinstance(found, dict) else None
+    is_named = isinstance(found, list) and all(isinstance(name, str) for name in found)
+    return tuple(found) if is_named else ()
+
+
+def _noted(metadata: Mapping[bytes, bytes], key: bytes, member: str) -> Any:
+    """A member of what a writer noted as a JSON object; None where there is nothing that can be read."""
+    with contextlib.suppress(KeyError, ValueError, RecursionError):
+        noted = json.loads(metadata[key])
+        return noted.get(member) if isinstance(noted, dict) else None
+    return None
+
+
+def _refuse_bomb(metadata: pq.FileMetaData, data: bytes) -> None:
+    """Raise FormError for a file that unpacks to far more than it has; its texts are measured, not unpacked."""
+    limit = min(LARGEST_TEXT, max(UNSUSPECTED, LARGEST_RATIO * len(data)))
+    columns = range(metadata.num_columns)
+    chunks = [(i, metadata.row_group(group).column(i)) for group in range(metadata.num_row_groups) for i in columns]
+    sizes = [max(BYTES_OF_A_VALUE, metadata.schema.column(i).length) for i in columns]
+    unpacked = sum(chunk.total_uncompressed_size for _, chunk in chunks)
+    size = max(unpacked, sum(chunk.num_values * sizes[i] for i, chunk in chunks))
+    if size <= limit:
+        prefixed = {i for i, chunk in chunks if SHARED_PREFIXES in chunk.encodings}
+        plain = {i for i, chunk in chunks if WITHOUT_DICTIONARY & {*chunk.encodings}}
+        texts = {i for i in columns if metadata.schema.column(i).physical_type == "BYTE_ARRAY"}
+        shared = [metadata.schema.column(i).path for i in texts - plain]
+        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=shared, arrow_extensions_enabled=False)
+        rows = FEW if prefixed else BATCH
+        groups = range(metadata.num_row_groups)  # one by one: Arrow cannot join the dictionaries of two
+        for batch in (batch for group in groups for batch in file.iter_batches(rows, row_groups=[group])):
+            size += sum(map(_text_bytes, batch.columns))
+            if size > limit:
+                break
+    if size > limit:
+        told = "2 GiB" if limit == LARGEST_TEXT else f"{limit:,} bytes, out of {len(data):,}"
+        raise FormError(f"unpacks to more than {told}")
+
+
+def _text_bytes(values: pa.Array) -> int:
+    """The bytes of all texts in an array, where those of a dictionary count as often as they are used."""
+    of = values.type
+    if pa.types.is_dictionary(of):
+        lengths = _lengths(values.dictionary)
+        return _sum(lengths.take(values.indices))
+    if pa.types.is_struct(of):
+        return sum(map(_text_bytes, values.flatten()))
+    if isinstance(values, pa.ExtensionArray):
+        return _text_bytes(values.storage)
+    if pa.types.is_map(of):
+        return _text_bytes(values.keys) + _text_bytes(values.items)
+    if form_values.is_list(of):
+        return _text_bytes(values.flatten())
+    return _sum(_lengths(values)) if form_values.is_text(of) else 0
+
+
+def _lengths(texts: pa.Array) -> pa.Array:
+    is_view = pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type)
+    lengths = pc.call_function("binary_length", [texts.cast(pa.large_binary()) if is_view else texts])
+    return lengths.cast(pa.int64())
+
+
+def _sum(numbers: pa.Array) -> int:
+    return pc.call_function("sum", [numbers]).as_py() or 0
+
+
+class FormFileError(LandingError):
+    """A file that is not of the form; the message names corpus, file, row and column in one line."""
+
+
+def read_rows(table: Table, where: str, data: bytes) -> Iterator[dict[str, Any]]:
+    """The rows of a file. Raises FormFileError when its columns or a value are not those of the table."""
+    try:
+        yield from read_parquet(table, data) if where.endswith(".parquet") else _read_lines(table, data)
+    except FormError as error:
+        refuse_answer(where, data)
+        raise FormFileError(f"{where}: {error}") from error
+
+
+def _read_lines(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
+    read = form_values.reader(pa.struct(list(table.columns)), class_ids(table))
+    for number, line in enumerate(split_lines(data), start=1):
+        row = _decode_line(line, number)
+        if not isinstance(row, dict):
+            raise FormError(f"line {number}, column 1: {json.dumps(row)[:40]} is not a row")
+        integers = {name: type(value) is int for name, value in row.items()}
+        for name in index_columns(table, integers, {}):
+            del row[name]
+        try:
+            yield read(row)
+        except FormError as error:
+            raise FormError(f"line {number}: {error}") from error
+
+
+def _decode_line(line: bytes, number: int) -> Any:
+    """Decode a line of JSON. Raises FormError with the line and the column that an editor shows."""
+    try:
+        return decode_strictly(line.decode())
+    except json.JSONDecodeError as error:
+        what = f"not JSON, {error.msg}" if line.strip() else "the line is blank"
+        raise FormError(f"line {number}, column {error.colno}: {what}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormError(f"line {number}, column 1: not JSON, {first_line(error)}") from error
+
+
+def write_rows(table: Table, name: str, rows: Iterator[dict[str, Any]], stream: IO[bytes]) -> None:
+    """Write rows as a file of the table, Parquet or JSON lines by its name."""
+    if not name.endswith(".parquet"):
+        for row in rows:
+            stream.write(json.dumps(row).encode() + b"\n")
+        return
+    with pq.ParquetWriter(stream, table.columns) as writer:
+        while batch := list(itertools.islice(rows, BATCH)):
+            writer.write_table(pa.Table.from_pylist(batch, schema=table.columns))
+
+
+def undo_rows(table: Table, where: str, data: bytes) -> Iterator[tuple[bytes, dict[str, Any], str | None]]:
+    """For each row of a file the release's record of it as JSON, the row, and why it has no record if it has none."""
+    for row in read_rows(table, where, data):
+        try:
+            _refuse_gaps(row, "")
+            record, refused = json.dumps(table.undo(row)).encode(), None
+        except FormError as error:
+            record, row, refused = b"", _as_json(row), str(error)
+        yield record, row, refused
+
+
+def _refuse_gaps(value: Any, pointer: str) -> None:
+    """Raise FormError for a null, of which a form has none because it fills what is absent, and for a NaN."""
+    if value is None:
+        raise FormError(f"null at {pointer}")
+    if isinstance(value, dict):
+        for name, member in value.items():
+            _refuse_gaps(member, f"{pointer}/{name}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_gaps(item, f"{pointer}/{index}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise FormError(f"{value} at {pointer}, which no JSON holds")
+
+
+def _as_json(value: Any) -> Any:
+    """The value with null for each number that JSON has no text for."""
+    if isinstance(value, dict):
+        return {name: _as_json(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_as_json(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

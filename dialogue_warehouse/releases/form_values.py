@@ -1,0 +1,325 @@
+"""The types of a form's columns, and which other types a republication may give them.
+
+Writers choose other widths, string types and nestings for the same values.
+
+The values of a form's columns, each read as the declared type holds it.
+
+A value that does not fit is an error, never rounded or cut.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from dialogue_warehouse.common.json_values import decode_strictly
+from dialogue_warehouse.corpora.forms import FormError, single_precision
+
+Classes = Mapping[str, Mapping[str | int, str | int]]
+"""For each column of class ids, by its path in the row: the declared id of each name and, where a file numbers its
+classes otherwise, of each id of the file; a class that the form does not declare has its name instead."""
+
+
+def difference(found: pa.DataType, expected: pa.DataType, place: str, classes: Classes) -> str | None:
+    """Describe the first column whose found type has no value of the expected one, in one line; None without one."""
+    found = _stored(found)
+    if pa.types.is_null(found) or is_json(found) or (pa.types.is_nested(expected) and is_text(found)):
+        return None
+    if pa.types.is_struct(expected):
+        return _struct_difference(found, expected, place, classes)
+    if pa.types.is_list(expected) and is_list(found):
+        return difference(found.value_type, expected.value_type, place, classes)
+    if pa.types.is_list(expected) or not _may_fit(found, expected, place in classes):
+        return f"column {place} is {kind_of(found)}, not {kind_of(expected)}"
+    return None
+
+
+def _struct_difference(found: pa.DataType, expected: pa.DataType, place: str, classes: Classes) -> str | None:
+    """Do what `difference` does for a struct, which may also be a list of structs, or a map."""
+    if pa.types.is_map(found) or (is_list(found) and names_of(found.value_type) == ["key", "value"]):
+        return None
+    turned = element_of(expected)
+    if turned is not None and is_list(found):
+        return difference(found.value_type, turned, place, classes)
+    if not pa.types.is_struct(found):
+        return f"column {place} is {kind_of(found)}, not struct"
+    problem = name_difference(names_of(found), names_of(expected), place)
+    if problem:
+        return problem
+    wanted = [expected.field(i) for i in range(expected.num_fields)]
+    each = (difference(found.field(f.name).type, f.type, below(place, f.name), classes) for f in wanted)
+    return next((problem for problem in each if problem), None)
+
+
+def name_difference(found: Sequence[str], wanted: Sequence[str], place: str) -> str | None:
+    """Name the first column that is missing, unknown or there twice; their order is no difference."""
+    for name in [*wanted, *found]:
+        if name not in found:
+            return f"column {below(place, name)} is missing"
+        if name not in wanted:
+            return f"column {below(place, name)} is unknown"
+        if found.count(name) > 1:
+            return f"column {below(place, name)} stands twice"
+    return None
+
+
+def is_as_declared(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Tell if Python gets the same values from both types, so that none needs to be read again."""
+    if pa.types.is_struct(expected) and pa.types.is_struct(found):
+        return names_of(found) == names_of(expected) and all(
+            is_as_declared(found.field(i).type, expected.field(i).type) for i in range(expected.num_fields)
+        )
+    if pa.types.is_list(expected) and is_list(found):
+        return is_as_declared(found.value_type, expected.value_type)
+    return found == expected or (pa.types.is_string(expected) and is_string(_stored(found)))
+
+
+def element_of(of: pa.DataType) -> pa.DataType | None:
+    """The type of one row of an object of parallel lists; None for what is not one.
+
+    Readers of data sets disagree on a list of objects: some keep it, some turn it into an object of lists.
+    """
+    if pa.types.is_list(of):
+        return of.value_type
+    if not pa.types.is_struct(of):
+        return None
+    elements = [(of.field(i).name, element_of(of.field(i).type)) for i in range(of.num_fields)]
+    return None if any(element is None for _, element in elements) else pa.struct(elements)
+
+
+def has_json(found: pa.DataType) -> bool:
+    """Tell if a column of JSON is in the type."""
+    if pa.types.is_struct(found):
+        return any(has_json(found.field(i).type) for i in range(found.num_fields))
+    return has_json(found.value_type) if is_list(found) else is_json(found)
+
+
+def is_json(of: pa.DataType) -> bool:
+    """Tell if the type is Arrow's extension for JSON texts."""
+    return isinstance(of, pa.BaseExtensionType) and of.extension_name == "arrow.json"
+
+
+def _stored(of: pa.DataType) -> pa.DataType:
+    """The type of the values behind an encoding, or behind an extension that is not JSON."""
+    if pa.types.is_dictionary(of):
+        return of.value_type
+    if isinstance(of, pa.BaseExtensionType) and not is_json(of):
+        return of.storage_type
+    return of
+
+
+def is_list(of: pa.DataType) -> bool:
+    """Tell if the type is a list, of whatever offsets; a map is another thing."""
+    if pa.types.is_list(of) or pa.types.is_large_list(of) or pa.types.is_fixed_size_list(of):
+        return True
+    return pa.types.is_list_view(of) or pa.types.is_large_list_view(of)
+
+
+def is_string(of: pa.DataType) -> bool:
+    """Tell if the type is a string, of whatever offsets."""
+    return pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of)
+
+
+def is_text(of: pa.DataType) -> bool:
+    """Tell if the type holds texts, or the bytes of texts."""
+    if pa.types.is_binary(of) or pa.types.is_large_binary(of) or pa.types.is_binary_view(of):
+        return True
+    return is_string(of) or pa.types.is_fixed_size_binary(of)
+
+
+def _may_fit(found: pa.DataType, expected: pa.DataType, is_class: bool) -> bool:
+    """Tell if any value of one plain type can be one of the other; each value is looked at later."""
+    if pa.types.is_string(expected) or (is_class and is_text(found)):
+        return is_text(found)
+    is_number = pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found)
+    return is_number or (pa.types.is_boolean(found) and pa.types.is_boolean(expected))
+
+
+def kind_of(of: pa.DataType) -> str:
+    """The word for a type in a message."""
+    if pa.types.is_struct(of):
+        return "struct"
+    if is_list(of):
+        return "list"
+    return "string" if is_string(of) else str(of)
+
+
+def names_of(of: pa.DataType) -> list[str]:
+    """The names of a struct's members, in their order; none of another type."""
+    return [of.field(i).name for i in range(of.num_fields)] if pa.types.is_struct(of) else []
+
+
+def below(place: str, name: str) -> str:
+    """The path of a member of a column."""
+    return f"{place}.{name}" if place else name
+
+
+Reader = Callable[[Any], Any]
+"""Reads a value as a declared column holds it. Raises FormError for one that does not fit; null passes."""
+MOST_DIGITS = 17
+"""Digits that tell any two 64-bit numbers apart."""
+
+
+def reader(of: pa.DataType, classes: Classes, place: str = "") -> Reader:
+    """The reader of a declared column."""
+    if pa.types.is_struct(of):
+        return _struct_reader(of, classes, place)
+    if pa.types.is_list(of):
+        return _list_reader(of, classes, place)
+    ids = classes.get(place)
+
+    def read(value: Any) -> Any:
+        if value is None:
+            return None
+        value = _text(value, place) if isinstance(value, bytes) else value
+        if ids is not None and isinstance(value, str | int | float | Decimal) and not isinstance(value, bool):
+            value = _class_id(value, ids, place)
+        fitting = _fitting(value, of)
+        if fitting is None:
+            raise _misfit(value, of, place)
+        return fitting
+
+    return read
+
+
+def _class_id(value: Any, ids: Mapping[str | int, str | int], place: str) -> Any:
+    """The declared id of a class; a number that the file does not explain is taken for a declared one."""
+    is_explained = isinstance(value, str) or any(isinstance(known, int) for known in ids)
+    declared = ids.get(value) if is_explained else value
+    if declared is None or isinstance(declared, str):
+        raise FormError(f"column {place} has the class {json.dumps(declared or value, default=str)}, which is unknown")
+    return declared
+
+
+def _struct_reader(of: pa.DataType, classes: Classes, place: str) -> Reader:
+    members = {
+        of.field(i).name: reader(of.field(i).type, classes, below(place, of.field(i).name))
+        for i in range(of.num_fields)
+    }
+    names = list(members)
+    element = element_of(of)
+    read_item = None if element is None else reader(element, classes, place)
+
+    def read(value: Any) -> Any:
+        if value is None:
+            return None
+        value = _nested(value, place)
+        if isinstance(value, list):
+            pairs = _as_object(value, place)
+            if pairs is None and read_item is not None:
+                if None in value:
+                    raise _misfit(None, of, place)
+                return _turned([read_item(item) for item in value], of)
+            value = value if pairs is None else pairs
+        if not isinstance(value, dict):
+            raise _misfit(value, of, place)
+        if value.keys() != members.keys():
+            raise FormError(name_difference(list(value), names, place))
+        return {name: read_member(value[name]) for name, read_member in members.items()}
+
+    return read
+
+
+def _list_reader(of: pa.DataType, classes: Classes, place: str) -> Reader:
+    read_item = reader(of.value_type, classes, place)
+
+    def read(value: Any) -> Any:
+        if value is None:
+            return None
+        value = _nested(value, place)
+        if not isinstance(value, list):
+            raise _misfit(value, of, place)
+        return [read_item(item) for item in value]
+
+    return read
+
+
+def _as_object(value: list[Any], place: str) -> dict[str, Any] | None:
+    """The object that a map is, given as pairs or as a list of `key` and `value`; None for another list."""
+    pairs = [tuple(item.values()) if isinstance(item, dict) and [*item] == ["key", "value"] else item for item in value]
+    if not pairs or not all(isinstance(pair, tuple) for pair in pairs):
+        return None
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise FormError(f"column {place} has a key twice")
+    return members
+
+
+def _turned(items: list[Any], of: pa.DataType) -> Any:
+    """A list of objects as the object of parallel lists that the column is declared to be."""
+    if pa.types.is_list(of):
+        return items
+    members = [of.field(i) for i in range(of.num_fields)]
+    columns = {member.name: [None if item is None else item[member.name] for item in items] for member in members}
+    return {member.name: _turned(columns[member.name], member.type) for member in members}
+
+
+def _nested(value: Any, place: str) -> Any:
+    """The value of a nested column; one that was written as JSON text is decoded."""
+    if not isinstance(value, str | bytes):
+        return value
+    try:
+        return decode_strictly(value)
+    except (ValueError, RecursionError) as error:
+        raise FormError(f"column {place} has a text that is no JSON") from error
+
+
+def decoded(value: Any, found: pa.DataType, place: str = "") -> Any:
+    """The value with what a column of JSON holds decoded; only for types for which `has_json`."""
+    if value is None:
+        return None
+    if is_json(found):
+        return _nested(value, place)
+    if pa.types.is_struct(found):
+        return {name: decoded(value[name], found.field(name).type, below(place, name)) for name in names_of(found)}
+    if is_list(found):
+        return [decoded(item, found.value_type, place) for item in value]
+    return value
+
+
+def _text(value: bytes, place: str) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormError(f"column {place} has bytes that are no UTF-8") from error
+
+
+def _fitting(value: Any, of: pa.DataType) -> Any:
+    """The value as a plain column holds it; None for one that does not fit."""
+    if isinstance(value, str):
+        return value if pa.types.is_string(of) else None
+    if isinstance(value, bool):
+        return value if pa.types.is_boolean(of) else None
+    if not isinstance(value, int | float | Decimal):
+        return None
+    if pa.types.is_boolean(of):
+        return bool(value) if value in (0, 1) else None
+    if pa.types.is_integer(of):
+        is_whole = math.isfinite(value) and value == int(value)
+        limit = 2 ** (of.bit_width - 1)
+        return int(value) if is_whole and -limit <= value < limit else None
+    if not pa.types.is_floating(of):
+        return None
+    try:
+        return _as_single(float(value)) if of.bit_width == 32 else float(value)
+    except OverflowError:
+        return None
+
+
+def _as_single(value: float) -> float | None:
+    """The 32-bit number that the value is, or that it stands for with fewer digits; None for any other value."""
+    single = single_precision(value)
+    if single == value or math.isnan(value):
+        return single
+    is_shorter = any(float(f"{single:.{digits}g}") == value for digits in range(1, MOST_DIGITS))
+    return single if is_shorter else None
+
+
+def _misfit(value: Any, of: pa.DataType, place: str) -> FormError:
+    text = json.dumps(value, default=str)
+    return FormError(f"column {place or 'of the row'} has {text[:40]}, which is no {kind_of(of)}")

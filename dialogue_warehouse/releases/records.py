@@ -1,0 +1,412 @@
+"""JSON text taken apart where its members stand, without decoding them and without recursion.
+
+Other readers stop at half a surrogate pair, at nesting a thousand levels deep, and keep one of two equal keys, all of
+which the grammar of JSON allows. This one is for the files at which they stop: some 5 MB a second.
+
+Records: the text of a release's file taken apart into its records, each still JSON text.
+
+Nothing here decodes a record: that is `pipelines.ingestion.checking`. A file that is no JSON, or not of its container's
+shape, is refused in one line.
+
+The bytes of a source file, read as of one moment, and whether the file is still the one that was read.
+
+A file may be replaced, appended to or deleted while a build reads it. What is landed is always what was hashed: the
+state of the file is noted before it is read, and compared whenever something else has read it too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from dialogue_warehouse.common.files import open_regular, read_open
+from dialogue_warehouse.common.json_values import RepeatedKeyError, pointer_token, shown
+from dialogue_warehouse.common.text import place_of, split_lines
+from dialogue_warehouse.corpora.release import Container, Entity
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.releases.file_kinds import PUBLISHED, answer_kind, refusal
+
+TOKEN = re.compile(
+    rb"""[ \t\n\r]*+(?:
+        (?P<mark>[\[\]{},:])
+      | (?P<text>"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+")
+      | (?P<other>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|true|false|null)
+    )""",
+    re.VERBOSE,
+)
+UNFINISHED_TEXT = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+\\?+\Z')
+BLANK = re.compile(rb"[ \t\n\r]*+")
+CLOSING = {"[": "]", "{": "}"}
+VALUE, FIRST_ELEMENT, FIRST_KEY, KEY, COLON, AFTER = range(6)
+"""What may come next: a value; also the end of an array; a key or the end of an object; a key; a colon; what parts."""
+STEPS = {
+    **{(state, kind): AFTER for state in (VALUE, FIRST_ELEMENT) for kind in ("text", "other")},
+    **{(state, "["): FIRST_ELEMENT for state in (VALUE, FIRST_ELEMENT)},
+    **{(state, "{"): FIRST_KEY for state in (VALUE, FIRST_ELEMENT)},
+    **{(state, "text"): COLON for state in (FIRST_KEY, KEY)},
+    (COLON, ":"): VALUE,
+    (FIRST_ELEMENT, "]"): AFTER,
+    (FIRST_KEY, "}"): AFTER,
+    (AFTER, "]"): AFTER,
+    (AFTER, "}"): AFTER,
+}
+"""What comes after what; a comma is told apart by what it stands in."""
+
+
+class NotJsonError(ValueError):
+    """The text is no JSON; the message says where."""
+
+
+class Member(NamedTuple):
+    """A member of an array or object: its key, and where its value stands."""
+
+    key: str | None
+    start: int
+    end: int
+
+
+def members(text: bytes, opening: str, position: int = 0) -> tuple[list[Member], int]:
+    """The members of the array or object that begins at `position`, also those with the key of another; where it ends.
+
+    Raises NotJsonError where the text is none, or does not begin so.
+    """
+    kind, at, position = _token(text, position)
+    if kind != opening:
+        raise NotJsonError(f"expected `{opening}` at {place_of(text, at)}")
+    found: list[Member] = []
+    kind, _, end = _token(text, position)
+    while kind != CLOSING[opening]:
+        key = None
+        if opening == "{":
+            key, position = _key(text, position)
+        start = _after_blanks(text, position)
+        end = end_of_value(text, start)
+        found.append(Member(key, start, end))
+        kind, at, position = _token(text, end)
+        if kind not in (CLOSING[opening], ","):
+            raise NotJsonError(f"not JSON at {place_of(text, at)}")
+        end = position
+    return found, end
+
+
+def end_of_value(text: bytes, position: int) -> int:
+    """Where the value ends that begins at `position`. Raises NotJsonError where the text is none."""
+    inside = bytearray()  # of each array and object around, whether it is an object
+    state = VALUE
+    while True:
+        kind, at, position = _token(text, position)
+        step = STEPS.get((state, kind))
+        if state == AFTER and kind == ",":
+            step = KEY if inside[-1] else VALUE
+        if step is None or (kind in ("]", "}") and inside.pop() != (kind == "}")):
+            raise NotJsonError(f"not JSON at {place_of(text, at)}")
+        if kind in CLOSING:
+            inside.append(kind == "{")
+        state = step
+        if state == AFTER and not inside:
+            return position
+
+
+def refuse_more(text: bytes, position: int) -> None:
+    """Raise NotJsonError when anything but blanks stands behind the whole."""
+    end = _after_blanks(text, position)
+    if end < len(text):
+        raise NotJsonError(f"not JSON at {place_of(text, end)}")
+
+
+def _after_blanks(text: bytes, position: int) -> int:
+    found = BLANK.match(text, position)
+    return found.end() if found else position
+
+
+def _key(text: bytes, position: int) -> tuple[str, int]:
+    kind, at, end = _token(text, position)
+    if kind != "text":
+        raise NotJsonError(f"not JSON at {place_of(text, at)}")
+    colon, after, position = _token(text, end)
+    if colon != ":":
+        raise NotJsonError(f"not JSON at {place_of(text, after)}")
+    return json.loads(text[at:end]), position
+
+
+def _token(text: bytes, position: int) -> tuple[str, int, int]:
+    """The mark or the kind of the token at `position`, where it begins, and where it ends."""
+    found = TOKEN.match(text, position)
+    if found is None:
+        start = _after_blanks(text, position)
+        if start == len(text) or UNFINISHED_TEXT.match(text, start):
+            raise NotJsonError(f"not JSON, cut off at its end, {place_of(text, len(text))}: download it again")
+        raise NotJsonError(f"not JSON at {place_of(text, start)}")
+    kind = str(found.lastgroup)
+    start, end = found.span(kind)
+    return (text[start:end].decode() if kind == "mark" else kind), start, end
+
+
+LINE = re.compile(
+    r"""[ \t]*+(?:"(?P<quoted>(?:[^"\r]|"")*+)"|(?P<plain>[^",\r]*+))[ \t]*+  # one value
+    (?P<commas>(?:,[ \t]*+(?:"")?+[ \t]*+)*+)  # empty columns behind it""",
+    re.VERBOSE,
+)
+NEEDS_QUOTES = re.compile(r'[",\r\n]|^[ \t]|[ \t]$')
+MEMBER_KEY = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
+OBJECT_END = re.compile(rb"\s*\}\s*\Z")
+
+
+class LandingError(InputError):
+    """A file cannot be landed; the message names corpus, file and position in one line."""
+
+
+class Record(NamedTuple):
+    """One published record, still as JSON text."""
+
+    index: int
+    key: str | None
+    pointer: str
+    text: bytes
+    row: dict[str, Any] | None = None
+    refused: str | None = None
+    """Why the record is refused before it is read, and of another form the row that `text` was made from."""
+    place: str | None = None
+    """Line and column of the record in a file of lines."""
+
+
+def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
+    """The parts of the file and its records as JSON text. Raises LandingError for a file that is no JSON."""
+    if entity.container is Container.LINES:
+        return None, _split_lines(text)
+    try:
+        whole = _decode_members(entity, text)
+    except msgspec.ValidationError as error:
+        refuse_answer(where, text)
+        _refuse_json_lines(where, text)
+        told = str(error) if " - at `$" in str(error) else f"{error} - at `$`"
+        raise LandingError(f"{where}: {told}: {PUBLISHED}") from error
+    except (msgspec.DecodeError, RecursionError, RepeatedKeyError):
+        return _take_apart(entity, where, text)
+    match entity.container:
+        case Container.ARRAY:
+            return None, (Record(i, None, f"/{i}", bytes(raw)) for i, raw in enumerate(whole))
+        case Container.ENTRIES:
+            members = enumerate(whole.items())
+            return None, (Record(i, key, f"/{pointer_token(key)}", bytes(raw)) for i, (key, raw) in members)
+        case Container.SPLITS:
+            return list(whole), _split_parts(whole)
+        case _:
+            return None, iter([Record(0, None, "", bytes(whole))])
+
+
+def _decode_members(entity: Entity, text: bytes) -> Any:
+    """The records as raw JSON, in the container's own shape; msgspec's errors come through."""
+    match entity.container:
+        case Container.ARRAY:
+            return msgspec.json.decode(text, type=list[msgspec.Raw])
+        case Container.ENTRIES:
+            return _members(text)
+        case Container.SPLITS:
+            parts = _members(text)
+            return {key: _decode_part(key, part) for key, part in parts.items()}
+        case _:
+            return msgspec.json.decode(text, type=msgspec.Raw)
+
+
+def _decode_part(key: str, part: msgspec.Raw) -> list[msgspec.Raw]:
+    """The records of a part as raw JSON; msgspec's error for one that is no array names the part."""
+    try:
+        return msgspec.json.decode(part, type=list[msgspec.Raw])
+    except msgspec.ValidationError as error:
+        raise msgspec.ValidationError(f"{error} - at `$.{shown(key)}`") from error
+
+
+def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
+    """The records of an object of arrays; `index` counts within each array."""
+    for part, raws in whole.items():
+        for index, raw in enumerate(raws):
+            yield Record(index, part, f"/{pointer_token(part)}/{index}", bytes(raw))
+
+
+def _split_lines(text: bytes) -> Iterator[Record]:
+    """Read lines of one value each. A line of another shape becomes a record that is refused, as it was written."""
+    for index, raw in enumerate(split_lines(text)):
+        line = raw.decode()
+        found = LINE.match(line)
+        if found and found.end() == len(line) and line.strip():
+            quoted = found["quoted"]
+            value = found["plain"].rstrip(" \t") if quoted is None else quoted.replace('""', '"')
+            column, content, refused = found.start("plain" if quoted is None else "quoted"), {"value": value}, None
+        else:
+            column = found.end() if found and line.strip() else 0
+            content, refused = line, _why_refused(line, column)
+        place = f"line {index + 1}, column {column + 1}"
+        yield Record(index, None, f"/{index}", json.dumps(content).encode(), refused=refused, place=place)
+
+
+def _why_refused(line: str, at: int) -> str:
+    """Say what is wrong with a line, which is one value up to this character."""
+    if not line.strip():
+        return "the line is blank"
+    match line[at]:
+        case '"':
+            return "a quote that is not closed, or within a value that has none around it"
+        case "\r":
+            return "a carriage return within the line"
+        case _ if line[:at].rstrip(" \t").endswith(","):
+            return "a second column"
+    return "text behind the closing quote"
+
+
+def write_line(value: str) -> str:
+    """Write a value as a line that `split_records` reads as the same value."""
+    if NEEDS_QUOTES.search(value):
+        value = '"' + value.replace('"', '""') + '"'
+    return f"{value},\n"
+
+
+def refuse_answer(where: str, text: bytes) -> None:
+    """Raise LandingError for the error answer of a server. Call it only for a file that the schema refuses."""
+    if kind := answer_kind(text):
+        raise LandingError(refusal(where, kind))
+
+
+def _refuse_json_lines(where: str, text: bytes) -> None:
+    """Raise LandingError for a file of JSON lines. Call it only for a file that is not the one value it should be."""
+    first = [line for line in text.split(b"\n", 2)[:2] if line.strip()]
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):
+        if len(first) > 1 and all(isinstance(msgspec.json.decode(line), dict | list) for line in first):
+            raise LandingError(f"{where}: has one JSON value in each line (JSON Lines), not one in all: {PUBLISHED}")
+
+
+def _members(text: bytes) -> dict[str, msgspec.Raw]:
+    """The members of an object. Raises RepeatedKeyError: msgspec keeps the last of equal keys and drops the others."""
+    members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    position = text.index(b"{") + 1 if not members else 0
+    for key, raw in members.items():
+        match = MEMBER_KEY.match(text, position)
+        if match is None or json.loads(match[1]) != key:
+            raise RepeatedKeyError(key)
+        position = match.end() + memoryview(raw).nbytes
+    if not OBJECT_END.match(text, position):
+        raise RepeatedKeyError
+    return members
+
+
+def _take_apart(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
+    """Split a file that msgspec does not, but which may be JSON all the same: of equal keys, say, it keeps one."""
+    if not text.strip():
+        raise LandingError(f"{where}: is empty: download it again")
+    try:
+        if entity.container is Container.DOCUMENT:
+            end = end_of_value(text, 0)
+        else:
+            found, end = members(text, "[" if entity.container is Container.ARRAY else "{")
+        refuse_more(text, end)
+        match entity.container:
+            case Container.ARRAY:
+                values = (text[member.start : member.end] for member in found)
+                return None, (Record(i, None, f"/{i}", value) for i, value in enumerate(values))
+            case Container.ENTRIES:
+                return None, _entries(text, found)
+            case Container.SPLITS:
+                parts = {str(part.key): members(text, "[", part.start)[0] for part in found}
+                _refuse_parts(where, [str(part.key) for part in found])
+                return list(parts), _parts(text, parts)
+            case _:
+                return None, iter([Record(0, None, "", text.strip())])
+    except NotJsonError as error:
+        _refuse_json_lines(where, text)
+        advice = "" if str(error).endswith("again") else ": repair it, or download it again"
+        raise LandingError(f"{where}: {error}{advice}") from error
+
+
+def _entries(text: bytes, found: list[Member]) -> Iterator[Record]:
+    """The members of an object; one whose key was there before, or is no text, is a record that is refused."""
+    seen: set[str] = set()
+    for index, member in enumerate(found):
+        key = str(member.key)
+        refused = None
+        if key in seen:
+            refused = f"the key '{shown(key)}' stands twice in the file"
+        elif shown(key) != key:
+            refused = "the key has half a surrogate pair"
+        seen.add(key)
+        yield Record(index, key, f"/{pointer_token(key)}", text[member.start : member.end], refused=refused)
+
+
+def _refuse_parts(where: str, parts: list[str]) -> None:
+    """Raise LandingError for a part that is there twice, or whose name no table holds."""
+    for position, part in enumerate(parts):
+        if shown(part) != part:
+            raise LandingError(f"{where}: the key '{shown(part)}' has half a surrogate pair")
+        if part in parts[:position]:
+            raise LandingError(f"{where}: the key '{part}' stands twice")
+
+
+def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
+    """The records of an object of arrays; `index` counts within each array."""
+    for part, found in parts.items():
+        for index, member in enumerate(found):
+            yield Record(index, part, f"/{pointer_token(part)}/{index}", text[member.start : member.end])
+
+
+ATTEMPTS = 5
+"""Times that a file which changes while it is read is read again."""
+TICK = 20_000_000
+"""Nanoseconds between two changes that may be given the same time: Linux counts 100 ticks a second or more."""
+
+
+@dataclass(frozen=True)
+class FileState:
+    """What tells one state of a file from another without reading it; `changed` also sees what forges `modified`."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+
+def state_of(file: Path) -> FileState | None:
+    """The state of a file, None when it cannot be looked at."""
+    try:
+        return _state(file.stat())
+    except OSError:
+        return None
+
+
+def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
+    """The bytes of a file as they were at one moment, and its state then.
+
+    Raises LandingError when it cannot be read, or changes each time while it is.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            with open_regular(file) as stream:
+                before = _settled(stream.fileno())
+                data = read_open(stream)
+        except OSError as error:
+            raise LandingError(f"{where}: {error.strerror}") from error
+        if state_of(file) == before and len(data) == before.size:
+            return data, before
+    raise LandingError(f"{where}: changes while it is read")
+
+
+def _settled(descriptor: int) -> FileState:
+    """The state of an open file, once its last change is so long ago that the next one has another time."""
+    state = _state(os.fstat(descriptor))
+    age = time.time_ns() - state.changed
+    if 0 <= age < TICK:
+        time.sleep((TICK - age) / 1e9)
+        return _state(os.fstat(descriptor))
+    return state
+
+
+def _state(found: os.stat_result) -> FileState:
+    return FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -1,0 +1,352 @@
+"""The mark of a generated release: a file beside it that says its scale and seed.
+
+Walk over a folder of a source: every file below it, links followed, and what cannot be read.
+
+Links are followed in a source only; nothing in a warehouse is read through this module. Files that the system or a
+version control keeps for itself are left out.
+
+Files that lie in a source and are not read: of which kind, how many, the first few, and what was expected there.
+
+The facts are fields, kept with a build; the lines for people are made from them. Documentation, files of the system
+and our own marks are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.errors import naming
+from dialogue_warehouse.releases.file_names import FormNames, ReleaseNames, suffix_of
+
+MARKER = "SIMULATED.json"
+"""Stands beside a generated release and says its scale and seed; written when the release is complete."""
+LARGEST_MARKER = 2**16
+"""Most bytes of the marker; it has two numbers."""
+UNFINISHED = ".part"
+"""Suffix of what is being written or downloaded."""
+ASIDE = ".mismatch"
+"""Suffix of a download that is not the listed file."""
+
+
+@dataclass(frozen=True)
+class Marker:
+    """How a release was generated."""
+
+    scale: float
+    seed: int
+
+
+def is_generated(folder: Path) -> bool:
+    """Whether the release in this folder was generated."""
+    return (folder / MARKER).exists()
+
+
+def is_in_generated(folder: Path, path: str) -> bool:
+    """Tell if a file below a folder belongs to a generated release: one between the two has the mark, or the folder."""
+    return any(is_generated(folder / parent) for parent in PurePosixPath(path).parents)
+
+
+def holds_generated(folder: Path) -> bool:
+    """Whether a release was generated into this folder, or is being."""
+    return is_generated(folder) or (folder / (MARKER + UNFINISHED)).exists()
+
+
+def read_marker(folder: Path) -> Marker | None:
+    """What the marker of a corpus folder says, None for a real release. Raises InputError when it cannot be read."""
+    return files.read(folder / MARKER, Marker, "the scale and seed of a generated release", LARGEST_MARKER)
+
+
+def begin_marker(folder: Path, scale: float, seed: int) -> None:
+    """Say in this folder that a release is being generated."""
+    text = json.dumps(asdict(Marker(scale, seed))) + "\n"
+    marker = folder / (MARKER + UNFINISHED)
+    with naming(marker):
+        marker.write_text(text, encoding="utf-8")
+
+
+def finish_marker(folder: Path) -> None:
+    """Say that the release is complete."""
+    (folder / (MARKER + UNFINISHED)).replace(folder / MARKER)
+
+
+SYSTEM_NAMES = re.compile(
+    r"\.git|\.gitattributes|\.gitignore|\.gitmodules|\.gitkeep|\.github|\.svn|\.hg|\.bzr|\.dvc|\.dvcignore|\.idea|\.vscode"
+    r"|\.ipynb_checkpoints|__pycache__|\.DS_Store|\._.*|\.AppleDouble|\.Spotlight-V100|\.Trashes|\.Trash-\d+"
+    r"|\.fseventsd|\.TemporaryItems|\.localized|__MACOSX|Thumbs\.db|ehthumbs\.db|desktop\.ini|\$RECYCLE\.BIN"
+    r"|\.cache|\.huggingface|System Volume Information|lost\+found|@eaDir|\.nfs[0-9a-f]+|\.snapshot|\.directory",
+    re.IGNORECASE,
+)
+"""Names of files and folders that hold no data: those of operating systems, file managers, version control
+and downloaders."""
+LINK_TO_NOTHING = "a link to nothing"
+LINK_INTO_A_RING = "a link to a folder that is walked already"
+NOT_REGULAR = "not a regular file"
+
+
+class Entry(NamedTuple):
+    """A file or folder of a source. `path` is relative to the folder walked, with `/`; that folder itself is ''."""
+
+    path: str
+    is_folder: bool = False
+    problem: str = ""
+    """Why it cannot be read, empty where nothing is known to be wrong."""
+
+
+class _Folder(NamedTuple):
+    """A folder still to be listed: its path with a `/` behind it, the folders it is in, and if a link leads to it."""
+
+    path: str
+    inside: frozenset[tuple[int, int]]
+    is_linked: bool
+
+
+def walk(folder: Path) -> Iterator[Entry]:
+    """Every entry below a folder, in no order; nothing where there is no folder.
+
+    A folder that is a link is walked unless it is one of those it is in. Below a link, further links lead only to
+    folders not seen before, so that the walk ends whatever the links are.
+    """
+    if not os.path.lexists(folder):
+        return
+    seen: set[tuple[int, int]] = set()
+    waiting = [_Folder("", frozenset(_identities(folder)), is_linked=False)]
+    while waiting:
+        place = waiting.pop()
+        try:
+            with os.scandir(folder / place.path) as found:
+                entries = list(found)
+        except OSError as error:
+            yield Entry(place.path, is_folder=True, problem=error.strerror or str(error))
+            continue
+        for entry in entries:
+            if SYSTEM_NAMES.fullmatch(entry.name):
+                continue
+            try:
+                yield _look(entry, place, seen, waiting)
+            except OSError as error:
+                yield Entry(place.path + entry.name, problem=error.strerror or str(error))
+
+
+def _look(entry: os.DirEntry[str], place: _Folder, seen: set[tuple[int, int]], waiting: list[_Folder]) -> Entry:
+    """Look at one entry; a folder to walk is added to those waiting."""
+    path = place.path + entry.name
+    if entry.is_dir():
+        state = entry.stat()
+        identity = (state.st_dev, state.st_ino)
+        is_link = entry.is_symlink()
+        if is_link and (identity in place.inside or (place.is_linked and identity in seen)):
+            return Entry(path, problem=LINK_INTO_A_RING)
+        seen.add(identity)
+        waiting.append(_Folder(f"{path}/", place.inside | {identity}, place.is_linked or is_link))
+        return Entry(path, is_folder=True)
+    if entry.is_file():
+        return Entry(path)
+    return Entry(path, problem=NOT_REGULAR if Path(entry.path).exists() else LINK_TO_NOTHING)
+
+
+def _identities(folder: Path) -> Iterator[tuple[int, int]]:
+    """The device and inode of a folder, none where it cannot be looked at."""
+    try:
+        state = folder.stat()
+    except OSError:
+        return
+    yield state.st_dev, state.st_ino
+
+
+FIRST = 5
+"""Files of a kind that are named."""
+FILES, ENTRIES = ("file", "files"), ("entry", "entries")
+SECOND, UNREADABLE, PARTIAL, COPY = "second", "unreadable", "partial", "copy"
+ARCHIVE, PARQUET, FORMAT, VERSION, OTHER = "archive", "parquet", "format", "version", "other"
+NO_CORPUS, OTHER_FORM = "no_corpus", "other_form"
+KINDS = {
+    SECOND: "second candidates for a file that is read",
+    UNREADABLE: "cannot be read",
+    PARTIAL: "incomplete, downloads that were not finished or not accepted",
+    COPY: "copies and backups",
+    ARCHIVE: "archives, unpack them first",
+    PARQUET: "Parquet, which is read as SOURCE/<dataset>/<config>/… with --form",
+    FORMAT: "in another format",
+    VERSION: "of another version",
+    OTHER: "not files of the release",
+    NO_CORPUS: "in no corpus' folder",
+    OTHER_FORM: "in another form of the releases than the one asked for (--form)",
+}
+"""Each kind of ignored file and what is said of it, in the order in which they are listed."""
+
+DOCUMENTATION = re.compile(
+    r"(?:readme|licen[cs]e|copying|notice|authors|contributors|contributing|changelog|citation|code_of_conduct|security)"
+    r"(?:[-_]\w+)*(?:\.(?:txt|html?|docx?|rtf|tex))?|[^.]+(?:\.[^.]+)*\.(?:md|rst|pdf|bib|cff)",
+    re.IGNORECASE,
+)
+OWN_FILES = re.compile(rf"{re.escape(MARKER)}(?:{re.escape(UNFINISHED)})?|.*{re.escape(UNFINISHED)}\.etag")
+"""Marks of generated releases, and what a download keeps beside its unfinished file."""
+DECORATIONS = {
+    COPY: re.compile(
+        r"(?:copy of |#|\.)?(?P<name>.+?)(?:~|#|\.bak|\.backup|\.orig|\.old|\.save|\.sw[a-p]|\.\d{1,3}"
+        r"| ?\(\d+\)|(?: - |[ _.-])copy(?: ?\(?\d+\)?)?)?(?P<suffix>\.[A-Za-z]\w*(?:\.gz)?)?",
+        re.IGNORECASE,
+    ),
+    PARTIAL: re.compile(
+        rf"\.?(?P<name>.+?)(?:{re.escape(UNFINISHED)}|{re.escape(ASIDE)}|\.partial|\.crdownload|\.download|\.filepart"
+        r"|\.aria2|\.incomplete|\.opdownload|\.!ut|\.tmp|\.(?!sha\d)[A-Za-z0-9]{6})",
+        re.IGNORECASE,
+    ),
+}
+"""What other programs put around a file's name, by the kind of file that it makes; `name` and `suffix` are the rest."""
+SUFFIXES_OF_KINDS = {
+    PARTIAL: (UNFINISHED, ASIDE, ".partial", ".crdownload", ".filepart", ".aria2", ".incomplete"),
+    COPY: ("~", ".bak", ".backup", ".orig", ".swp", ".swo"),
+    ARCHIVE: (".zip", ".tar", ".tgz", ".tar.gz", ".7z", ".rar", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".z"),
+    PARQUET: (".parquet",),
+    FORMAT: (
+        *(f"{suffix}{packed}" for suffix in (".jsonl", ".ndjson", ".jl", ".csv", ".tsv") for packed in ("", ".gz")),
+        *(".arrow", ".feather", ".avro", ".orc", ".xml", ".yaml", ".yml", ".pkl", ".pickle", ".npy", ".npz", ".h5"),
+        *(".hdf5", ".xls", ".xlsx", ".sqlite", ".db", ".duckdb"),
+    ),
+}
+"""Ends of names that say of which kind a file is, whatever it is a file of."""
+
+
+@dataclass(frozen=True)
+class IgnoredFile:
+    """One file, or a folder (its path ends with `/`) with the number of files below it."""
+
+    path: str
+    expected: str = ""
+    """The path under which it would be read, or that is read instead; empty where that is not clear."""
+    files: int = 1
+    problem: str = ""
+    """Why it cannot be read, where something is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """The ignored files of one kind: how many there are, and the first."""
+
+    kind: str
+    files: int
+    first: tuple[IgnoredFile, ...]
+
+
+@dataclass(frozen=True)
+class Ignoring:
+    """Sorts what is not read of a corpus: `read` are the paths that are, `seconds` those that gave way to another."""
+
+    names: ReleaseNames | FormNames
+    read: Iterable[str]
+    seconds: Mapping[str, str]
+    """For each file that gave way to another name of the same file: that name."""
+
+    def sort(self, entries: Iterable[Entry]) -> tuple[Ignored, ...]:
+        """The ignored files by kind. A folder in which nothing is read, and nothing nearly right, is one entry."""
+        found = [one for entry in entries if (one := self._classify(entry)) is not None]
+        kept = {folder for path in self.read for folder in _folders(path)}
+        kept |= {folder for kind, file in found if kind != OTHER or file.expected for folder in _folders(file.path)}
+        groups: dict[str, dict[str, IgnoredFile]] = {}
+        for kind, file in found:
+            group = groups.setdefault(kind, {})
+            folders = _folders(file.path) if kind == OTHER and not file.expected else ()
+            top = next((folder for folder in folders if folder not in kept), None)
+            if top is None:
+                group[file.path] = file
+            else:
+                group[top] = IgnoredFile(top, files=group[top].files + 1 if top in group else 1)
+        return tuple(group_of(kind, groups[kind].values()) for kind in KINDS if kind in groups)
+
+    def _classify(self, entry: Entry) -> tuple[str, IgnoredFile] | None:
+        """The kind of an entry; None for what is not to be mentioned."""
+        path, name = printable(entry.path), entry.path.rsplit("/", 1)[-1]
+        if OWN_FILES.fullmatch(name) or (not entry.problem and self._is_documentation(entry.path, name)):
+            return None
+        if entry.problem:
+            return UNREADABLE, IgnoredFile(path, problem=entry.problem)
+        if entry.path in self.seconds:
+            return SECOND, IgnoredFile(path, self.seconds[entry.path])
+        kind, expected = self._kind(entry.path, name)
+        return kind, IgnoredFile(path, expected)
+
+    def _is_documentation(self, path: str, name: str) -> bool:
+        return DOCUMENTATION.fullmatch(name) is not None or self.names.is_documentation(path)
+
+    def _kind(self, path: str, name: str) -> tuple[str, str]:
+        """The kind of a file by its name, and the path that was expected."""
+        folder = path[: len(path) - len(name)]
+        lowered = name.lower()
+        is_similar = self.names.beginnings.match(name) is not None
+        for kind, decoration in DECORATIONS.items() if is_similar else ():
+            plain = decoration.fullmatch(name)
+            if plain and (found := self.names.find(f"{folder}{plain['name']}{plain.groupdict().get('suffix') or ''}")):
+                return kind, found.path
+        expected = self._with_another_suffix(path) if is_similar else ""
+        for kind, suffixes in SUFFIXES_OF_KINDS.items():
+            if lowered.endswith(suffixes) and not lowered.endswith(self.names.suffixes):
+                return kind, expected
+        if expected:
+            return FORMAT, expected
+        expected = self.names.version_of(path) if is_similar else ""
+        return (VERSION, expected) if expected else (OTHER, self.names.place_of(path))
+
+    def _with_another_suffix(self, path: str) -> str:
+        """The file that a path would stand for if it had a suffix of this release behind its name."""
+        stem = path.removesuffix(suffix_of(path))
+        stems = dict.fromkeys((stem, path.rpartition(".")[0], stem.removesuffix(".tar")))
+        found = (self.names.find(f"{one}{suffix}") for one in stems for suffix in ("", *self.names.suffixes))
+        return next((name.path for name in found if name), "")
+
+
+def group_of(kind: str, files: Iterable[IgnoredFile]) -> Ignored:
+    """The group of these files; those of which it is clear what was expected come first."""
+    ordered = sorted(files, key=lambda file: (not file.expected, file.path))
+    return Ignored(kind, sum(file.files for file in ordered), tuple(ordered[:FIRST]))
+
+
+def describe(ignored: Iterable[Ignored], expected: Iterable[str] = (), nouns: tuple[str, str] = FILES) -> Iterator[str]:
+    """One line about what is ignored, with examples of what is read; none where nothing is ignored."""
+    groups = list(ignored)
+    if not groups:
+        return
+    number = sum(group.files for group in groups)
+    kinds = "; ".join(f"{KINDS[group.kind]}: {_listed(group)}" for group in groups)
+    examples = ", ".join(expected)
+    yield (
+        f"{number:,} {nouns[number > 1]} {'are' if number > 1 else 'is'} not read: {kinds}"
+        f"{f'. Expected are names such as {examples}' if examples else ''}"
+    )
+
+
+def printable(path: str) -> str:
+    """A path as text that can be written as UTF-8, whatever bytes a name has."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def _listed(group: Ignored) -> str:
+    more = group.files - sum(file.files for file in group.first)
+    named = ", ".join(_named(file, "read is" if group.kind == SECOND else "expected") for file in group.first)
+    return named + (f" and {more:,} more" if more else "")
+
+
+def _named(file: IgnoredFile, label: str) -> str:
+    notes = []
+    if file.path.endswith("/") and file.files > 1:
+        notes.append(f"{file.files:,} files")
+    if file.problem:
+        notes.append(file.problem)
+    if file.expected:
+        notes.append(f"{label} {file.expected}")
+    return f"{file.path or './'} ({', '.join(notes)})" if notes else file.path or "./"
+
+
+def _folders(path: str) -> Iterator[str]:
+    """The folders that a path is in, from the top, each with `/` behind it."""
+    position = path.find("/")
+    while position >= 0:
+        yield path[: position + 1]
+        position = path.find("/", position + 1)

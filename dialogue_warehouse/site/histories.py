@@ -1,0 +1,166 @@
+"""Measured tables as the ledger tells them, laid out so that one sees where the data differ from a document.
+
+Each expectation with its results in the last builds, and what it says, in words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dialogue_warehouse.corpora.claims import DeclarationError, same_rows
+from dialogue_warehouse.corpora.suites import Expectation, load_suites
+from dialogue_warehouse.reading.findings import Row
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """One cell; `differs` says that the cell of the table it is compared with is another one, or not there."""
+
+    text: str
+    differs: bool
+
+
+Grid = tuple[tuple[GridCell, ...], ...]
+
+
+def read_rows(told: str | None) -> list[list[Any]] | None:
+    """The rows that `describe_rows` has told: JSON of a table, or a single cell as it stands; None stays None."""
+    if told is None:
+        return None
+    if told.startswith("[["):
+        try:
+            rows = json.loads(told)
+        except ValueError:
+            return [[told]]
+        if all(isinstance(row, list) for row in rows):
+            return rows
+    return [[_number(told)]]
+
+
+def compare(told: str | None, against: str | None) -> Grid | None:
+    """The cells of a told table, marked where they differ from those of the other; no mark where there is no other.
+
+    Rows are compared by position, as the verdicts compare them.
+    """
+    rows, others = read_rows(told), read_rows(against)
+    if rows is None:
+        return None
+    return tuple(
+        tuple(
+            GridCell(_text(cell), others is not None and _differs(cell, others, row_index, index))
+            for index, cell in enumerate(row)
+        )
+        for row_index, row in enumerate(rows)
+    )
+
+
+def in_words(told: str | None, limit: int = 0) -> str:
+    """What was measured, on one line: the rows of a table one after the other, the figures of an object by name.
+
+    Cut at `limit` characters; 0 cuts nothing.
+    """
+    rows = read_rows(told)
+    if rows is None:
+        return ""
+    text = "; ".join(" ".join(_text(cell) for cell in row) for row in rows)
+    if text.startswith("{"):
+        with contextlib.suppress(ValueError):
+            figures = json.loads(text)
+            text = ", ".join(f"{name.replace('_', ' ')} {_text(value)}" for name, value in figures.items())
+    return f"{text[: limit - 1].rstrip()}…" if limit and len(text) > limit else text
+
+
+def _differs(cell: Any, others: list[list[Any]], row: int, column: int) -> bool:
+    if row >= len(others) or column >= len(others[row]):
+        return True
+    return not same_rows([[cell]], [[others[row][column]]])
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _text(cell: Any) -> str:
+    match cell:
+        case None:
+            return "NULL"
+        case list() | dict():
+            return json.dumps(cell, ensure_ascii=False)
+        case bool() | str():
+            return str(cell)
+        case int():
+            return f"{cell:,}"
+        case _:
+            return str(cell)
+
+
+def join_suites(results: list[Row], builds: list[str]) -> dict[str, list[Row]]:
+    """By suite: each expectation with its last result and, by build from the oldest, whether it held."""
+    declared = _declared()
+    histories: dict[tuple[str, str], dict[str, Row]] = defaultdict(dict)
+    for result in results:
+        histories[result["suite"], result["expectation"]][result["build_id"]] = result
+    suites: dict[str, list[Row]] = defaultdict(list)
+    for (suite, name), history in histories.items():
+        newest = next(history[build_id] for build_id in builds if build_id in history)
+        expectation = declared.get((suite, name))
+        suites[suite].append(
+            newest
+            | {
+                "is_current": builds[0] in history,
+                "history": [history.get(build_id) for build_id in reversed(builds)],
+                "type": expectation and expectation.type,
+                "why": expectation and expectation.why,
+                "arguments": describe_arguments(expectation.kwargs) if expectation else [],
+                "query": expectation and expectation.kwargs.get("query"),
+            }
+        )
+    return dict(suites)
+
+
+def _declared() -> Mapping[tuple[str, str], Expectation]:
+    try:
+        suites = load_suites()
+    except DeclarationError:  # a room that is being edited must not take the report of a published build away
+        return {}
+    return {(suite.name, entry.expectation_id): entry for suite in suites for entry in suite.expectations}
+
+
+def describe_arguments(kwargs: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The arguments of an expectation in words; its query is shown on its own."""
+    told = []
+    for name, value in kwargs.items():
+        if name == "row_condition":
+            told.append(("only rows where", _condition(value)))
+        elif name != "query":
+            told.append((name.replace("_", " "), _value(value)))
+    return told
+
+
+def _condition(condition: Mapping[str, Any]) -> str:
+    if condition["type"] == "and":
+        return " and ".join(_condition(part) for part in condition["conditions"])
+    operator = {"==": "is", "IN": "is one of"}.get(condition["operator"], condition["operator"])
+    return f"{condition['column']['name']} {operator} {_value(condition['parameter'])}"
+
+
+def _value(value: Any) -> str:
+    match value:
+        case {"$PARAMETER": name}:
+            return f"the build's {str(name).replace('_', ' ')}"
+        case list() if not any(isinstance(element, list | dict) for element in value):
+            return ", ".join(map(str, value))
+        case list() | dict():
+            return json.dumps(value, ensure_ascii=False)
+        case _:
+            return str(value)

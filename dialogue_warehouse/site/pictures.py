@@ -1,0 +1,338 @@
+"""Which pictures there are: of each a question, the query that answers it, and how its rows are drawn.
+
+No picture names a corpus: it shows those that have rows for it, all together or one by one.
+
+A picture of how tables are joined: a box a table, the ones that it belongs to at its left.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from statistics import fmean
+
+from markupsafe import Markup
+
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.descriptions import Join, Links
+from dialogue_warehouse.reading.findings import Row, read_rows
+from dialogue_warehouse.site import drawing
+from dialogue_warehouse.site.drawing import template
+
+Draw = Callable[[list[Row]], drawing.Chart]
+QUERIES = Path(__file__).with_name("queries")
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a published table."""
+
+    name: str
+    """A word that no other picture of the same corpus has."""
+    corpus_id: str | None
+    """None where it shows all corpora."""
+    title: str
+    note: str
+    table: str
+    """What it is drawn from, with its schema."""
+    chart: drawing.Chart
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """One kind of picture."""
+
+    name: str
+    title: str
+    note: str
+    table: str
+    draw: Draw
+
+    @property
+    def query(self) -> str:
+        """Rows in the order in which they are drawn; a picture for each `corpus_id` and `part` where there are such."""
+        return (QUERIES / f"{self.name}.sql").read_text(encoding="utf-8")
+
+
+def read_pictures(con: Connection) -> Iterator[Picture]:
+    """Every picture that has rows, those of all corpora first, then corpus by corpus."""
+    found = [picture for kind in KINDS for picture in _pictures(con, kind)]
+    yield from sorted(found, key=lambda picture: picture.corpus_id or "")
+
+
+def _pictures(con: Connection, kind: _Kind) -> Iterator[Picture]:
+    rows = read_rows(con, kind.query, {})
+    for (corpus_id, part), own in groupby(rows, key=lambda row: (row.get("corpus_id"), row.get("part"))):
+        shown = list(own)
+        if "length" not in shown[0] and len({row["label"] for row in shown}) < 2:
+            continue  # one bar says nothing that its number does not
+        words = "" if part is None else f": {part.replace('_', ' ')}"
+        name = kind.name if part is None else f"{kind.name}-{part.replace(' ', '-')}"
+        yield Picture(name, corpus_id, f"{kind.title}{words}", kind.note, kind.table, kind.draw(shown))
+
+
+def _by_series(
+    rows: Iterable[Row], order: Iterable[str] = ()
+) -> tuple[list[str], list[tuple[str, list[float | None]]]]:
+    """The series, and by label the value of each; both in the order of the rows, series first as in `order`."""
+    values: dict[str, dict[str, float | None]] = defaultdict(dict)
+    for row in rows:
+        values[str(row["label"])][str(row["series"])] = row["value"]
+    there = dict.fromkeys(name for of in values.values() for name in of)
+    series = [name for name in order if name in there] + [name for name in there if name not in tuple(order)]
+    return series, [(label, [of.get(name) for name in series]) for label, of in values.items()]
+
+
+def _bars(head: str, words: drawing.Words = drawing.count, full: float | None = None) -> Draw:
+    def draw(rows: list[Row]) -> drawing.Chart:
+        series, labels = _by_series(rows, SPLITS)
+        return drawing.bars(head, series, labels, words, full)
+
+    return draw
+
+
+def _stacked(head: str, words: drawing.Words = drawing.count) -> Draw:
+    def draw(rows: list[Row]) -> drawing.Chart:
+        series, labels = _by_series(rows, SPLITS)
+        return drawing.stacked_bars(
+            head, series, [(label, [of or 0 for of in values]) for label, values in labels], words
+        )
+
+    return draw
+
+
+def _histograms(head: str) -> Draw:
+    def draw(rows: list[Row]) -> drawing.Chart:
+        names: dict[str, dict[int, float]] = defaultdict(dict)
+        for row in rows:
+            names[str(row["label"])][row["length"]] = row["value"]
+        return drawing.histograms(head, names)
+
+    return draw
+
+
+def _shades(head: str) -> Draw:
+    def draw(rows: list[Row]) -> drawing.Chart:
+        series, labels = _by_series(sorted(rows, key=lambda row: row["place"]))
+        order = {str(row["label"]): row["label_place"] for row in rows}
+        return drawing.shades(head, series, sorted(labels, key=lambda label: order[label[0]]))
+
+    return draw
+
+
+KINDS = (
+    _Kind(
+        "splits",
+        "Dialogues by split",
+        "Of a corpus whose splits are published elsewhere, or not at all, a part may stand in none.",
+        "analytics.corpus_profile",
+        _stacked("Corpus"),
+    ),
+    _Kind(
+        "turns",
+        "Turns of a dialogue",
+        "As a share of the corpus's dialogues.",
+        "analytics.length_distribution",
+        _histograms("Turns"),
+    ),
+    _Kind(
+        "tokens",
+        "Tokens of an utterance",
+        "As a share of what this side of the corpus says; tokens are what stands between blanks.",
+        "analytics.length_distribution",
+        _histograms("Tokens"),
+    ),
+    _Kind(
+        "labels",
+        "What is labeled most",
+        "At most 12 labels, by how often they are given, in all splits.",
+        "analytics.label_distribution",
+        _bars("Label"),
+    ),
+    _Kind(
+        "transitions",
+        "What follows what",
+        "Of the ten acts that are most often followed by one: how often the next one is which.",
+        "analytics.act_transitions",
+        _shades("Act"),
+    ),
+    _Kind(
+        "exposure",
+        "Services that training has seen",
+        "Frames of services that occur in the training split, and of those that do not.",
+        "analytics.service_exposure",
+        _stacked("Split"),
+    ),
+    _Kind(
+        "slots",
+        "Slots annotated most",
+        "At most 12 slots, by their annotations of every kind, in all splits.",
+        "analytics.slot_profile",
+        _bars("Slot"),
+    ),
+    _Kind(
+        "precision",
+        "How often the best answer is an agent's",
+        "Of the questions that any agent answers well, those whose best answer is this agent's (precision at 1).",
+        "analytics.vote_agreement",
+        _bars("Agent", drawing.share, full=1),
+    ),
+    _Kind(
+        "best",
+        "How far the best agents reach",
+        "Of the questions that any agent answers well, those that one of the first so many does.",
+        "analytics.vote_agreement",
+        _bars("Best agents", drawing.share, full=1),
+    ),
+    _Kind(
+        "consensus",
+        "How far voters agree",
+        "Questions by the votes that the option with most of them has.",
+        "analytics.vote_consensus",
+        _bars("Votes", drawing.share),
+    ),
+    _Kind(
+        "outcomes",
+        "When a dialogue is completed",
+        "The share of dialogues with an outcome that reached it, in all splits.",
+        "analytics.outcome_factors",
+        _bars("Level", drawing.share, full=1),
+    ),
+    _Kind(
+        "completeness",
+        "Dialogues with every required argument",
+        "Of a service's dialogues, those that annotate each slot that its definition requires.",
+        "analytics.argument_completeness",
+        _bars("Service", drawing.share, full=1),
+    ),
+    _Kind(
+        "agreement",
+        "How far two annotators agree",
+        "F1 on label and exact characters of their spans, all slots of a service together.",
+        "analytics.annotator_agreement",
+        _bars("Service", drawing.share, full=1),
+    ),
+    _Kind(
+        "flows",
+        "How far guidelines are followed",
+        "Dialogues of each flow: exactly, with other actions between, with actions left out, or not in order.",
+        "analytics.flow_profile",
+        _stacked("Flow"),
+    ),
+    _Kind(
+        "targets",
+        "Where the right candidate stands",
+        "Its position among the candidates of a turn, as a share of those turns.",
+        "analytics.length_distribution",
+        _histograms("Position"),
+    ),
+)
+"""Every kind of picture, in the order in which they are shown."""
+
+
+WIDTH, HEIGHT = 190, 24
+"""Of a box, in pixels."""
+ACROSS, DOWN = 70, 8
+"""Between two boxes."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A table, and where its box stands."""
+
+    table: str
+    left: int
+    top: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """A join, from the right side of one box to the left side of another."""
+
+    title: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Relations:
+    """The picture, to be drawn."""
+
+    boxes: list[Box]
+    lines: list[Line]
+    width: int
+    height: int
+
+    def draw(self) -> Markup:
+        """The picture as SVG; each box leads to its table's name as a fragment of the page."""
+        drawn = template("relations.html").render(
+            picture=self, box={"width": WIDTH, "height": HEIGHT}, bend=ACROSS // 2
+        )
+        return Markup(drawn)  # noqa: S704
+
+
+def relations(tables: Mapping[str, Links], everywhere: str) -> Relations:
+    """The picture of these tables, by name with schema.
+
+    Joins with the table that is `everywhere` are left out, and so is what another join leads to: a turn is one of a
+    dialogue, so that what belongs to the turn needs no line to the dialogue.
+    """
+    parents = {table: _nearest(table, tables, everywhere) for table in tables if table != everywhere}
+    joined = {join.to for joins in parents.values() for join in joins}
+    layers: dict[int, list[str]] = {}
+    for table, joins in parents.items():
+        if joins or table in joined:
+            layers.setdefault(_depth(table, parents), []).append(table)
+    places: dict[str, tuple[int, int]] = {}
+    for depth in sorted(layers):
+        order = {
+            table: fmean([places[join.to][1] for join in parents[table]]) if parents[table] else 0
+            for table in layers[depth]
+        }
+        for row, table in enumerate(sorted(order, key=lambda table: (order[table], table))):
+            places[table] = (depth * (WIDTH + ACROSS), row * (HEIGHT + DOWN))
+    lines = [
+        Line(f"{table} joins {join}", _middle(places[join.to], WIDTH), _middle(places[table], 0))
+        for table, joins in parents.items()
+        for join in joins
+    ]
+    return Relations(
+        [Box(table, *place) for table, place in places.items()],
+        lines,
+        max((left for left, _ in places.values()), default=0) + WIDTH,
+        max((top for _, top in places.values()), default=0) + HEIGHT,
+    )
+
+
+def _nearest(table: str, tables: Mapping[str, Links], everywhere: str) -> list[Join]:
+    """The joins that no other join of the table leads to."""
+    joins = [join for join in tables[table].joins if join.to in tables and join.to not in (everywhere, table)]
+    beyond = set[str]()
+    for join in joins:
+        beyond |= _reached(join.to, tables) - {join.to}
+    nearest = [join for join in joins if join.to not in beyond]
+    return list({join.to: join for join in reversed(nearest)}.values())[::-1]
+
+
+def _reached(table: str, tables: Mapping[str, Links]) -> set[str]:
+    """The table, and all that its joins lead to."""
+    found, open_ends = {table}, [table]
+    while open_ends:
+        new = {join.to for join in tables[open_ends.pop()].joins if join.to in tables} - found
+        found |= new
+        open_ends.extend(new)
+    return found
+
+
+def _depth(table: str, parents: Mapping[str, list[Join]]) -> int:
+    """The longest way from a table that belongs to no other one."""
+    return max((1 + _depth(join.to, parents) for join in parents[table]), default=0)
+
+
+def _middle(place: tuple[int, int], right: int) -> tuple[int, int]:
+    """The middle of a box's side."""
+    return place[0] + right, place[1] + HEIGHT // 2

@@ -1,0 +1,131 @@
+"""Templates of HTML: every value is escaped, and one that is not given is an error.
+
+What a template is compiled to is kept beside dbt's last parse, as Python keeps what its modules are compiled to: the
+templates of the report take 0.2 s to compile, in every process anew.
+
+A dialogue as HTML: a page of its own that loads nothing and runs nothing, or the part of it that another page shows.
+
+Every text is escaped and stands apart from the direction of its surroundings; control characters, and what would turn
+directions over, are written out.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import datetime
+import functools
+import hashlib
+import importlib.metadata
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import markupsafe
+from jinja2.bccache import Bucket
+
+from dialogue_warehouse.paths import DBT_LAST_PARSE
+from dialogue_warehouse.reading import dialogue_parts
+from dialogue_warehouse.reading.dialogue_parts import cut
+
+
+class _Compiled(jinja2.FileSystemBytecodeCache):
+    """Code by template and text, in a folder of this version of the library; of nobody where it cannot be written."""
+
+    def __init__(self) -> None:
+        folder = DBT_LAST_PARSE.with_name(f"jinja2-{importlib.metadata.version('jinja2')}")
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(str(folder))
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):  # such as a path of which a part is no folder
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
+def environment(folder: Path, **filters: Callable[..., Any]) -> jinja2.Environment:
+    """The templates of a folder, with these filters besides jinja's own."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        bytecode_cache=_Compiled(),
+    )
+    made.filters |= filters
+    return made
+
+
+TEMPLATES = Path(__file__).with_name("templates")
+STEERING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but for the end of a line, and those that force or embed a direction: a text that runs from right
+to left needs none of them."""
+CHANGES = {"added": "+", "changed": "~", "dropped": "-", "carried": ""}
+"""What a turn did to a slot -> its sign."""
+
+
+def render_page(dialogue: dialogue_parts.Dialogue) -> str:
+    """A whole page. Its policy lets nothing in but its own style, known by its hash."""
+    css = style()
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    return _environment().get_template("page.html").render(**_values(dialogue), css=css, digest=digest)
+
+
+def render_fragment(dialogue: dialogue_parts.Dialogue) -> str:
+    """The dialogue alone, an `article`; `style` is what it needs."""
+    return _environment().get_template("dialogue.html").render(**_values(dialogue))
+
+
+def style() -> str:
+    """The style sheet, whose rules reach nothing outside of the dialogue."""
+    return (TEMPLATES / "dialogue.css").read_text(encoding="utf-8")
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    return environment(TEMPLATES, text=text_of, harmless=harmless, moment=moment)
+
+
+def _values(dialogue: dialogue_parts.Dialogue) -> dict[str, Any]:
+    return {
+        "dialogue": dialogue,
+        "shown": dialogue.mark.shown_key if dialogue.mark else None,
+        "sides": sides(dialogue.turns),
+        "changes": CHANGES,
+        "cut": cut,
+    }
+
+
+def text_of(value: object) -> markupsafe.Markup:
+    """A text of a corpus, escaped, in its own direction; NULL where there is none."""
+    if value is None:
+        return markupsafe.Markup('<span class="null">NULL</span>')
+    return markupsafe.Markup('<bdi dir="auto">{}</bdi>').format(harmless(str(value)))
+
+
+def moment(value: datetime.datetime | str) -> str:
+    """Return a time in the form of ISO 8601, to the second."""
+    text = value if isinstance(value, str) else value.isoformat(" ")
+    return text.partition(".")[0].replace(" ", "T")
+
+
+def harmless(text: str) -> str:
+    """The text with what would steer its display written out, but for the ends of lines."""
+    return STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+def sides(turns: list[dialogue_parts.Turn]) -> dict[tuple[str, str | None], str]:
+    """The side of each speaker: users left, systems right, others in turns, as they speak."""
+    found: dict[tuple[str, str | None], str] = {}
+    for turn in turns:
+        others = sum(role not in ("user", "system") for role, _ in found)
+        side = {"user": "left", "system": "right"}.get(turn.role) or ("left", "right")[others % 2]
+        found.setdefault((turn.role, turn.speaker), side)
+    return found

@@ -1,0 +1,242 @@
+"""Writes the pages of the report: into a folder of its own first, which then takes the place of the one before."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import markupsafe
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths, absolute
+from dialogue_warehouse.reading.connection import open_published
+from dialogue_warehouse.reading.dialogue_parts import url
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import contents, dictionary, drawing, histories, rendering
+from dialogue_warehouse.site.contents import is_page_name, page_name
+
+TEMPLATES = rendering.TEMPLATES
+ASSETS = ("report.css", "report.js")
+STYLES = {"dialogue.css": rendering.style, "charts.css": drawing.style}
+"""The style sheets of others that the pages need."""
+PAGES = {
+    "index": "Overview",
+    "corpora": "Corpora",
+    "changes": "Changes",
+    "claims": "Claims",
+    "violations": "Defects",
+    "expectations": "Expectations",
+    "dictionary": "Dictionary",
+}
+"""The pages and what the menu calls them."""
+MARK = "<!-- dialogue-warehouse report -->"
+"""What index.html begins with: a folder with such a page may be replaced."""
+DBT_DOCS = "dbt.html"
+"""dbt's own documentation."""
+CLAIM_OUTCOMES = {
+    "reproduced": "reproduced",
+    "as_recorded": "refuted as recorded",
+    "unexpected": "unexpected",
+    "vacuous": "vacuous",
+    "source_absent": "source absent",
+    "not_checkable": "not checkable",
+}
+"""What becomes of a claim, as the pages say it."""
+VOICES = {
+    "publisher": "the publisher",
+    "paper": "the paper",
+    "other_project": "another project",
+    "own_measurement": "this project's own measurement",
+}
+"""Whose words a claim quotes, as the pages say it."""
+PROFILE_COLUMNS = {
+    "dialogue_count": "Dialogues",
+    "turn_count": "Turns",
+    "turns_per_dialogue": "Turns a dialogue",
+    "token_count": "Tokens",
+    "tokens_per_utterance": "Tokens an utterance",
+    "vocabulary_count": "Vocabulary",
+    "type_token_ratio": "Type-token ratio",
+    "domain_count": "Domains",
+    "service_count": "Services",
+    "intent_count": "Intents",
+    "act_count": "Acts",
+    "distinct_slot_count": "Slots",
+    "distinct_value_count": "Values",
+}
+"""What a profile shows of a split, and what the page calls it."""
+RULE_KINDS = {"defect": "defect", "property": "by design"}
+"""What the cases of a rule are, as the pages say it."""
+
+
+def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = None) -> Path:
+    """Write the report of the published build and return its index.html; `to` defaults to the warehouse's `reports`.
+
+    The folder is replaced as a whole; when anything fails, what was there stays. Raises InputError when nothing is
+    published, or when the folder holds something else.
+    """
+    to = absolute(to or paths.reports)
+    _refuse_foreign(to)
+    with open_published(paths, settings=settings) as con:
+        found = contents.read(con, paths)
+    partial = files.beside(to, "tmp")
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with files.writing_into(to.parent):
+            _write(found, paths, to, partial)
+    except OSError as error:
+        raise InputError(f"{to}: the report cannot be written: {error.strerror or error}") from error
+    return to / "index.html"
+
+
+def _write(found: contents.Contents, paths: WarehousePaths, to: Path, partial: Path) -> None:
+    """Write all files into a folder beside that of the report, which then takes its place."""
+    try:
+        partial.mkdir()
+        for name in ASSETS:
+            shutil.copyfile(TEMPLATES / name, partial / name)
+        for name, style in STYLES.items():
+            (partial / name).write_text(style(), encoding="utf-8")
+        has_dbt_docs = paths.dbt_docs.is_file()
+        if has_dbt_docs:
+            shutil.copyfile(paths.dbt_docs, partial / DBT_DOCS)
+        for name, text in render(found, has_dbt_docs).items():
+            (partial / name).write_text(text, encoding="utf-8")
+        _replace(to, partial)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def is_about(build_id: str, folder: Path) -> bool:
+    """Whether the report in this folder is of this build, and does not only list it among the earlier ones."""
+    try:
+        return f"<p>Build <code>{build_id}</code>, " in read_regular(folder / "index.html").decode()
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, str]:
+    """The pages by file name. Every value is escaped; a link is one only to http and https."""
+    environment = rendering.environment(
+        TEMPLATES,
+        anchor=anchor,
+        choices=_choices,
+        compare=histories.compare,
+        count=_count,
+        dashboard=url,
+        figure=_figure,
+        harmless=rendering.harmless,
+        in_words=histories.in_words,
+        is_url=_is_url,
+        moment=_moment,
+        outcome=outcome,
+        prose=prose,
+    )
+    shared = {
+        "found": found,
+        "pages": PAGES,
+        "claim_outcomes": CLAIM_OUTCOMES,
+        "voices": VOICES,
+        "rule_kinds": RULE_KINDS,
+        "profile_columns": PROFILE_COLUMNS,
+        "change_kinds": contents.KINDS,
+        "cases_shown": contents.CASES_SHOWN,
+        "mark": MARK,
+        "everywhere": dictionary.EVERYWHERE,
+    }
+    shared["dbt_docs"] = DBT_DOCS if has_dbt_docs else ""
+    pages = {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}
+    conversation = environment.get_template("conversation.html")
+    for dialogue in found.conversations.values():
+        fragment = rendering.render_fragment(dialogue)
+        pages[page_name(dialogue.key)] = conversation.render(shared, page="", dialogue=dialogue, fragment=fragment)
+    return pages
+
+
+def outcome(claim: dict[str, Any]) -> str:
+    """What became of a claim, a key of CLAIM_OUTCOMES: that it is refuted as recorded is more than its verdict says."""
+    if claim["is_as_recorded"] is False:
+        return "unexpected"
+    return "as_recorded" if claim["verdict"] == "refuted" else claim["verdict"]
+
+
+def anchor(name: str) -> str:
+    """A fragment for a name; different names have different ones."""
+    return re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"~{ord(match[0]):x}~", name)
+
+
+def prose(text: str | None) -> markupsafe.Markup:
+    """A description, escaped, in which what stands in backticks is code."""
+    parts = re.split(r"`([^`\n]+)`", text or "")
+    return markupsafe.Markup("").join(
+        markupsafe.Markup("<code>{}</code>").format(part) if index % 2 else part for index, part in enumerate(parts)
+    )
+
+
+def _choices(rows: Iterable[dict[str, Any]], name: str) -> list[str]:
+    """The values of a filter."""
+    return sorted({row[name] for row in rows if row[name] is not None})
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _figure(value: int | float | None) -> str:
+    return "" if value is None else drawing.number(value) if isinstance(value, float) else drawing.count(value)
+
+
+def _moment(value: datetime) -> str:
+    return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _is_url(text: object) -> bool:
+    return isinstance(text, str) and re.match(r"https?://[^\s]+$", text) is not None
+
+
+def _refuse_foreign(to: Path) -> None:
+    """Raise InputError when something else than a report would be overwritten."""
+    if not to.exists() and not to.is_symlink():
+        return
+    if to.is_symlink() or not to.is_dir():
+        raise InputError(f"{to} exists and is no folder: no report is written there")
+    try:
+        is_report = read_regular(to / "index.html").decode().startswith(MARK)
+    except (OSError, UnicodeDecodeError):
+        is_report = False
+    foreign = [page.name for page in to.iterdir() if not is_own(page)]
+    if foreign or (not is_report and any(to.iterdir())):
+        such_as = f" ({foreign[0]})" if is_report else ""
+        raise InputError(f"{to} holds something else than a report{such_as}: not overwritten")
+
+
+def is_own(file: Path) -> bool:
+    """Tell if this is a file that a report consists of, by its name."""
+    pages = {f"{page}.html" for page in PAGES}
+    is_named = file.name in {*pages, *ASSETS, *STYLES, DBT_DOCS} or is_page_name(file.name)
+    return is_named and file.is_file() and not file.is_symlink()
+
+
+def _replace(to: Path, partial: Path) -> None:
+    """Put the new folder in the place of the old one, which comes back when that fails."""
+    old = files.beside(to, "old")
+    if not to.exists():
+        partial.rename(to)
+        return
+    to.rename(old)
+    try:
+        partial.rename(to)
+    except OSError:
+        old.rename(to)
+        raise
+    for file in filter(is_own, list(old.iterdir())):
+        file.unlink()
+    with contextlib.suppress(OSError):  # something else was put there meanwhile, and stays
+        old.rmdir()

@@ -1,0 +1,264 @@
+"""Where the rows of a build are: in its database, or in Parquet files beside it that the database has views over.
+
+`builds/<build_id>.duckdb` then holds what Parquet has no place for: comments, macros, contracts with their NOT NULL
+(empty tables of the schema `contracts`) and, for each table, a view over files that it names
+`dialogue-warehouse://<build_id>/<schema>/<table>/…`. Such a name leads nowhere but through `serve`: a warehouse may be
+moved, a query cannot open another path, and a client that does not know the name gets an error instead of no rows. What
+reads a build opens it here, and reads both forms alike.
+
+Which build is published, and what the manifest beside a build says of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import hashlib
+from collections.abc import Generator, Mapping
+from pathlib import Path
+
+import duckdb
+import msgspec
+from msgspec import Struct
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.database import connect, literal
+from dialogue_warehouse.common.files import BuildId, RawPath, TablePath, open_regular
+from dialogue_warehouse.common.text import command
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths, tables_beside
+from dialogue_warehouse.releases.source_tree import Ignored
+from dialogue_warehouse.settings import DUCKDB, RELEASE_FORM, Settings
+from dialogue_warehouse.storage.landed import Carried, Landed
+
+NAMES = "dialogue-warehouse://"
+"""What the names of the files begin with, as `dialogue_warehouse.storage.parquet_files` answers to them."""
+CONTRACTS = "contracts"
+"""The schema of the empty tables."""
+PUBLISHED_SCHEMAS = ("core", "analytics", "quality")
+
+
+def files_below(folder: Path) -> list[Path]:
+    """The Parquet files of a build's tables, by name."""
+    return sorted(folder.rglob("*.parquet"))
+
+
+def name_of(file: Path, folder: Path) -> str:
+    """What a view calls a file of this folder."""
+    return f"{NAMES}{folder.stem}/{file.relative_to(folder).as_posix()}"
+
+
+def serve(con: duckdb.DuckDBPyConnection, *databases: Path, also: Mapping[str, Path] | None = None) -> bool:
+    """Let a connection read the Parquet files of these builds, and others by their names; whether there are any.
+
+    Those of the builds are opened here, and InputError is raised for one that cannot be; the others when they are read.
+    """
+    folders = [tables_beside(database) for database in databases]
+    try:
+        files = {name_of(file, folder): file for folder in folders for file in files_below(folder)}
+    except OSError as error:  # of a build that is being removed
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from error
+    if files or also:
+        from dialogue_warehouse.storage.parquet_files import (
+            SCHEME,
+            ParquetFiles,  # 60 ms, of which nobody else has need
+        )
+
+        if not con.filesystem_is_registered(SCHEME):  # another connection to the same database has
+            con.register_filesystem(ParquetFiles(files, also or {}))
+    return bool(files or also)
+
+
+@contextlib.contextmanager
+def open_build(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyConnection]:
+    """A connection that has a build, read-only, as its default database; for our own queries, not for a user's."""
+    with connect(settings) as con:
+        serve(con, database)
+        con.execute(f"attach {literal(database)} as dialogues (read_only)")
+        con.execute("use dialogues")
+        yield con
+
+
+EMBEDDED_SAMPLE = "embedded sample"
+"""What a manifest calls the source of a build that was made from the embedded sample."""
+
+
+UNEXPECTED = "unexpected"
+"""What is said of a claim whose verdict is not the one that the ledger records."""
+
+
+class PublishedFile(Struct, frozen=True, kw_only=True):
+    """What a published file is known by."""
+
+    bytes: int
+    modified_ns: int
+    """When it was written last, in nanoseconds since 1970; a file of the same size and time is not read."""
+    sha256: str
+
+
+class Pointer(Struct, frozen=True):
+    """What the pointer says."""
+
+    build_id: BuildId
+    rolled_back: str = ""
+    """The fingerprint of the newest build, where somebody went back from it: no schedule builds the same again."""
+
+
+class Definitions(Struct, frozen=True):
+    """What the models and tests of a build were made from, as `pipelines.building.reusing` computes it."""
+
+    digests: dict[str, str] = {}
+    """The hash of what each says and of what it reads, by dbt's unique id."""
+    contents: dict[str, str] = {}
+    """The hash that a table had when it came to these rows first, where it was made again since."""
+
+    def content(self, name: str) -> str | None:
+        """What stands for the rows of a table; None of one that is not known."""
+        return self.contents.get(name, self.digests.get(name))
+
+
+class BuildManifest(Struct, frozen=True, kw_only=True):
+    """What stands beside a build: what it was made from, and how. What another version wrote more is passed over."""
+
+    build_id: BuildId
+    number: int = 0
+    """Which publication of this warehouse it was, from 1: the order of builds, whatever the clock said."""
+    started_at: str
+    source: str
+    """The folder of the releases, or EMBEDDED_SAMPLE."""
+    form: str = RELEASE_FORM
+    engine: str = DUCKDB
+    """What landed its files and ran the models."""
+    corpora: tuple[str, ...] = ()
+    verified: bool = False
+    """Whether every file was rebuilt from core and compared before the build was published."""
+    fingerprint: str = ""
+    """The hash of all that decides what the build comes to."""
+    changed: str = ""
+    """What differs from the build before, in a few words."""
+    notices: tuple[str, ...] = ()
+    """What was odd and did not stop the build."""
+    ignored: dict[str, tuple[Ignored, ...]] = {}
+    """What lay at the source and was not read, by corpus; NO_CORPUS has what belongs to none."""
+    raw: dict[str, list[RawPath]]
+    """The Parquet files of each raw table, relative to the warehouse folder."""
+    files: tuple[Landed, ...] = ()
+    """What landing each file came to; extra keys and refused records are left out."""
+    scales: dict[str, float] = {}
+    """The scales of the corpora whose release was generated."""
+    carried: dict[str, Carried] = {}
+    """The corpora that stayed as they were published."""
+    verdicts: dict[str, int] = {}
+    """What became of its claims: verdict -> claims, and UNEXPECTED for those that are not as the ledger has it."""
+    is_pinned: bool = False
+    """Whether it is kept however old it gets."""
+    database: PublishedFile | None = None
+    """The database as it was published; None where another version published it."""
+    tables: dict[TablePath, PublishedFile] = {}
+    """The Parquet files of its tables, relative to their folder; none where the rows are in the database."""
+    definitions: Definitions = Definitions()
+    """What its models and tests were made from; nothing where the tables are not in the database."""
+    built_bytes: int = 0
+    """Bytes of the database that dbt wrote for it; 0 where another version published it."""
+
+
+def encode_manifest(manifest: BuildManifest) -> bytes:
+    """The text of a manifest, as `read_manifest` reads it."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+
+
+def read_manifest(paths: WarehousePaths, build_id: str) -> BuildManifest:
+    """The manifest of a build. Raises InputError, in one line with the file, when it is not there or cannot be read."""
+    file = paths.build_manifest(build_id)
+    manifest = files.read(file, BuildManifest, f"the manifest of build {build_id}")
+    if manifest is None:
+        raise InputError(f"{file}: the manifest of build {build_id} is missing")
+    return manifest
+
+
+def source_of(paths: WarehousePaths, build_id: str) -> Path:
+    """The folder of the releases that a build was made from. Raises InputError when its manifest cannot be read."""
+    source = read_manifest(paths, build_id).source
+    return paths.sample if source == EMBEDDED_SAMPLE else Path(source)
+
+
+def raw_files(paths: WarehousePaths, build_id: str) -> dict[str, list[Path]]:
+    """The Parquet files of each raw table of a build. Raises InputError when its manifest cannot be read."""
+    named = read_manifest(paths, build_id).raw
+    return {table: [paths.root / file for file in files] for table, files in named.items()}
+
+
+def read_pointer(paths: WarehousePaths) -> Pointer | None:
+    """What the pointer says, None when nothing is published. Raises InputError when it is damaged."""
+    return files.read(paths.pointer, Pointer, "the name of the published build")
+
+
+def pointed_build(paths: WarehousePaths) -> str | None:
+    """The id of the published build, None when nothing is published. Raises InputError when the pointer is damaged."""
+    pointer = read_pointer(paths)
+    return pointer.build_id if pointer else None
+
+
+def published_build(paths: WarehousePaths) -> tuple[str, Path]:
+    """The id and the database of the published build. Raises InputError when there is none, or it is not there."""
+    build_id = pointed_build(paths)
+    if build_id is None:
+        raise InputError(f"no warehouse at {paths.root}: run `{command('build', warehouse=paths.root)}`")
+    database = paths.build_database(build_id)
+    if not database.is_file():
+        if pointed_build(paths) != build_id:  # another was published meanwhile, and this one pruned
+            return published_build(paths)
+        raise InputError(f"{paths.pointer} names build {build_id}, but {database} is missing: build again")
+    return build_id, database
+
+
+def describe_file(file: Path) -> PublishedFile:
+    """What a file is known by. Reads it whole."""
+    state = file.stat()
+    with open_regular(file) as stream:
+        digest = hashlib.file_digest(stream, "sha256")
+    return PublishedFile(bytes=state.st_size, modified_ns=state.st_mtime_ns, sha256=digest.hexdigest())
+
+
+def is_as_published(file: Path, published: PublishedFile) -> bool:
+    """Whether a file still is what was published. It is read where its size is right and its time is not."""
+    try:
+        state = file.stat()
+        if not file.is_file() or state.st_size != published.bytes:
+            return False
+        return state.st_mtime_ns == published.modified_ns or describe_file(file).sha256 == published.sha256
+    except OSError:
+        return False
+
+
+def damage(paths: WarehousePaths, build_id: str) -> list[Path]:
+    """The published file, the kept build and its Parquet files, where they are not what was published.
+
+    Where that is not known, because the manifest is lost, the published file has to be the kept build.
+    """
+    files = [paths.published, paths.build_database(build_id)]
+    try:
+        manifest = read_manifest(paths, build_id)
+    except InputError:
+        manifest = None
+    if manifest and manifest.database:
+        known = dict.fromkeys(files, manifest.database)
+        known |= {paths.build_tables(build_id) / name: file for name, file in manifest.tables.items()}
+        return [file for file, published in known.items() if not is_as_published(file, published)]
+    missing = [file for file in files if not file.is_file()]
+    return missing or ([] if filecmp.cmp(*files, shallow=False) else [paths.published])
+
+
+def size_of(paths: WarehousePaths, build_id: str) -> int:
+    """The bytes of a build: of its database and of the Parquet files of its tables."""
+    files = files_below(paths.build_tables(build_id))
+    return sum(file.stat().st_size for file in (paths.build_database(build_id), *files))
+
+
+def earlier_builds(paths: WarehousePaths, settings: Settings) -> set[str]:
+    """The ids that builds of this warehouse have had, as far as the published build knows them."""
+    with contextlib.suppress(InputError, duckdb.Error):
+        _, database = published_build(paths)
+        with open_build(database, settings) as con:
+            return {build_id for (build_id,) in con.execute("select build_id from quality.builds").fetchall()}
+    return set()

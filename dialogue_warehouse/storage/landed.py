@@ -1,0 +1,118 @@
+"""What landing one file came to: the manifest row of its Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dialogue_warehouse.common.files import BuildId, LandedPath, read_regular
+from dialogue_warehouse.releases.records import FileState, LandingError, state_of
+from dialogue_warehouse.releases.unpacking import sha256_of
+from dialogue_warehouse.settings import RELEASE_FORM
+
+NOT_ASKED_FOR = "the run is not about it"
+"""The reason for which a corpus stays that is not damaged."""
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What landing one file came to: the manifest row of its Parquet."""
+
+    corpus_id: str
+    entity: str
+    path: str
+    source_part: str | None
+    parts: list[str] | None
+    bytes: int
+    sha256: str
+    verification: str
+    record_count: int
+    parquet: LandedPath
+    extras: list[dict[str, Any]] = field(default_factory=list)
+    quarantine: list[dict[str, Any]] = field(default_factory=list)
+    form: str = RELEASE_FORM
+    losses: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is unusual about the file's bytes, though nothing of its text is lost."""
+    parquet_bytes: int = 0
+    parquet_sha256: str = ""
+    """What the Parquet was when it was written: it is used again only as long as it is that."""
+    state: FileState | None = field(default=None, compare=False)
+    """The state of the source file when it was read."""
+    found_as: str | None = None
+    """The file's path at the source, where it is another than `path`, which is that in the release."""
+
+    @property
+    def source_file_id(self) -> str:
+        """`<corpus_id>/<path>`."""
+        return f"{self.corpus_id}/{self.path}"
+
+    @property
+    def place(self) -> str:
+        """The file's path below the source."""
+        path = self.found_as or self.path
+        return f"{self.corpus_id}/{path}" if self.form == RELEASE_FORM else path
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """Why a corpus stayed as it was published, and since when."""
+
+    build_id: BuildId
+    """The build that landed its files."""
+    reason: str
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something is wrong with what it would have been built from."""
+        return self.reason != NOT_ASKED_FOR
+
+    def told_of(self, corpus_id: str) -> str:
+        """What people are told, in one line."""
+        return f"{corpus_id} stays as in build {self.build_id}: {self.reason}"
+
+
+def data_version(files: Iterable[Landed]) -> str:
+    """Identifies what was landed: the bytes of each file, what they were checked against, and the schema."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.parquet} {file.sha256} {file.verification}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def places_of(files: Iterable[Landed]) -> dict[str, str]:
+    """The path at the source, by source_file_id, of each file that has another name there than in its release."""
+    return {file.source_file_id: file.found_as for file in files if file.found_as}
+
+
+def refuse_what_is_unknown(landed: Landed) -> None:
+    """Raise LandingError when something of the file was set aside."""
+    for extra in landed.extras:
+        raise LandingError(f"{landed.source_file_id}: the schema does not know the key at {extra['json_pointer']}")
+    for record in landed.quarantine:
+        raise LandingError(f"{landed.source_file_id}: {record['error']}")
+
+
+def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:
+    """What of these files is no longer at the source as it was read, a line each; reads those of another state."""
+    for file in files:
+        path = source / file.place
+        now = state_of(path)
+        if now == file.state:
+            continue
+        if now is None:
+            yield f"{file.source_file_id}: no longer there; what is built is the file as it was read"
+        elif not _holds(path, file):
+            yield f"{file.source_file_id}: changed since it was read; what is built is the file as it was: build again"
+
+
+def _holds(path: Path, file: Landed) -> bool:
+    """Whether the file still has the bytes that were read, whatever its times say."""
+    try:
+        return path.stat().st_size == file.bytes and sha256_of(read_regular(path)) == file.sha256
+    except OSError:
+        return False

@@ -1,0 +1,261 @@
+"""Decide which folder is a warehouse: one that carries the mark. Nothing is written or removed in any other folder.
+
+The mark is the first file that is written into a new or empty folder. Warehouses of versions that wrote no mark are
+recognized by what those versions left, and get one.
+
+One build at a time: the lock of a warehouse folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import IO
+
+import msgspec
+from msgspec import Struct
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.files import BuildId, read_regular
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import BuildError, InputError
+from dialogue_warehouse.paths import BUILD_ID, WarehousePaths
+
+FORMAT = 1
+"""The layout of the warehouses that this version writes and reads."""
+NO_CONTENT = frozenset({"lost+found", ".DS_Store", ".gitkeep", ".gitignore"})
+"""Names in a folder that counts as empty: a file system, a file manager or git has put them there."""
+OF_DAGSTER = frozenset({"dagster.yaml", "history", "schedules", "storage", "logs", ".telemetry", ".nux"})
+"""What Dagster writes into the folder that DAGSTER_HOME names, before it loads anything of ours."""
+PROJECT, ITS_NAME = "dbt_project/dbt_project.yml", re.compile(r"^name: dialogue_warehouse$", re.MULTILINE)
+"""What a clone of this project has beside its `warehouse/`."""
+
+
+class Mark(Struct, frozen=True):
+    """What the mark says."""
+
+    format: int
+
+
+class _Pointer(Struct, frozen=True):
+    """What the pointer of every version says."""
+
+    build_id: BuildId
+
+
+def claim(paths: WarehousePaths) -> None:
+    """Make sure that the folder is a warehouse: make it, and write the mark where there is none.
+
+    Raises InputError, before anything is written, for a folder that is not ours to write in.
+    """
+    refuse_foreign(paths)
+    try:
+        paths.root.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError), paths.mark.open("xb") as mark:
+            mark.write(_content())
+        if _read_mark(paths) is None:
+            files.write_atomically(paths.mark, _content())
+    except OSError as error:
+        raise InputError(f"{paths.root}: no warehouse can be there: {error.strerror}") from error
+
+
+def refuse_foreign(paths: WarehousePaths) -> None:
+    """Raise InputError for a folder that is no warehouse and cannot become one, and for links inside a warehouse."""
+    root = paths.root
+    real = Path(os.path.realpath(root))
+    if real == Path(real.anchor) or real == _home():
+        raise InputError(f"{root}: cannot be a warehouse; choose a folder below it with --warehouse")
+    if root.is_symlink() and not root.exists():
+        raise InputError(f"{root}: is a link that leads nowhere; choose another folder with --warehouse")
+    if not root.exists():
+        return
+    if not root.is_dir():
+        raise InputError(f"{root}: is no folder; choose another one with --warehouse")
+    if (foreign := _foreign_entry(paths)) is not None:
+        raise InputError(
+            f"{root}: is not empty and is not a warehouse ({foreign} is there); "
+            "choose an empty or a new folder with --warehouse"
+        )
+    for link in _links(paths):
+        raise InputError(f"{link}: is a link, and links inside a warehouse are not followed; remove it")
+    mark = _read_mark(paths)
+    if mark is not None and mark.format > FORMAT:
+        raise InputError(
+            f"{root}: is a warehouse of format {mark.format}, which needs a newer version of dialogue-warehouse; "
+            "choose another folder with --warehouse"
+        )
+
+
+def is_warehouse(paths: WarehousePaths) -> bool:
+    """Tell if a folder is a warehouse already, of this or an earlier version."""
+    with contextlib.suppress(OSError):
+        return _is_marked(paths) or (paths.root.is_dir() and _is_of_an_earlier_version(paths, _names(paths)))
+    return False
+
+
+def warehouse_of(file: Path) -> Path | None:
+    """Find the warehouse in which a file lies at a place that this project writes to; None where there is none."""
+    real = Path(os.path.realpath(file))
+    for folder in real.parents:
+        paths = WarehousePaths(folder)
+        if any(real.is_relative_to(place) for place in paths.places) and is_warehouse(paths):
+            return folder
+    return None
+
+
+def _home() -> Path | None:
+    """Find the user's home folder, where the user has one."""
+    with contextlib.suppress(RuntimeError):
+        return Path(os.path.realpath(Path.home()))
+    return None
+
+
+def _content() -> bytes:
+    return msgspec.json.encode(Mark(FORMAT)) + b"\n"
+
+
+def _is_marked(paths: WarehousePaths) -> bool:
+    return paths.mark.is_file() and not paths.mark.is_symlink()
+
+
+def _read_mark(paths: WarehousePaths) -> Mark | None:
+    """Read the mark; None for one that is damaged, such as one that another build is writing."""
+    try:
+        return files.read(paths.mark, Mark, "the mark of a warehouse")
+    except InputError:
+        return None
+
+
+def _foreign_entry(paths: WarehousePaths) -> str | None:
+    """Name something in a folder that is not ours; None where the folder is a warehouse, or can become one."""
+    try:
+        names = _names(paths)
+    except OSError as error:
+        raise InputError(f"{paths.root}: cannot be read: {error.strerror}") from error
+    is_home = os.path.realpath(os.environ.get("DAGSTER_HOME") or os.devnull) == os.path.realpath(paths.root)
+    foreign = [name for name in names if name not in NO_CONTENT and not (is_home and name in OF_DAGSTER)]
+    # The mark is looked for last: a build that has begun meanwhile wrote it before anything else.
+    if not foreign or _is_of_an_earlier_version(paths, names) or _is_marked(paths):
+        return None
+    own = {place.name for place in paths.places}
+    return next((name for name in foreign if name not in own), foreign[0])
+
+
+def _is_of_an_earlier_version(paths: WarehousePaths, names: list[str]) -> bool:
+    """Tell if a version that wrote no mark has made this folder, or comes with it."""
+    return _has_builds(paths) or _was_begun(paths, names) or _has_downloads(paths, names) or _is_of_a_clone(paths)
+
+
+def _has_builds(paths: WarehousePaths) -> bool:
+    """Tell if a build was published here, or was about to be."""
+    for pointer in (paths.pointer, paths.started_publication):
+        with contextlib.suppress(InputError):
+            if files.read(pointer, _Pointer, "the name of a build") is not None:
+                return True
+    return any(BUILD_ID.fullmatch(database.stem) for database in paths.builds.glob("*.duckdb"))
+
+
+def _was_begun(paths: WarehousePaths, names: list[str]) -> bool:
+    """Tell if this is what is left of a first build that was interrupted, or of Dagster's page before any build."""
+    if not _only(names, *paths.places):
+        return False
+    has_lock = paths.lock.is_file() and paths.lock.stat().st_size == 0
+    worked = paths.dbt_target.is_dir() or not (paths.scratch.exists() or paths.scratch_spark.exists())
+    return worked and (has_lock or paths.dagster_home.is_dir())
+
+
+def _has_downloads(paths: WarehousePaths, names: list[str]) -> bool:
+    """Tell if nothing but the default folder of `fetch` is here."""
+    if not _only(names, paths.landing) or not paths.landing.is_dir():
+        return False
+    folders = {folder.name for folder in paths.landing.iterdir()} - NO_CONTENT
+    return bool(folders) and folders <= set(registry.corpus_ids())
+
+
+def _is_of_a_clone(paths: WarehousePaths) -> bool:
+    """Tell if this is the folder `warehouse/` of a clone of this project, which holds documents from the start."""
+    real = Path(os.path.realpath(paths.root))
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return real.name == "warehouse" and bool(ITS_NAME.search(read_regular(real.parent / PROJECT).decode()))
+    return False
+
+
+def _names(paths: WarehousePaths) -> list[str]:
+    return sorted(path.name for path in paths.root.iterdir())
+
+
+def _only(names: list[str], *places: Path) -> bool:
+    own = {place.name for place in places} | NO_CONTENT
+    return all(name in own or files.leftover(name) in own for name in names)
+
+
+def _links(paths: WarehousePaths) -> Iterator[Path]:
+    """Name the links among the files and folders that a build writes to."""
+    yield from (place for place in paths.places if place != paths.landing and place.is_symlink())
+    for folder in (paths.raw, paths.sample):
+        for corpus in _entries(folder):
+            if corpus.is_symlink():
+                yield corpus
+            elif folder == paths.raw:
+                yield from (entity for entity in _entries(corpus) if entity.is_symlink())
+    yield from (file for file in _entries(paths.builds) if file.is_symlink() and BUILD_ID.match(file.name))
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from folder.iterdir()
+
+
+class BusyError(BuildError):
+    """Another build is running: this one was not begun."""
+
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds between two tries to get the lock; each pause is twice as long as the one before."""
+
+
+@contextlib.contextmanager
+def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
+    """Hold the warehouse's lock, in a folder that is a warehouse or becomes one.
+
+    Raises BusyError when another build holds it for longer than `patience`, in seconds, and InputError when there can
+    be none.
+    """
+    claim(paths)
+    if paths.lock.is_dir() and not paths.lock.is_symlink():
+        files.remove(paths.lock)
+    try:
+        opened = os.open(paths.lock, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        if paths.lock.is_symlink():
+            raise InputError(f"{paths.lock}: is a link; the lock of a warehouse is a file of its own") from None
+        raise InputError(f"{paths.lock}: cannot be written: {error.strerror}") from error
+    with os.fdopen(opened, "w") as lock:
+        try:
+            is_taken = _taken(lock, patience)
+        except OSError as error:
+            lacks = f"its file system has no locks ({error.strerror})"
+            raise InputError(
+                f"{paths.root}: {lacks}; put the warehouse on one that has, such as a local disk"
+            ) from error
+        if not is_taken:
+            raise BusyError(f"{paths.root}: another build is running")
+        yield
+
+
+def _taken(lock: IO[str], patience: float) -> bool:
+    """Whether the lock could be had, tried again and again as long as patience lasts."""
+    until, pause = time.monotonic() + patience, FIRST_PAUSE
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if time.monotonic() >= until:
+            return False
+        time.sleep(min(pause, until - time.monotonic()))
+        pause = min(2 * pause, LONGEST_PAUSE)

@@ -1,0 +1,190 @@
+"""Which build readers see.
+
+What every build does first, with the warehouse's lock held: it puts right what happened to the folder meanwhile.
+
+A process may have been killed between any two steps, and anything may have been done to our files. What cannot be read
+is made again, what is not what was published is taken from where it still is, and each is told in a line.
+
+Going back: a build that is kept becomes the published one again. A pinned one is kept whatever follows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import BUILD_ID, WarehousePaths
+from dialogue_warehouse.storage import builds, ownership, retention
+from dialogue_warehouse.storage.builds import Pointer
+
+
+def show(build_id: str, paths: WarehousePaths, rolled_back: str = "") -> None:
+    """Make a kept build the published one: the pointer first, then the file, each replaced in one step.
+
+    `rolled_back` is the fingerprint of the newest build, where that is gone back from.
+    """
+    write_pointer(paths.pointer, build_id, rolled_back)
+    copy(paths.build_database(build_id), paths.published)
+
+
+def copy(database: Path, to: Path) -> None:
+    """Copy a database, with its time and for reading only, so that a reader sees all of it or what was there before."""
+    with files.replacing(to) as temporary:
+        temporary.unlink(missing_ok=True)
+        shutil.copyfile(database, temporary)
+        made = database.stat()
+        with contextlib.suppress(OSError):  # a file of another time is compared by what it holds
+            os.utime(temporary, ns=(made.st_atime_ns, made.st_mtime_ns))
+        files.make_read_only(temporary)
+
+
+def write_pointer(path: Path, build_id: str, rolled_back: str = "") -> None:
+    """Write a file that names a build, all of it or nothing."""
+    pointer = Pointer(build_id, rolled_back)
+    files.write_atomically(path, msgspec.json.format(msgspec.json.encode(pointer), indent=1))
+
+
+def mend(paths: WarehousePaths) -> list[str]:
+    """Put right what readers see, and remove what nobody needs. What was mended, a line each; normally nothing is."""
+    told = [*_remove_folders(paths), *_finish_publication(paths), *_right_pointer(paths), *_right_files(paths)]
+    retention.sweep(paths)
+    files.remove(paths.scratch_spark)
+    return told
+
+
+def _remove_folders(paths: WarehousePaths) -> Iterator[str]:
+    """Remove the folders that stand where files of ours do: nothing could be written there."""
+    ours = [
+        paths.dagster_home / "dagster.yaml",
+        *(path for path in paths.builds.glob("*.json") if BUILD_ID.fullmatch(path.name.partition(".")[0])),
+        *retention.landed_files(paths),
+        *(path for kind in ("json", "msgpack", "sql") for path in paths.dbt_target.rglob(f"*.{kind}")),
+    ]
+    for path in ours:
+        if path.is_dir() and not path.is_symlink():
+            files.remove(path)
+            yield f"{path} was a folder where a file belongs: it is removed"
+
+
+def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
+    """Finish or undo a publication that was broken off."""
+    try:
+        started = files.read(paths.started_publication, builds.Pointer, "the name of a build")
+    except InputError:  # it may have been at any step: pointer and files say themselves whether they are right
+        started = None
+    if started and paths.build_database(started.build_id).exists():
+        show(started.build_id, paths)
+        yield f"build {started.build_id} had passed, but its publication was broken off: it is finished now"
+    elif started:
+        for file in (paths.build_manifest, paths.build_tables):
+            files.remove(file(started.build_id))
+        yield f"build {started.build_id} had passed, but its publication was broken off: it is undone"
+    files.remove(paths.started_publication)
+
+
+def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
+    """Let the pointer name a build again: the one that is shown, else the last one that is whole."""
+    try:
+        builds.pointed_build(paths)
+        return
+    except InputError as error:
+        told = str(error)
+    files.remove(paths.pointer)
+    whole = [build_id for build_id in reversed(retention.kept_builds(paths)) if is_whole(paths, build_id)]
+    shown = [build_id for build_id in whole if not builds.damage(paths, build_id)]
+    for build_id in [*shown, *whole][:1]:
+        show(build_id, paths)
+        told += f"; it names build {build_id} again"
+    yield told
+
+
+def _right_files(paths: WarehousePaths) -> Iterator[str]:
+    """Let the published file and the kept build be what was published, each from the other or from an older build.
+
+    Of Parquet files there is no second copy: a build with one that is not what was published is lost.
+    """
+    build_id = builds.pointed_build(paths)
+    if build_id is None:
+        return
+    database = paths.build_database(build_id)
+    damaged = builds.damage(paths, build_id)
+    if damaged == [paths.published]:
+        files.remove(paths.published)
+        copy(database, paths.published)
+        yield f"{paths.published} was not build {build_id}, which is published: it is again"
+    elif damaged == [database]:
+        files.remove(database)
+        copy(paths.published, database)
+        yield f"{database} was not what was published: it is again"
+    elif damaged:
+        yield from _fall_back(paths, build_id, damaged)
+
+
+def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Iterator[str]:
+    """Show the last build that is whole in the place of one that cannot be made whole again."""
+    database = paths.build_database(build_id)
+    if database in damaged and paths.published in damaged:
+        told = f"build {build_id} is lost: neither {paths.published} nor {database} is what was published"
+    else:
+        lost = next(file for file in damaged if file not in (paths.published, database))
+        told = f"build {build_id} is lost: {lost} is not what was published, and there is no second one"
+    retention.remove(paths, build_id)
+    whole = [other for other in reversed(retention.kept_builds(paths)) if is_whole(paths, other)]
+    files.remove(paths.published)
+    if whole:
+        show(whole[0], paths)
+        yield f"{told}; build {whole[0]} is shown in its place"
+    else:
+        files.remove(paths.pointer)
+        yield f"{told}, and no other is kept"
+
+
+def is_whole(paths: WarehousePaths, build_id: str) -> bool:
+    """Whether a kept build is what was published."""
+    return set(builds.damage(paths, build_id)) <= {paths.published}
+
+
+def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, str]:
+    """Publish a kept build again, the one before the published where none is named; the ids before and after.
+
+    Readers see one or the other; nothing is built and nothing removed. Raises InputError where there is no such build,
+    or not all of it, and BuildError while a build is running.
+    """
+    before = builds.published_build(paths)[0]
+    with ownership.exclusive(paths):
+        mend(paths)
+        before = builds.pointed_build(paths) or before
+        target = retention.find(paths, build_id) if build_id else retention.one_before(paths, before)
+        if target != before:
+            damaged = [file for file in builds.damage(paths, target) if file != paths.published]
+            if damaged:
+                raise InputError(f"{damaged[0]}: is not what was published, so that nobody can go back to it")
+            newest = retention.kept_builds(paths)[-1]
+            show(target, paths, _fingerprint(paths, newest) if target != newest else "")
+    return before, target
+
+
+def _fingerprint(paths: WarehousePaths, build_id: str) -> str:
+    """What a build was made of; nothing where its manifest cannot be read."""
+    try:
+        return builds.read_manifest(paths, build_id).fingerprint
+    except InputError:
+        return ""
+
+
+def pin(paths: WarehousePaths, build_id: str | None = None, is_pinned: bool = True) -> str:
+    """Keep a build, the published one where none is named, however old it gets; or do so no longer. Its id."""
+    published = builds.published_build(paths)[0]
+    with ownership.exclusive(paths):
+        target = retention.find(paths, build_id or published)
+        manifest = structs.replace(builds.read_manifest(paths, target), is_pinned=is_pinned)
+        files.write_atomically(paths.build_manifest(target), builds.encode_manifest(manifest))
+    return target

@@ -1,0 +1,146 @@
+"""The builds that stay on disk, and removing those that do not."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import BUILD_ID, RAW_FILE, WarehousePaths
+from dialogue_warehouse.storage import builds
+
+TEMPORARY = re.compile(r"[a-z0-9_]{8}")
+"""How `tempfile` names a folder."""
+LONGEST_WRITING = 24 * 3600
+"""Seconds after which a temporary file is taken for a leftover, where the file system has no locks that tell."""
+
+
+def kept_builds(paths: WarehousePaths) -> list[str]:
+    """The ids of the builds on disk, in the order they were published; databases that nobody here made do not count."""
+    names = [path.stem for path in paths.builds.glob("*.duckdb") if BUILD_ID.fullmatch(path.stem)]
+    return sorted(names, key=lambda build_id: (publication_number(paths, build_id), build_id))
+
+
+def find(paths: WarehousePaths, build_id: str) -> str:
+    """The kept build of this id, or the only one that begins with it. Raises InputError."""
+    found = [name for name in kept_builds(paths) if name == build_id] or [
+        name for name in kept_builds(paths) if name.startswith(build_id)
+    ]
+    if len(found) != 1:
+        there = ", ".join(reversed(kept_builds(paths))) or "none"
+        raise InputError(
+            f"{build_id}: {'more than one build' if found else 'no build'} that is kept; there are {there}"
+        )
+    return found[0]
+
+
+def one_before(paths: WarehousePaths, build_id: str) -> str:
+    """The build that was published before this one, of those that are kept. Raises InputError."""
+    names = kept_builds(paths)
+    place = names.index(build_id)
+    if place == 0:
+        raise InputError(f"{build_id}: no build before it is kept")
+    return names[place - 1]
+
+
+def publication_number(paths: WarehousePaths, build_id: str) -> int:
+    """Which publication a build was; 0 where that is not known."""
+    try:
+        return builds.read_manifest(paths, build_id).number
+    except InputError:
+        return 0
+
+
+def is_pinned(paths: WarehousePaths, build_id: str) -> bool:
+    """Whether somebody has said that a build is to be kept."""
+    try:
+        return builds.read_manifest(paths, build_id).is_pinned
+    except InputError:
+        return False
+
+
+def remove(paths: WarehousePaths, build_id: str) -> None:
+    """Remove a build and what stands beside it."""
+    for file in (paths.build_database(build_id), *_beside(paths, build_id)):
+        files.remove(file)
+
+
+def prune(paths: WarehousePaths, builds_kept: int, days: float | None = None) -> None:
+    """Delete the oldest builds beyond `builds_kept` and those older than so many days, and raw files that none names.
+
+    The published build is never deleted, and a pinned one neither; it does not count.
+    """
+    published = builds.pointed_build(paths)
+    names = [name for name in kept_builds(paths) if not is_pinned(paths, name)]
+    for build_id in names:
+        is_old = days is not None and time.time() - _built_at(paths, build_id) > days * 24 * 3600
+        if build_id != published and (is_old or build_id in names[:-builds_kept]):
+            remove(paths, build_id)
+    named: set[Path] = set()
+    for build_id in kept_builds(paths):
+        with contextlib.suppress(InputError):  # what no manifest names, no reader can find
+            named |= {file for files in builds.raw_files(paths, build_id).values() for file in files}
+    for parquet in landed_files(paths):
+        if parquet.suffix == ".parquet" and parquet not in named:
+            files.remove(parquet)
+            files.remove(parquet.with_suffix(".json"))
+
+
+def landed_files(paths: WarehousePaths) -> Iterator[Path]:
+    """Find the files that landing has written, by their names; what else lies below `raw/` is not ours."""
+    yield from (file for file in paths.raw.glob("*/*/*") if RAW_FILE.fullmatch(file.name))
+
+
+def _built_at(paths: WarehousePaths, build_id: str) -> float:
+    """When a build was made, in seconds since 1970; now, where nobody knows."""
+    try:
+        return datetime.fromisoformat(builds.read_manifest(paths, build_id).started_at).timestamp()
+    except (InputError, ValueError):
+        return time.time()
+
+
+def _is_old(file: Path) -> bool:
+    """Tell if no command can still be writing a file or folder."""
+    with contextlib.suppress(OSError):
+        return time.time() - file.lstat().st_mtime > LONGEST_WRITING
+    return False
+
+
+def sweep(paths: WarehousePaths) -> None:
+    """Remove what commands that were killed left behind. Call it with the warehouse's lock held."""
+    for path in _leftovers(paths):
+        with files.alone_in(path.parent) as is_alone:  # another command may be writing its report
+            if is_alone or (is_alone is None and _is_old(path)):
+                files.remove(path)
+    for path in list(paths.builds.glob("*")):
+        build_id = path.name.partition(".")[0]
+        if path in _beside(paths, build_id) and not paths.build_database(build_id).exists():
+            files.remove(path)
+
+
+def _leftovers(paths: WarehousePaths) -> list[Path]:
+    """Find what commands write beside files of this project, by the names of those files."""
+    own = {place.name for place in paths.places}
+    is_own = (
+        ("*", lambda name: name in own),
+        (f"{paths.builds.name}/*", lambda name: BUILD_ID.match(name) is not None),
+        (f"{paths.raw.name}/*/*/*", lambda name: bool(RAW_FILE.fullmatch(name) or TEMPORARY.fullmatch(name))),
+    )
+    return [
+        path
+        for pattern, of_ours in is_own
+        for path in paths.root.glob(pattern)
+        if (name := files.leftover(path.name)) and of_ours(name)
+    ]
+
+
+def _beside(paths: WarehousePaths, build_id: str) -> tuple[Path, ...]:
+    """Name what stands beside the database of a build; nothing for a name that no build has."""
+    if not BUILD_ID.fullmatch(build_id):
+        return ()
+    return tuple(file(build_id) for file in (paths.build_tables, paths.build_manifest, paths.build_restorations))

@@ -1,0 +1,1 @@
+"""TODO dialogue_warehouse.terminal"""

@@ -1,0 +1,260 @@
+"""A dialogue on the terminal: a line a turn, what is known of it below, and nothing of a text that would steer it.
+
+Where there is no terminal the same lines are plain: the marks of spans are written out everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dialogue_warehouse.common.text import visible, visible_lines
+from dialogue_warehouse.reading import dialogue_parts
+from dialogue_warehouse.reading.dialogue_parts import cut
+
+ROLES = {"user": "bold cyan", "system": "bold green"}
+"""Styles of the speakers whose role says who they are."""
+PEERS = ("bold magenta", "bold yellow")
+"""Styles of the others, in the order in which they speak."""
+CHANGES = {"added": ("+ ", "green"), "changed": ("~ ", "yellow"), "dropped": ("- ", "red"), "carried": ("", "dim")}
+"""What a turn did to a slot -> its sign and its style."""
+KINDS = {"dialogue_act": "acts"}
+"""Kinds of acts that the terminal calls otherwise."""
+MARK = Text("▶", style="bold red")
+Line = tuple[Text | str, Text | str, Text | str, Text]
+"""A line of the grid: its mark, the turn's number, who speaks or what stands there, and the text."""
+
+Note = tuple[str, list[tuple[str, Text]]]
+"""What stands below a turn: what it is, and the texts with the keys of what they show."""
+
+
+def print_dialogue(dialogue: dialogue_parts.Dialogue, console: Console) -> None:
+    """Print a dialogue; where there is no terminal, without the blanks that fill its lines."""
+    if console.is_terminal:
+        _draw(dialogue, console)
+        return
+    with console.capture() as capture:
+        _draw(dialogue, console)
+    for line in capture.get().splitlines():
+        console.print(Text(line.rstrip()), soft_wrap=True)
+
+
+def _draw(dialogue: dialogue_parts.Dialogue, console: Console) -> None:
+    for line in _head(dialogue):
+        console.print(line, soft_wrap=True)
+    for base in dialogue.knowledge:
+        console.print(_knowledge(base, dialogue.mark))
+    grid = Table.grid(padding=(0, 1))
+    for justify in ("left", "right", "left"):
+        grid.add_column(justify=justify, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for line in _turns(dialogue):
+        grid.add_row(*line)
+    console.print(grid)
+    if dialogue.answers:
+        console.print(_answers(dialogue.answers, dialogue.mark))
+
+
+def _head(dialogue: dialogue_parts.Dialogue) -> Iterator[Text]:
+    yield Text(visible(dialogue.key), style="bold")
+    told = [dialogue.corpus, dialogue.split or "no split", dialogue.channel, dialogue.task]
+    yield _plain(", ".join(text for text in told if text))
+    source = dialogue.source
+    yield _named("source", f"{source.source_file_id}, record {source.record_index:,} at '{source.record_pointer}'")
+    for service in dialogue.services:
+        if service.service:
+            yield _named("service", ": ".join(text for text in (service.service, service.description) if text))
+    if dialogue.outcome_reward is not None:
+        yield _named("reward", str(dialogue.outcome_reward))
+    yield from _scenario(dialogue.scenario)
+    yield from _guideline(dialogue.guideline)
+    for violation in dialogue.violations:
+        yield _violation(violation)
+    if mark := dialogue.mark:
+        yield Text.assemble(MARK, _plain(f" {mark.key}: {mark.table}, at '{mark.json_pointer or 'no single place'}'"))
+    yield Text()
+
+
+def _scenario(scenario: dialogue_parts.Scenario | None) -> Iterator[Text]:
+    if scenario is None:
+        return
+    names = " / ".join(text for text in (scenario.scenario_id, scenario.flow, scenario.subflow) if text)
+    yield _named("scenario", names)
+    for value in scenario.values:
+        yield _named("", f"{value.section} {value.field}: {value.value}")
+
+
+def _guideline(guideline: dialogue_parts.Guideline | None) -> Iterator[Text]:
+    if guideline is None:
+        return
+    names = " / ".join(text for text in (guideline.flow, guideline.subflow) if text)
+    yield _named("guideline", f"{names}, followed: {guideline.conformance or 'not judged'}")
+    for step in guideline.steps:
+        taken = f" (turn {', '.join(map(str, step.taken_in))})" if step.taken_in else ""
+        text = step.text or step.button or step.act or ""
+        yield _named("", f"{step.index}. {f'{step.act}: ' if step.act else ''}{text}{taken}")
+
+
+def _turns(dialogue: dialogue_parts.Dialogue) -> Iterator[Line]:
+    styles = _styles(dialogue.turns)
+    shown = dialogue.mark.shown_key if dialogue.mark else None
+    for turn in dialogue.turns:
+        speaker = turn.speaker or turn.role
+        label = Text(visible(speaker), style=styles[turn.role, speaker])
+        yield _mark(turn.key == shown), str(turn.index), label, _said(turn)
+        for name, told in _notes(turn, shown):
+            yield _mark(any(key == shown for key, _ in told)), "", Text(name, style="dim"), _joined(told, shown)
+
+
+def _mark(is_marked: bool) -> Text | str:
+    return MARK if is_marked else ""
+
+
+def _styles(turns: Iterable[dialogue_parts.Turn]) -> dict[tuple[str, str], str]:
+    """The style of each speaker."""
+    styles: dict[tuple[str, str], str] = {}
+    for turn in turns:
+        others = sum(role not in ROLES for role, _ in styles)
+        style = ROLES.get(turn.role) or PEERS[others % len(PEERS)]
+        styles.setdefault((turn.role, turn.speaker or turn.role), style)
+    return styles
+
+
+def _said(turn: dialogue_parts.Turn) -> Text:
+    """What was said, with its spans as `core.transcript` writes them."""
+    if turn.text is None:
+        return Text(turn.event_type, style="dim italic")
+    text = Text(style="italic" if turn.event_type == "action" else "")
+    for piece in cut(turn.text, turn.spans):
+        for label in piece.closing:
+            text.append(f"]({visible(label)})", style="blue")
+        text.append("[" * piece.opening, style="blue")
+        for label in piece.empty:
+            text.append(f"[]({visible(label)})", style="blue")
+        text.append(visible_lines(piece.text), style="underline" if piece.depth else "")
+    return text
+
+
+def _notes(turn: dialogue_parts.Turn, shown: str | None) -> Iterator[Note]:
+    """What stands below a turn."""
+    for span in turn.spans:
+        if span.key == shown:
+            yield "span", [(span.key, _plain(f"{span.label}, characters {span.start} to {span.end}"))]
+    for kind in dict.fromkeys(act.type for act in turn.acts):
+        yield KINDS.get(kind, kind), [(act.key, _act(act)) for act in turn.acts if act.type == kind]
+    for state in turn.states:
+        yield "state", [(state.key, _state(state))]
+        for is_carried in (False, True):
+            if slots := [slot for slot in state.slots if (slot.change == "carried") is is_carried]:
+                yield "", [(slot.key, _slot(slot)) for slot in slots]
+    yield from _calls(turn.calls)
+    for selection in turn.selections:
+        yield "selects", [(selection.key, _selection(selection))]
+    for candidates in turn.candidates:
+        yield "candidates", [(candidates.key, _candidates(candidates))]
+    for violation in turn.violations:
+        yield "", [("", _violation(violation))]
+
+
+def _calls(calls: list[dialogue_parts.Call]) -> Iterator[Note]:
+    for call in calls:
+        yield "call", [(call.key, _plain(f"{call.service}.{call.method}({_pairs(call.parameters)})"))]
+        for position, result in enumerate(call.results):
+            there = {name: value for name, value in zip(call.columns, result.values, strict=True) if value is not None}
+            yield f"result {position}", [(result.key, _plain(_pairs(there)))]
+        if not call.results:
+            yield "result", [("none", Text("none", style="dim"))]
+
+
+def _joined(told: list[tuple[str, Text]], shown: str | None) -> Text:
+    """The texts on one line, the mark before the one that was asked for."""
+    texts = [Text.assemble(MARK, " ", text) if key == shown and len(told) > 1 else text for key, text in told]
+    return Text(" · ", style="dim").join(texts)
+
+
+def _selection(selection: dialogue_parts.Selection) -> Text:
+    style, verdict = ("green", "the shared one") if selection.is_shared else ("red", "not the shared one")
+    return Text.assemble(_plain(_pairs(selection.item)), Text(f", {verdict}", style=style))
+
+
+def _act(act: dialogue_parts.Act) -> Text:
+    text = Text(visible(act.act or "?"))
+    said = ", ".join(str(value) for value in act.values)
+    told = "=".join(part for part in (act.slot, said) if part)
+    if told:
+        text.append(f" {visible(told)}")
+    if act.canonical_values and act.canonical_values != act.values:
+        text.append(f" ({visible(', '.join(map(str, act.canonical_values)))})")
+    if act.guideline_steps:
+        text.append(f", step {', '.join(map(str, act.guideline_steps))} of the guideline")
+    return text
+
+
+def _state(state: dialogue_parts.State) -> Text:
+    text = _plain(f"{state.service}, {state.active_intent}")
+    if state.requested_slots:
+        text.append(visible(f", asks for {', '.join(state.requested_slots)}"))
+    return text
+
+
+def _slot(slot: dialogue_parts.StateSlot) -> Text:
+    sign, style = CHANGES[slot.change]
+    values = " / ".join(str(value) for value in slot.variants or [slot.value])
+    told = {
+        "dropped": f"{slot.slot}: {slot.previous_value}",
+        "changed": f"{slot.slot}: {slot.previous_value} → {values}",
+    }
+    return Text(visible(f"{sign}{told.get(slot.change, f'{slot.slot}: {values}')}"), style=style)
+
+
+def _candidates(candidates: dialogue_parts.Candidates) -> Text:
+    text = _plain(f"{len(candidates.candidates):,}, the right one at {candidates.target_position}")
+    for candidate in [one for one in candidates.candidates if one.is_target]:  # JSON and HTML have all of them
+        text.append(visible(f": {candidate.text or candidate.candidate_id}"))
+    return text
+
+
+def _violation(violation: dialogue_parts.Violation) -> Text:
+    name = "defect" if violation.kind == "defect" else "by design"
+    return Text(visible(f"{name}: {violation.rule}: {violation.detail}"), style="yellow")
+
+
+def _knowledge(base: dialogue_parts.KnowledgeBase, mark: dialogue_parts.Mark | None) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=f"{visible(base.agent)} knows", title_justify="left")
+    for name in ("", "", *base.columns, ""):
+        table.add_column(visible(name), overflow="fold")
+    for item in base.items:
+        selected = f"selected in turn {', '.join(map(str, item.selected_in))}" if item.selected_in else ""
+        told = ", ".join(text for text in ("shared" if item.is_shared else "", selected) if text)
+        cells = (_plain(str(value)) if value is not None else Text("NULL", style="dim") for value in item.values)
+        is_marked = mark is not None and mark.shown_key == item.key
+        table.add_row(_mark(is_marked), str(item.index), *cells, told, style="green" if item.is_shared else "")
+    return table
+
+
+def _answers(answers: list[dialogue_parts.Answer], mark: dialogue_parts.Mark | None) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for name, justify in (("", "left"), ("votes", "right"), ("", "left"), ("agent", "left"), ("answer", "left")):
+        table.add_column(name, justify=justify, overflow="fold")
+    for answer in sorted(answers, key=lambda answer: -(answer.votes or 0)):
+        is_marked = mark is not None and mark.shown_key in (answer.vote_key, answer.response_key)
+        told = Text("", style="dim") if answer.response is None else Text(visible_lines(answer.response))
+        chosen = Text("chosen", style="green") if answer.is_selected else ""
+        table.add_row(_mark(is_marked), str(answer.votes), chosen, visible(answer.option), told)
+    return table
+
+
+def _named(name: str, text: str) -> Text:
+    return Text.assemble((f"{name:<10}", "dim"), _plain(text))
+
+
+def _pairs(values: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _plain(text: str) -> Text:
+    return Text(visible(text))

@@ -1,0 +1,215 @@
+"""How a query's result is shown: as a table where its rows fit the terminal, else a line a column; or complete.
+
+What is complete is `files`: JSON, CSV and the like, streamed. What is shown on a terminal are the first rows, with how
+many are left out, in a pager where they are more than the terminal is high.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import os
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import TextIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dialogue_warehouse.common.database import QueryError
+from dialogue_warehouse.common.text import visible, visible_json, visible_lines
+from dialogue_warehouse.reading.query import QueryResult
+from dialogue_warehouse.reading.result_files import (
+    stream_parquet,
+    write_csv,
+    write_json,
+    write_json_lines,
+    write_markdown,
+    write_parquet,
+)
+from dialogue_warehouse.reading.values import cell_of, elided
+
+FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
+"""The forms of a result; without one, a table where the rows fit and else vertical."""
+DISPLAYED_ROWS = 200
+"""Rows that the terminal shows."""
+PIPED_WIDTH = 200
+"""Characters of a table's line where there is no terminal."""
+NARROWEST_COLUMN = 12
+COLUMN_PADDING = 3
+"""Characters between two columns of a table."""
+WRITERS = {"json": write_json, "jsonl": write_json_lines, "csv": write_csv, "markdown": write_markdown}
+Pager = Callable[[str], None]
+"""Shows a long text page by page."""
+
+
+def print_result(
+    result: QueryResult, form: str | None = None, parquet: Path | None = None, pager: Pager | None = None
+) -> None:
+    """Write a result to standard output in one of the FORMATS, or to a Parquet file and say so.
+
+    On a terminal, what is longer than it goes to the pager.
+    """
+    if parquet is not None:
+        count = write_parquet(result, parquet)
+        print(f"{count:,} row{'' if count == 1 else 's'} written to {parquet}", file=sys.stderr)
+    elif form == "parquet":
+        if sys.stdout.isatty():
+            raise QueryError("Parquet is nothing for a terminal: --parquet FILE writes it, and so does > FILE")
+        stream_parquet(result, sys.stdout.buffer)
+    elif form in WRITERS:
+        WRITERS[form](result, _Escaped(sys.stdout, form) if sys.stdout.isatty() else sys.stdout)
+    else:
+        _show(result, form, make_console(), pager)
+
+
+class _Escaped(io.StringIO):
+    """A terminal that gets no character which would steer it; in JSON it is escaped as JSON has it."""
+
+    def __init__(self, terminal: TextIO, form: str) -> None:
+        self._terminal = terminal
+        self._escape = visible_json if form in ("json", "jsonl") else visible_lines
+
+    def write(self, text: str, /) -> int:
+        """Write a text with its control characters written out."""
+        self._terminal.write(self._escape(text))
+        return len(text)
+
+
+def make_console() -> Console:
+    """Standard output; where it is no terminal, nobody knows its width."""
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPED_WIDTH
+    return console
+
+
+def _show(result: QueryResult, form: str | None, console: Console, pager: Pager | None) -> None:
+    """Print the first rows, or page them."""
+    render = {"table": render_table, "vertical": render_vertical}.get(form or "", render_fitting)
+    print_paged(lambda: render(result, console), console, pager)
+
+
+def print_paged(render: Callable[[], None], console: Console, pager: Pager | None) -> None:
+    """Let something be drawn on the console; on a terminal, what is longer than it goes to the pager."""
+    if pager is None or not console.is_terminal:
+        render()
+        return
+    with console.capture() as capture:
+        render()
+    text = capture.get()
+    if text.count("\n") < console.height:
+        console.file.write(text)
+    else:
+        pager(text)
+
+
+class _Rows:
+    """The first rows of a result, as cells."""
+
+    def __init__(self, result: QueryResult, limit: int) -> None:
+        with contextlib.closing(result.rows()) as read:
+            self.values = list(itertools.islice(read, limit + 1))
+        self.headings = [Text(visible(column)) for column in result.columns]
+        self.cells = [[cell_of(value) for value in row] for row in self.values[:limit]]
+        columns = zip(self.headings, *self.cells, strict=True)
+        self.widths = [max(text.cell_len for text in column) for column in columns]
+        self.footer = _footer(result, len(self.values), limit)
+
+    def is_number(self, position: int) -> bool:
+        """Whether a column holds numbers."""
+        value = next((row[position] for row in self.values if row[position] is not None), None)
+        return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def render_fitting(result: QueryResult, console: Console, limit: int = DISPLAYED_ROWS) -> None:
+    """Print the first rows as a table where every column fits the terminal, else vertically."""
+    if result.is_explain:
+        return _render_plan(result, console)
+    rows = _Rows(result, limit)
+    fits = len(_fitting(rows.widths, console.width)) == len(rows.widths)
+    return (_print_table if fits else _print_vertical)(rows, console)
+
+
+def render_table(result: QueryResult, console: Console, limit: int = DISPLAYED_ROWS) -> None:
+    """Print the first rows as a table that fits the terminal, and below it how many there are in all."""
+    if result.is_explain:
+        return _render_plan(result, console)
+    return _print_table(_Rows(result, limit), console)
+
+
+def render_vertical(result: QueryResult, console: Console, limit: int = DISPLAYED_ROWS) -> None:
+    """Print the first rows, each value on a line of its own."""
+    if result.is_explain:
+        return _render_plan(result, console)
+    return _print_vertical(_Rows(result, limit), console)
+
+
+def _render_plan(result: QueryResult, console: Console) -> None:
+    for _, plan in result.rows():
+        console.print(Text(plan), soft_wrap=True)
+
+
+def _print_table(rows: _Rows, console: Console) -> None:
+    """A table of as many columns as fit; where not all do, keys come last. Keys are cut in their middle."""
+    shown = list(range(len(rows.widths)))
+    if len(_fitting(rows.widths, console.width)) < len(shown):
+        shown.sort(key=lambda position: _is_key(rows.headings[position]))
+    widths = _fitting([rows.widths[position] for position in shown], console.width)
+    table = Table(box=box.SIMPLE_HEAD)
+    for position, width in zip(shown, widths, strict=False):
+        justify = "right" if rows.is_number(position) else "left"
+        table.add_column(rows.headings[position], no_wrap=True, width=width, justify=justify)
+    for row in rows.cells:
+        cells = zip(shown, widths, strict=False)
+        table.add_row(
+            *(elided(row[at], width) if _is_key(rows.headings[at]) else row[at] for at, width in cells),
+        )
+    console.print(table)
+    footer = rows.footer
+    if len(widths) < len(shown):
+        footer += f"; {len(widths)} of {len(shown)} columns fit, --format vertical shows all"
+    console.print(Text(footer, style="dim"), soft_wrap=True)
+
+
+def _print_vertical(rows: _Rows, console: Console) -> None:
+    """A block a row, in it a line a column."""
+    width = max(heading.cell_len for heading in rows.headings)
+    for number, row in enumerate(rows.cells, start=1):
+        console.print(Text(f"── row {number} ".ljust(width + 12, "─"), style="dim"), soft_wrap=True)
+        for heading, cell in zip(rows.headings, row, strict=True):
+            label = Text(heading.plain + " " * (width - heading.cell_len + 2), style="bold")
+            console.print(label + cell, soft_wrap=True)
+    console.print(Text(rows.footer, style="dim"), soft_wrap=True)
+
+
+def _is_key(heading: Text) -> bool:
+    return heading.plain.endswith("_key")
+
+
+def _fitting(natural: list[int], available: int) -> list[int]:
+    """The widths of the first columns, as many as fit; wide ones are cut alike, none below NARROWEST_COLUMN."""
+
+    def total(widths: list[int], cut: int) -> int:
+        return sum(min(width, cut) + COLUMN_PADDING for width in widths)
+
+    shown = len(natural)
+    while shown > 1 and total(natural[:shown], NARROWEST_COLUMN) > available - COLUMN_PADDING:
+        shown -= 1
+    cut = NARROWEST_COLUMN
+    while cut < max(natural[:shown]) and total(natural[:shown], cut + 1) <= available - COLUMN_PADDING:
+        cut += 1
+    return [min(width, cut) for width in natural[:shown]]
+
+
+def _footer(result: QueryResult, fetched: int, limit: int) -> str:
+    if fetched <= limit:
+        return f"{fetched:,} row{'' if fetched == 1 else 's'}"
+    count = result.count()
+    all_rows = "more" if count is None else f"{count:,} rows, {count - limit:,} more not shown"
+    return f"first {limit:,} of {all_rows}: --json, --csv and --parquet give them all"

@@ -1,0 +1,194 @@
+"""The catalog as the user sees it: the list of tables, and the columns of one.
+
+Shows what differs between two builds.
+
+A trace as the user sees it: lines and indented JSON, or one JSON object.
+
+A verification as the user sees it: a row a corpus, or all files as JSON.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dialogue_warehouse.common.text import visible, visible_json
+from dialogue_warehouse.lineage.tracing import ChangedSourceError, Trace
+from dialogue_warehouse.lineage.verifying import Verified
+from dialogue_warehouse.reading.catalogue import Filling, TableDescription, TableSummary
+from dialogue_warehouse.reading.changes import Changes
+from dialogue_warehouse.terminal.printing import make_console
+
+WIDEST_TYPE = 40
+"""Characters of a line of a column's type; that of a nested column takes several."""
+
+
+def print_tables(tables: list[TableSummary], console: Console | None = None) -> None:
+    """Print the list of tables."""
+    console = console or make_console()
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("table", no_wrap=True)
+    grid.add_column("rows", justify="right", no_wrap=True)
+    grid.add_column("what it holds")
+    for table in tables:
+        grid.add_row(f"{table.schema}.{table.table}", f"{table.rows:,}", Text(table.summary))
+    console.print(grid)
+
+
+def print_description(description: TableDescription, console: Console | None = None) -> None:
+    """Print a table's description and its columns."""
+    console = console or make_console()
+    console.print(Text(f"{description.schema}.{description.table}", style="bold"))
+    if description.comment:
+        console.print(Text(description.comment))
+    if description.links.key:
+        console.print(Text(f"key: {', '.join(description.links.key)}"))
+    for join in description.links.joins:
+        console.print(Text(f"joins {join}"))
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("column", no_wrap=True)
+    grid.add_column("type", overflow="fold", max_width=WIDEST_TYPE)
+    grid.add_column("what it holds")
+    for column in description.columns:
+        what = Text(column.comment or "")
+        if column.filling is not None:
+            what.append("\n" if column.comment else "").append(_filled(column.filling), style="dim")
+        grid.add_row(Text(column.column), Text(column.type), what)
+    console.print(grid)
+
+
+def as_json(description: TableDescription) -> str:
+    """The description as one object, each field always there."""
+    return visible_json(msgspec.json.format(msgspec.json.encode(description)).decode())
+
+
+def _filled(filling: Filling) -> str:
+    """Which corpora fill a column, and with what."""
+    example = "" if filling.example is None else f", such as {visible(filling.example)}"
+    return f"filled: {filling}{example}"
+
+
+def print_changes(changes: Changes, console: Console | None = None) -> None:
+    """Print the changes as tables; one line where there are none."""
+    console = console or make_console()
+    console.print(Text(f"build {changes.build_id}, against {changes.base_build_id}"), soft_wrap=True)
+    if not (changes.columns or changes.rows or changes.moved):
+        console.print("nothing differs")
+    for line in changes.columns:
+        console.print(Text(line), soft_wrap=True)
+    if changes.rows:
+        console.print(
+            _grid(
+                ("table", "corpus", "change", "rows", "such as"),
+                [
+                    (one.table_name, one.corpus_id, one.change, f"{one.row_count:,}", one.first_keys[0])
+                    for one in changes.rows
+                ],
+            )
+        )
+    if changes.moved:
+        console.print(
+            _grid(
+                ("moved", "corpus", "name", "before", "now"),
+                [(one.kind, one.corpus_id, one.name, one.before, one.after) for one in changes.moved],
+            )
+        )
+
+
+def _grid(columns: tuple[str, ...], rows: list[tuple[str | None, ...]]) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD)
+    for column in columns:
+        grid.add_column(column, justify="right" if column == "rows" else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(value if value is not None else "-") for value in row))
+    return grid
+
+
+DISPLAYED_LINES = 60
+"""Lines of JSON that a terminal shows."""
+
+
+def print_trace(found: Trace, as_json: bool = False, console: Console | None = None) -> None:
+    """Print a trace as lines and the indented JSON, or as one JSON object. Raises ChangedSourceError after it."""
+    if as_json:
+        print(visible_json(json.dumps(as_object(found), ensure_ascii=False, indent=1, default=_plain)))
+    else:
+        _print_lines(found, console or make_console())
+    if found.changed:
+        raise ChangedSourceError(found.changed)
+
+
+def as_object(found: Trace) -> dict[str, Any]:
+    """A trace as one JSON object, the source's JSON inside it."""
+    return {
+        "key": found.key,
+        "table": found.table,
+        "source_file_id": found.source_file_id,
+        "file": None if found.file is None else str(found.file),
+        "record_index": found.record_index,
+        "record_pointer": found.record_pointer,
+        "json_pointer": found.pointer,
+        "value": None if found.value_json is None else json.loads(found.value_json),
+        "other_json_pointer": found.other_pointer,
+        "other_value": None if found.other_value_json is None else json.loads(found.other_value_json),
+        "note": found.missing or found.changed,
+        "row": found.row,
+    }
+
+
+def _print_lines(found: Trace, console: Console) -> None:
+    lines = [
+        ("key", found.key),
+        ("table", found.table),
+        ("file", found.source_file_id),
+        ("on disk", str(found.file) if found.file else "unknown"),
+        ("record", f"{found.record_index:,} at '{found.record_pointer}'"),
+        ("pointer", f"'{found.pointer}'" if not found.pointer else found.pointer),
+    ]
+    if found.other_pointer is not None:
+        lines.append(("and", found.other_pointer))
+    if found.missing:
+        lines.append(("source", f"not there, so its JSON cannot be shown: {found.missing}"))
+    for name, text in lines:
+        console.print(Text(f"{name:<9}{visible_json(text)}"), soft_wrap=True)
+    for pointer, value in ((found.pointer, found.value_json), (found.other_pointer, found.other_value_json)):
+        if value is None:
+            continue
+        if found.value_json is None:
+            console.print(Text("\nnothing stands at the first pointer, only at the second"), soft_wrap=True)
+        console.print(Text(f"\n{visible_json(pointer or 'the whole file')}", style="bold"), soft_wrap=True)
+        text = visible_json(json.dumps(json.loads(value), ensure_ascii=False, indent=2)).split("\n")
+        shown = text[:DISPLAYED_LINES] if console.is_terminal else text
+        for line in shown:
+            console.print(Text(line), soft_wrap=True)
+        if len(text) > len(shown):
+            more = f"… {len(text) - len(shown):,} more lines; --json gives them all"
+            console.print(Text(more, style="dim"), soft_wrap=True)
+
+
+def _plain(value: Any) -> str:
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def print_results(results: list[Verified], as_json: bool) -> None:
+    """Print a row a corpus, or all results as JSON."""
+    if as_json:
+        print(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1))
+        return
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("corpus")
+    for name in ("files", "records", "equal"):
+        grid.add_column(name, justify="right")
+    for corpus_id, own in itertools.groupby(results, key=lambda result: result.source_file_id.split("/")[0]):
+        files = list(own)
+        counts = len(files), sum(file.records for file in files), sum(file.is_equal for file in files)
+        grid.add_row(corpus_id, *(f"{count:,}" for count in counts))
+    make_console().print(grid)

@@ -1,0 +1,184 @@
+"""The interactive shell of `sql`: history, completion of tables, columns and words of SQL, a query over several lines.
+
+It runs what `sql` runs, through the same sandboxed connection: one SELECT or EXPLAIN at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from dialogue_warehouse.common.text import visible_lines
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths, shell_history
+from dialogue_warehouse.reading import catalogue, damage
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.query import run_query
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.builds import CONTRACTS
+from dialogue_warehouse.terminal import printing, results
+
+WORDS = tuple(
+    re.split(
+        r"\s+",
+        "select from where group by order having limit offset join left inner on using with as case when then else end "
+        "and or not in is null like ilike between distinct count sum avg min max unnest len list_contains all asc desc "
+        "union qualify over partition explain describe summarize exists cast filter",
+    )
+)
+"""The words of SQL that are completed."""
+PROMPT, CONTINUED = "sql> ", "...> "
+HELP = """a query ends with ; and may take several lines; Tab completes, the arrow keys go through the history
+  \\d            the tables          \\d TABLE   its columns
+  \\x            vertical or not     \\q         leave, as Ctrl-D does"""
+
+
+class Names(Completer):
+    """Completes tables, with or without schema, behind a table's name and a dot its columns, and words of SQL."""
+
+    def __init__(self, con: Connection) -> None:
+        rows = con.execute(
+            """
+            select case database_name when 'raw' then 'raw' else schema_name end, table_name, column_name
+            from duckdb_columns()
+            where database_name in ('dialogues', 'raw') and not internal and schema_name <> ?
+            order by all
+            """,
+            [CONTRACTS],
+        ).fetchall()
+        self._columns: dict[str, list[str]] = {}
+        for schema, table, column in rows:
+            for name in (table, f"{schema}.{table}"):
+                self._columns.setdefault(name.lower(), []).append(column)
+        self._tables = sorted({table for _, table, _ in rows} | {f"{schema}.{table}" for schema, table, _ in rows})
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """What the word before the cursor may become."""
+        typed = re.search(r"[\w.]*$", document.text_before_cursor)
+        word = typed[0].lower() if typed else ""
+        table, dot, beginning = word.rpartition(".")
+        if dot and (columns := self._columns.get(self._meant(table, document.text))):
+            yield from _completions(beginning, columns)
+        if word:
+            used = {self._meant(name, document.text) for name in re.findall(r"[\w.]+", document.text.lower())}
+            named = (column for name in used for column in self._columns.get(name, []))
+            yield from _completions(word, dict.fromkeys((*named, *self._tables, *WORDS)))
+
+    def _meant(self, name: str, text: str) -> str:
+        """The table that a name stands for in this query: itself, or what it is an alias of."""
+        if name in self._columns or not name:
+            return name
+        before = re.findall(rf"([\w.]+)\s+(?:as\s+)?{re.escape(name)}\b", text.lower())
+        return next((table for table in before if table in self._columns), name)
+
+
+def _completions(beginning: str, names: Iterable[str]) -> Iterator[Completion]:
+    for name in names:
+        if name.lower().startswith(beginning) and name.lower() != beginning:
+            yield Completion(name, start_position=-len(beginning))
+
+
+class Shell:
+    """A conversation with one connection; `form` is how results are printed."""
+
+    def __init__(
+        self, con: Connection, settings: Settings, form: str | None = None, pager: printing.Pager | None = None
+    ) -> None:
+        self.con, self.settings, self.form, self.pager = con, settings, form, pager
+
+    def answer(self, text: str) -> bool:
+        """Do what was typed; False when it was to leave. An error is a line, and the shell goes on."""
+        text = text.strip()
+        if text.rstrip(";").lower() in ("\\q", "exit", "quit"):
+            return False
+        try:
+            self._run(text)
+        except InputError as error:
+            told = damage.behind(error, WarehousePaths(self.settings.warehouse)) or error
+            print(visible_lines(f"error: {told}"))
+        except KeyboardInterrupt:
+            print("interrupted")
+        return True
+
+    def _run(self, text: str) -> None:
+        command, _, argument = text.rstrip(";").partition(" ")
+        match command:
+            case "":
+                return
+            case "\\d" if argument.strip():
+                results.print_description(catalogue.describe_table(self.con, argument, self.settings.warehouse))
+            case "\\d":
+                results.print_tables(catalogue.list_tables(self.con))
+            case "\\x":
+                self.form = None if self.form == "vertical" else "vertical"
+                print("vertical" if self.form else "as fits")
+            case "help" | "\\?" | "\\h":
+                print(HELP)
+            case _:
+                result = run_query(self.con, text, timeout=self.settings.query_timeout)
+                printing.print_result(result, self.form, pager=self.pager)
+
+
+def run_shell(
+    con: Connection,
+    settings: Settings,
+    paths: WarehousePaths,
+    form: str | None = None,
+    pager: printing.Pager | None = None,
+) -> None:
+    """Ask for queries until the user leaves."""
+    session: PromptSession[str] = PromptSession(
+        history=_history(shell_history()),
+        completer=Names(con),
+        complete_while_typing=False,
+        multiline=True,
+        prompt_continuation=CONTINUED,
+        key_bindings=_bindings(),
+    )
+    shell = Shell(con, settings, form, pager)
+    print(f"{paths.published}, read-only; help says more")
+    while True:
+        try:
+            if not shell.answer(session.prompt(PROMPT)):
+                return
+        except KeyboardInterrupt:  # what was typed is dropped
+            continue
+        except EOFError:
+            return
+
+
+def _bindings() -> KeyBindings:
+    """Enter ends a query that is complete, and begins a line of one that is not."""
+    bindings = KeyBindings()
+
+    @bindings.add("enter")
+    def enter(event: KeyPressEvent) -> None:
+        if is_complete(event.current_buffer.text):
+            event.current_buffer.validate_and_handle()
+        else:
+            event.current_buffer.insert_text("\n")
+
+    return bindings
+
+
+def is_complete(text: str) -> bool:
+    """Whether what was typed can be done: a query with its semicolon, a command of the shell, or nothing."""
+    text = text.strip()
+    return not text or text.endswith(";") or text.startswith("\\") or text.lower() in ("exit", "quit", "help")
+
+
+def _history(file: Path) -> History:
+    """The history in a file; only in memory where there can be none."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        return FileHistory(str(file))
+    return InMemoryHistory()

@@ -1,0 +1,287 @@
+"""The state of a warehouse folder: the builds on disk, and which files of the releases are at the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dialogue_warehouse.common.text import command, visible
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.releases.source_tree import ENTRIES, FILES, NO_CORPUS, Ignored, describe
+from dialogue_warehouse.settings import DUCKDB, RELEASE_FORM, SPARK, Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.builds import UNEXPECTED
+from dialogue_warehouse.storage.retention import kept_builds
+from dialogue_warehouse.terminal.printing import make_console
+
+DISPLAYED_MISSING = 5
+"""Missing files of a corpus that the status names one by one."""
+DISPLAYED_DAMAGED = 5
+"""Files of the published build that it names, where they are not what was published."""
+
+
+@dataclass(frozen=True)
+class BuildStatus:
+    """One build on disk. What stands in a manifest that cannot be read is None."""
+
+    build_id: str
+    is_published: bool
+    is_pinned: bool
+    verdicts: dict[str, int]
+    """What became of its claims: verdict -> claims, and `unexpected` for those that are not as the ledger has it."""
+    carried: tuple[str, ...]
+    """What of it stayed as it was published before, a line a corpus."""
+    built_at: str | None
+    source: str | None
+    form: str
+    engine: str
+    """What landed its files and ran the models."""
+    database_bytes: int
+    """Bytes of its database, and of the Parquet files of its tables where the rows are in those."""
+    raw_bytes: int
+    """Bytes of the raw Parquet that it was made from; builds of the same files share them."""
+    ignored: dict[str, tuple[Ignored, ...]]
+    """What lay at its source and was not read, by corpus; NO_CORPUS has what belongs to none."""
+
+
+@dataclass(frozen=True)
+class MissingFile:
+    """A file of a release that is not at the source."""
+
+    path: str
+    url: str
+    put_at: str
+
+
+@dataclass(frozen=True)
+class CorpusStatus:
+    """What of a corpus's release is at the source; documentation files are not counted."""
+
+    corpus_id: str
+    present: int
+    listed: int
+    missing: tuple[MissingFile, ...]
+    ignored: tuple[Ignored, ...]
+    """What lies in its folder and is not read."""
+    expected: tuple[str, ...]
+    """Examples of the paths that are read."""
+    found_as: dict[str, str]
+    """Path in the release -> path at the source, of files that have another name there."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a warehouse folder holds, and what could be built into it."""
+
+    warehouse: str
+    published_build: str | None
+    builds: tuple[BuildStatus, ...]
+    database_bytes: int
+    raw_bytes: int
+    """Bytes of all landed Parquet, also of builds that are gone."""
+    source: str | None
+    """Where the files are looked for: the source of the settings, else that of what is published. None stands for the
+    embedded sample, of which nothing can be missing."""
+    corpora: tuple[CorpusStatus, ...]
+    damaged: tuple[str, ...]
+    """The published file and the published build's own, Parquet too, where they are not what was published."""
+    ignored: tuple[Ignored, ...]
+    """What lies at the source and belongs to no corpus."""
+    expected: tuple[str, ...]
+    """The folders of the source that are read."""
+    is_fetchable: bool
+    """Whether `fetch` can download what is missing: the publishers' own files, not their republication."""
+
+
+def read_status(paths: WarehousePaths, settings: Settings) -> Status:
+    """The builds kept, newest first, and how complete each corpus is at the source.
+
+    Raises InputError when a build is published that is not there.
+    """
+    published = builds.published_build(paths)[0] if paths.pointer.exists() else None
+    kept = tuple(_build_status(paths, build_id, published) for build_id in reversed(kept_builds(paths)))
+    looked_at = _looked_at(settings, next((build for build in kept if build.is_published), None))
+    source = looked_at.source
+    corpora = registry.load_corpora(settings.only) if source else ()
+    return Status(
+        warehouse=str(paths.root),
+        published_build=published,
+        builds=kept,
+        database_bytes=sum(build.database_bytes for build in kept),
+        raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
+        source=str(source) if source else None,
+        corpora=tuple(_corpus_status(corpus, looked_at, paths) for corpus in corpora),
+        damaged=tuple(str(file) for file in builds.damage(paths, published)) if published else (),
+        ignored=finding.find_foreign(looked_at, paths) if source and source.is_dir() else (),
+        expected=tuple(finding.expected_folders(looked_at)),
+        is_fetchable=looked_at.form == RELEASE_FORM,
+    )
+
+
+def _looked_at(settings: Settings, published: BuildStatus | None) -> Settings:
+    """Where to look for files, and in which form: what the settings say, else what is published was made from."""
+    if settings.source is not None or published is None or published.source in (None, builds.EMBEDDED_SAMPLE):
+        return settings
+    return replace(settings, source=Path(published.source), form=published.form)
+
+
+def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -> BuildStatus:
+    try:
+        manifest = builds.read_manifest(paths, build_id)
+    except InputError:
+        manifest = None
+    files = {paths.root / file for named in manifest.raw.values() for file in named} if manifest else set()
+    return BuildStatus(
+        build_id=build_id,
+        is_published=build_id == published,
+        is_pinned=bool(manifest and manifest.is_pinned),
+        verdicts=manifest.verdicts if manifest else {},
+        carried=tuple(
+            carried.told_of(corpus_id) for corpus_id, carried in (manifest.carried if manifest else {}).items()
+        ),
+        built_at=manifest.started_at if manifest else None,
+        source=manifest.source if manifest else None,
+        form=manifest.form if manifest else RELEASE_FORM,
+        engine=manifest.engine if manifest else DUCKDB,
+        database_bytes=builds.size_of(paths, build_id),
+        raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
+        ignored=manifest.ignored if manifest else {},
+    )
+
+
+def _corpus_status(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> CorpusStatus:
+    release = finding.find(corpus, settings, paths)
+    missing = tuple(MissingFile(file.path, file.url, str(release.folder / file.path)) for file in release.missing)
+    present = release.listed - len(missing)
+    return CorpusStatus(
+        corpus.corpus_id,
+        present,
+        release.listed,
+        missing,
+        release.ignored,
+        release.expected,
+        dict(release.found_as),
+    )
+
+
+def places(corpora: Iterable[Corpus]) -> list[str]:
+    """Where each release comes from and where to put it: a line a corpus."""
+    lines = []
+    for corpus in corpora:
+        files = [file for file in corpus.files if not file.is_documentation]
+        bases = sorted({file.url.removesuffix(file.path) for file in files})
+        name = f"{corpus.corpus_id} ({len(files)} files, license: {corpus.license})"
+        lines += [f"{name}: {base}<path> to FOLDER/{corpus.corpus_id}/<path>" for base in bases]
+    return lines
+
+
+def print_status(found: Status, console: Console | None = None) -> None:
+    """Print the state of a warehouse folder."""
+    console = console or make_console()
+    console.print(Text(f"warehouse  {found.warehouse}"), soft_wrap=True)
+    if found.published_build is None:
+        build = command("build", warehouse=Path(found.warehouse))
+        console.print(f"published  nothing yet: run `{build}`", markup=False, soft_wrap=True)
+    else:
+        published = next((build for build in found.builds if build.is_published), None)
+        source = published.source if published and published.source else "an unknown source"
+        console.print(f"published  build {found.published_build}, made from {source}", markup=False, soft_wrap=True)
+    if found.builds:
+        console.print(_builds_grid(found.builds))
+    for build in found.builds:
+        for line in build.carried if build.is_published else ():
+            console.print(Text(f"kept       {line}"), soft_wrap=True)
+    for file in found.damaged[:DISPLAYED_DAMAGED]:
+        console.print(f"damaged    {file} is not what was published: the next build puts it right", soft_wrap=True)
+    if len(found.damaged) > DISPLAYED_DAMAGED:
+        console.print(f"damaged    and {len(found.damaged) - DISPLAYED_DAMAGED} files more", soft_wrap=True)
+    console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
+    for line in _sample_lines(Path(found.warehouse)) if found.source is None else _source_lines(found):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("build", no_wrap=True)
+    grid.add_column("built at")
+    grid.add_column("source")
+    grid.add_column("claims", justify="right", no_wrap=True)
+    grid.add_column("database", justify="right", no_wrap=True)
+    grid.add_column("raw", justify="right", no_wrap=True)
+    for build in builds:
+        grid.add_row(
+            Text(f"{build.build_id}{_marks(build)}"),
+            Text((build.built_at or "?")[: len("2026-01-01T00:00:00")].replace("T", " ")),
+            Text(build.source or "?"),
+            Text(_claims(build.verdicts)),
+            _size(build.database_bytes),
+            _size(build.raw_bytes),
+        )
+    return grid
+
+
+def _claims(verdicts: Mapping[str, int]) -> str:
+    """How many claims were judged as the ledger has it, and how many were not."""
+    judged = sum(count for verdict, count in verdicts.items() if verdict in ("reproduced", "refuted"))
+    unexpected = f"\n{verdicts[UNEXPECTED]:,} unexpected" if verdicts.get(UNEXPECTED) else ""
+    return f"{judged:,}{unexpected}" if verdicts else "?"
+
+
+def _marks(build: BuildStatus) -> str:
+    states = (("published", build.is_published), ("pinned", build.is_pinned), ("on Spark", build.engine == SPARK))
+    marks = [name for name, is_so in states if is_so]
+    return f"\n({', '.join(marks)})" if marks else ""
+
+
+def _sample_lines(warehouse: Path) -> Iterator[str]:
+    yield "source     the embedded sample, made when it is built"
+    yield f"releases   `{command('fetch', warehouse=warehouse)}` downloads the real data; or by hand, to build from it:"
+    yield from (f"  {place}" for place in places(registry.load_corpora()))
+
+
+def _source_lines(found: Status) -> Iterator[str]:
+    yield f"source     {found.source}"
+    for corpus in found.corpora:
+        yield f"  {corpus.corpus_id}: {corpus.present} of {corpus.listed} files present"
+        for file in corpus.missing[:DISPLAYED_MISSING]:
+            yield f"    missing {file.path}: fetch {file.url} to {file.put_at}"
+        if len(corpus.missing) > DISPLAYED_MISSING:
+            yield f"    and {len(corpus.missing) - DISPLAYED_MISSING} more"
+        for path, found_as in list(corpus.found_as.items())[:1]:
+            yield f"    {len(corpus.found_as)} under another name, such as {visible(found_as)} for {path}"
+        yield from (f"    {visible(line)}" for line in describe(corpus.ignored, corpus.expected))
+    yield from (f"  {visible(line)}" for line in describe(found.ignored, found.expected, ENTRIES))
+    yield from _lines_of_build(found)
+    incomplete = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
+    if incomplete and found.is_fetchable:
+        fetch = command("fetch", "--to", found.source, "--corpora", incomplete)
+        yield f"  what is missing: `{fetch}` downloads it"
+
+
+def _lines_of_build(found: Status) -> Iterator[str]:
+    """What the published build has not read of a source that is no longer there."""
+    published = next((build for build in found.builds if build.is_published), None)
+    if published is None or published.source != found.source or Path(found.source or "").is_dir():
+        return
+    for corpus_id, ignored in published.ignored.items():
+        place, nouns = ("", ENTRIES) if corpus_id == NO_CORPUS else (f"{corpus_id}: ", FILES)
+        yield from (f"  {place}when it was built, {visible(line)}" for line in describe(ignored, (), nouns))
+
+
+def _size(count: int) -> str:
+    size, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < 1_000:
+            break
+        size, unit = size / 1_000, larger
+    return f"{size:,.0f} {unit}" if unit == "B" or size >= 100 else f"{size:,.1f} {unit}"

@@ -1,0 +1,344 @@
+"""The disk below a warehouse: what a build needs, refused before it begins, and told when it was not enough.
+
+Less never silently replaces more: what a build would take away from what is published, refused unless it is told to.
+
+Real files are worth more than generated ones, and any files of a corpus are worth more than none. Asked before
+anything is done, by `build` and by the first step of a run of the graph alike.
+
+What the user gave a build, checked before anything is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+
+from dialogue_warehouse.common.database import GLOB_CHARACTERS
+from dialogue_warehouse.common.text import command, visible
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.errors import NO_SPACE, BuildError, InputError, is_full
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.releases.file_names import repository_path
+from dialogue_warehouse.releases.records import state_of
+from dialogue_warehouse.releases.source_tree import ENTRIES, describe
+from dialogue_warehouse.settings import FORMS, PARQUET_TABLES, RELEASE_FORM, SPARK, Settings
+from dialogue_warehouse.storage import builds, ownership
+from dialogue_warehouse.storage.builds import open_build
+from pipelines.cluster import session
+from pipelines.cluster.options import is_on_one_machine
+
+Step = TypeVar("Step", bound=Callable[..., Any])
+FIXED_BYTES = 74 << 20
+"""What the sample needs; most of it is the history of runs and what dbt writes. Measured: 72 MiB."""
+SPARK_BYTES = 10 << 20
+"""What the sample needs besides where Spark builds it. Measured: 74 MiB in all."""
+BYTES_A_SOURCE_BYTE = {".gz": 2.0, ".parquet": 3.0}
+"""By suffix, what is compressed; what is plain needs PLAIN. Measured with all that lies below the warehouse when most
+does: 545 MiB for the 778 MiB of a release at scale 1, 85 MiB for 52 MiB of real files."""
+PLAIN = 0.6
+SHUFFLES = 1.8
+"""So much more where Spark works on this machine alone: what it hands on between two stages lies below the warehouse
+too. Measured with `local[2]`: 959 MiB at scale 1, 756 of them such files. A cluster has them elsewhere, and
+the most here were 473 MB."""
+
+
+def needed_bytes(settings: Settings, paths: WarehousePaths) -> int:
+    """About so much must be free for a build of the settings' source."""
+    on_spark = settings.engine == SPARK
+    fixed = FIXED_BYTES + (SPARK_BYTES if on_spark else 0)
+    if settings.source is None:
+        return fixed
+    found = [finding.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+    files = [release.place(path) for release in found for _, path in release.files]
+    states = {file: state_of(file) for file in files}  # landing says what cannot be looked at
+    by_source = int(
+        sum(state.size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file, state in states.items() if state)
+    )
+    more = SHUFFLES if on_spark and is_on_one_machine(settings.spark_master) else 1
+    return fixed + int(max(by_source, _like_the_last(settings, paths)) * more)
+
+
+def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
+    """What a build of the published build's source needs, as that one shows.
+
+    That is its raw files once more, the database that dbt writes, and that again as it is published, or its Parquet.
+    """
+    try:
+        build_id = builds.pointed_build(paths)
+        if build_id is None or builds.source_of(paths, build_id) != settings.source:
+            return 0
+        raw = [file for files in builds.raw_files(paths, build_id).values() for file in files if file.is_file()]
+        manifest = builds.read_manifest(paths, build_id)
+        built = published = manifest.built_bytes or paths.build_database(build_id).stat().st_size
+        if settings.tables == PARQUET_TABLES and manifest.tables:
+            published = builds.size_of(paths, build_id)
+        return built + published + sum(file.stat().st_size for file in raw)
+    except (InputError, OSError):
+        return 0
+
+
+def refuse_full_disk(settings: Settings, paths: WarehousePaths) -> None:
+    """Raise BuildError when a build of this source does not fit beside what is there."""
+    needed = needed_bytes(settings, paths)
+    reused = sum(map(_bytes_below, _reused(paths)))
+    if shutil.disk_usage(paths.root).free + reused < needed:
+        raise BuildError(f"{paths.root}: {_need(needed, paths.root)}")
+
+
+def _bytes_below(folder: Path) -> int:
+    """Add up the sizes of all files below a folder; landing may have begun, and files vanish meanwhile."""
+    states = (state_of(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names)
+    return sum(state.size for state in states if state)
+
+
+def _reused(paths: WarehousePaths) -> tuple[Path, ...]:
+    """What a build writes over or writes on."""
+    return paths.scratch, paths.dagster_home, paths.raw, paths.sample
+
+
+def told_of_full_disk(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
+    """An error that a full disk has caused, as one that says where and how much is needed; None for any other."""
+    if not is_full(error):
+        return None
+    return BuildError(f"{paths.root}: {NO_SPACE}; {_need(needed_bytes(settings, paths), paths.root)}")
+
+
+@contextlib.contextmanager
+def explaining(settings: Settings, paths: WarehousePaths) -> Generator[None]:
+    """Say where a full disk is and how much is needed, as long as the context lasts and where it fails of one."""
+    try:
+        yield
+    except BaseException as error:
+        if (told := told_of_full_disk(error, settings, paths)) is not None:
+            raise told from error
+        raise
+
+
+def explained(step: Step) -> Step:
+    """Make a step of the graph say that of a full disk, whoever runs it."""
+
+    def of(context: Any) -> contextlib.AbstractContextManager[None]:
+        return explaining(context.resources.settings, context.resources.paths)
+
+    def yielding(context: Any) -> Iterator[Any]:
+        with of(context):
+            yield from step(context)
+
+    def returning(context: Any) -> Any:
+        with of(context):
+            return step(context)
+
+    return functools.wraps(step)(yielding if inspect.isgeneratorfunction(step) else returning)  # ty: ignore[invalid-explicit-return]
+
+
+def _need(needed: int, folder: Path) -> str:
+    free = shutil.disk_usage(folder).free
+    return f"a build of this source needs about {_mebibytes(needed)} MiB, and {_mebibytes(free)} MiB are free"
+
+
+def _mebibytes(number: int) -> str:
+    return f"{number / 2**20:,.0f}"
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What a build has of a corpus."""
+
+    files: int
+    is_generated: bool
+
+
+def refuse_less(settings: Settings, paths: WarehousePaths) -> None:
+    """Raise InputError when building would drop a corpus that is published, or put generated files for its real ones.
+
+    Nothing is refused under `settings.replace`, nor where nothing is published that could be read.
+    """
+    if settings.replace:
+        return
+    held = _published(paths, settings)
+    offered = _offered(settings, paths)
+    if settings.keep_going or settings.refresh:  # what is not there, or not asked for, stays
+        named = {corpus.corpus_id for corpus in registry.load_corpora(settings.only)}
+        offered = {key: one for key, one in held.items() if key in named} | {
+            key: one for key, one in offered.items() if not settings.refresh or key in settings.refresh
+        }
+    losses = [loss for corpus_id, before in held.items() if (loss := _loss(corpus_id, before, offered.get(corpus_id)))]
+    if losses:
+        published = builds.pointed_build(paths)
+        raise InputError(
+            f"this would replace build {published} in {paths.root}, made from {_source(paths)}, with less: "
+            f"{'; '.join(losses)}. --replace (DIALOGUE_REPLACE=1) does so all the same; "
+            f"another warehouse is built with --warehouse FOLDER; `{command('status', warehouse=paths.root)}` shows "
+            "what is published"
+        )
+
+
+def is_to_stay(corpus_id: str, paths: WarehousePaths, settings: Settings) -> bool:
+    """Whether a corpus is published, so that it can stay as it is."""
+    return corpus_id in _published(paths, settings)
+
+
+def _loss(corpus_id: str, before: Holding, after: Holding | None) -> str | None:
+    """What a build would take away of a corpus; None where that is nothing."""
+    kind = "generated" if before.is_generated else "real"
+    files = f"{before.files:,} {kind} file{'' if before.files == 1 else 's'} of {corpus_id}"
+    if after is None:
+        return f"{files} would be dropped"
+    if after.is_generated and not before.is_generated:
+        return f"{files} would give way to generated ones"
+    return None
+
+
+def _published(paths: WarehousePaths, settings: Settings) -> dict[str, Holding]:
+    """What the published build has of each corpus; nothing where none can be read, for then nothing can be lost."""
+    query = """
+        select corpus_id, count(*), bool_and(verification = 'simulated')
+        from core.dim_source_files
+        group by corpus_id
+        order by corpus_id
+    """
+    try:
+        _, database = builds.published_build(paths)
+        with open_build(database, settings) as con:
+            rows = con.execute(query).fetchall()
+    except (InputError, duckdb.Error):
+        return {}
+    return {corpus_id: Holding(files, is_generated) for corpus_id, files, is_generated in rows}
+
+
+def _offered(settings: Settings, paths: WarehousePaths) -> dict[str, Holding]:
+    """What a build of these settings would have of each corpus; the embedded sample has all of them, generated."""
+    corpora = registry.load_corpora(settings.only)
+    if settings.source is None:
+        return {corpus.corpus_id: Holding(len(corpus.files), is_generated=True) for corpus in corpora}
+    found = [finding.find(corpus, settings, paths) for corpus in corpora]
+    return {
+        release.corpus.corpus_id: Holding(len(release.files), release.marked is not None)
+        for release in found
+        if release.files
+    }
+
+
+def _source(paths: WarehousePaths) -> str:
+    """The source of the published build, as far as its manifest says."""
+    try:
+        return builds.read_manifest(paths, builds.published_build(paths)[0]).source
+    except InputError:
+        return "an unknown source"
+
+
+LONGEST_PATH = 400
+"""Bytes of a warehouse's path: SQLite opens files of 512, and what Dagster keeps there has a name of its own below."""
+
+
+def check_before_building(settings: Settings, paths: WarehousePaths) -> None:
+    """Check all that is checked before a build begins, however it was started; the warehouse's lock is held.
+
+    Raises InputError for input that cannot be used and for less that would replace more, BuildError for a full disk.
+    """
+    check_input(settings, paths)
+    refuse_less(settings, paths)
+    refuse_full_disk(settings, paths)
+
+
+def check_input(settings: Settings, paths: WarehousePaths) -> None:
+    """Raise InputError before anything is done."""
+    if (length := len(os.fsencode(paths.root))) > LONGEST_PATH:
+        raise InputError(f"{paths.root}: the path has {length} bytes; that of a warehouse can have {LONGEST_PATH}")
+    if GLOB_CHARACTERS & set(str(paths.root)):
+        raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
+    ownership.refuse_foreign(paths)
+    session.check_engine(settings)
+    corpora = registry.load_corpora(settings.only)
+    if settings.form != RELEASE_FORM:
+        _check_form(settings, paths, corpora)
+        return
+    if settings.source is None:
+        return
+    download = f"`{command('fetch', '--to', settings.source)}` downloads the releases"
+    if not settings.source.is_dir():
+        raise InputError(f"{settings.source}: no such folder ({download})")
+    if not any(finding.find_release(corpus, settings.source).files for corpus in corpora):
+        raise InputError(
+            f"{settings.source}: {_why_nothing_is_read(settings.source, corpora, settings, paths, download)}"
+        )
+
+
+def _why_nothing_is_read(
+    source: Path, corpora: tuple[Corpus, ...], settings: Settings, paths: WarehousePaths, download: str
+) -> str:
+    """What is wrong with a source of which nothing would be read."""
+    if form := _form_of(source, corpora):
+        return f"holds files of the form {form}, which `--form {form}` reads"
+    parent = source.parent
+    if any(finding.find_release(corpus, parent).files for corpus in corpora):
+        return f"is the folder of one corpus, or none; the releases stand below --source {parent}"
+    places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
+    if corpus_id := _corpus_of(source, corpora):
+        return f"holds the files of {corpus_id}; put it at FOLDER/{corpus_id} and give --source FOLDER"
+    return (
+        f"no data file of {places.replace('/', '')}; expected below {places} "
+        f"({download}, `{command('status')}` lists where they come from){_what_is_there(settings, paths)}"
+    )
+
+
+def _what_is_there(settings: Settings, paths: WarehousePaths) -> str:
+    """What lies in the source and is not read, behind a sentence; empty where nothing lies there."""
+    corpora = registry.load_corpora(settings.only)
+    lines = [line for corpus in corpora for line in finding.find(corpus, settings, paths).ignored_lines()]
+    lines += describe(finding.find_foreign(settings, paths), nouns=ENTRIES)
+    return "".join(f". {visible(line)}" for line in lines)
+
+
+def _form_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
+    """Find the form other than the release's own that a folder has files of."""
+    for name in FORMS:
+        forms = {corpus: registry.load_form(corpus.corpus_id, name) for corpus in corpora if name != RELEASE_FORM}
+        if any(form and finding.find_form(corpus, source, form).files for corpus, form in forms.items()):
+            return name
+    return None
+
+
+def _corpus_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
+    """The corpus whose files lie in a folder itself, as published or in a clone of the publisher's repository."""
+    counts = {
+        corpus.corpus_id: sum(
+            any((source / path).is_file() for path in {file.path, repository_path(corpus, file)})
+            for file in corpus.files
+            if not file.is_documentation
+        )
+        for corpus in corpora
+    }
+    best = max(counts, key=lambda corpus_id: counts[corpus_id])
+    return best if counts[best] else None
+
+
+def _check_form(settings: Settings, paths: WarehousePaths, corpora: tuple[Corpus, ...]) -> None:
+    """Raise InputError when the source has nothing of the form asked for."""
+    forms = {corpus: registry.load_form(corpus.corpus_id, settings.form) for corpus in corpora}
+    datasets = sorted({f"{form.dataset}/{table.config}/" for form in forms.values() if form for table in form.tables})
+    if not datasets:
+        raise InputError(f"{settings.form}: no form of {', '.join(corpus.corpus_id for corpus in corpora)}")
+    if settings.source is None:
+        raise InputError(f"--form {settings.form} reads a --source with {', '.join(datasets)}")
+    if not settings.source.is_dir():
+        raise InputError(f"{settings.source}: no such folder")
+    if not any(finding.find_form(corpus, settings.source, form).files for corpus, form in forms.items()):
+        parent = settings.source.parent
+        if any(form and form.dataset == settings.source.name for form in forms.values()):
+            raise InputError(f"{settings.source}: is the folder of one data set, give --source {parent}")
+        raise InputError(
+            f"{settings.source}: no data file of the form {settings.form}; "
+            f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}{_what_is_there(settings, paths)}"
+        )

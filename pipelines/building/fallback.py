@@ -1,0 +1,268 @@
+"""Which corpora a failed check is about, as far as what it shows says so.
+
+A model of one corpus lies in a folder of that name, and every key and every file of a corpus begins with it.
+
+Find the corpus, the file and the record of which a model fails: its own query is run on parts of the rows.
+
+A query that fails of a few rows fails wherever they are and nowhere else. Where that is not so, nothing is said.
+
+A corpus that stays as it is published, while others are built: its landed files are those of the published build.
+
+So do a corpus whose source is damaged, where building is to keep going, and those that a run is not about. The models
+and checks run over their rows as over all others: nothing is copied that could be out of date.
+
+A corpus that landed and then fails a check stays as it is published, where building is to keep going.
+
+Landing refuses what is no release; that the rows of one are wrong is found later, by a test of the models or by an
+expectation. Then what was landed of the published build takes the place of what has just been landed, and the models
+and checks run again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import duckdb
+import msgspec
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.database import literal
+from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.registry import corpus_ids
+from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.errors import CheckError, InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.unpacking import sha256_of
+from dialogue_warehouse.settings import RELEASE_FORM, Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Carried, Landed
+from pipelines.building import fingerprint
+from pipelines.building.checks import is_to_stay
+from pipelines.building.state import Build
+from pipelines.ingestion import landing, raw_layer
+
+FIRST = re.compile("[/,]")
+"""What ends the first part of a key, or of several columns that are a key together."""
+
+
+def named(words: Iterable[str]) -> set[str]:
+    """The corpora among these words."""
+    return set(words) & set(corpus_ids())
+
+
+def of_rows(rows: Iterable[Sequence[Any]]) -> set[str]:
+    """The corpora of failing rows; none as soon as there is a row that names none."""
+    found: set[str] = set()
+    for row in rows:
+        about = named(FIRST.split(value)[0] for value in row if isinstance(value, str))
+        if not about:
+            return set()
+        found |= about
+    return found
+
+
+def at_fault(described: Iterable[tuple[str, set[str]]]) -> dict[str, str]:
+    """Each corpus at fault with the first line about it; none as soon as there is a failure that is about no corpus."""
+    found: dict[str, str] = {}
+    for line, corpora in described:
+        if not corpora:
+            return {}
+        for corpus_id in sorted(corpora):
+            found.setdefault(corpus_id, line)
+    return found
+
+
+Select = Callable[[str, int], tuple[list[str], list[tuple[Any, ...]]]]
+"""Gives the names of a query's columns, and its first rows."""
+NOT_NULL = re.compile(r"NOT NULL constraint failed: \w+\.(\w+)")
+FEW, MOST = 1_000, 10_000_000
+"""Rows that are looked at, and values of a column."""
+
+
+def locate(query: str, message: str, folders: Iterable[str], select: Select) -> tuple[str, set[str]]:
+    """Return where a model's query fails, as the end of a message, and the corpora; nothing where that is not known."""
+    if not query:
+        return "", set()
+    absent = NOT_NULL.search(message)
+    if absent is not None:
+        return _of_rows(*select(f"select * from ({query}) as made where {absent[1]} is null", FEW), select)
+    columns, _ = select(f"select * from ({query}) as made limit 0", 1)
+    corpora = named(folders)
+    if not corpora and "corpus_id" in columns:
+        every = [name for name in _values(query, "corpus_id", "true", select) if name is not None]
+        corpora = {name for name in every if _fails(query, f"corpus_id = {literal(name)}", select)}
+        if _fails(query, "corpus_id = ''", select):  # of no row at all
+            corpora = set()
+    if len(corpora) != 1:
+        return "", corpora
+    return _dialogue(query, columns, *corpora, select), corpora
+
+
+def _of_rows(names: list[str], rows: Sequence[tuple[Any, ...]], select: Select) -> tuple[str, set[str]]:
+    """The first of the rows that a model must not have, and the corpora of all."""
+    if not rows:
+        return "", set()
+    first = dict(zip(names, rows[0], strict=True))
+    told = ", ".join(f"{name}={value}" for name, value in first.items() if value is not None)
+    return f", the first: {told}{_place(first.get('dialogue_key'), select)}", of_rows(rows)
+
+
+def _dialogue(query: str, columns: Sequence[str], corpus_id: str, select: Select) -> str:
+    """The one dialogue of which the query fails, found by halves."""
+    if "dialogue_key" not in columns:
+        return ""
+    about = f"corpus_id = {literal(corpus_id)}" if "corpus_id" in columns else "true"
+    keys = [key for key in _values(query, "dialogue_key", about, select) if key is not None]
+    while len(keys) > 1:
+        middle = len(keys) // 2
+        keys = next((half for half in (keys[:middle], keys[middle:]) if _fails(query, _between(half), select)), [])
+    return f", of {keys[0]}{_place(keys[0], select)}" if keys else ""
+
+
+def _values(query: str, column: str, condition: str, select: Select) -> list[Any]:
+    """The values of a column, which can be known although another column cannot be computed."""
+    with contextlib.suppress(duckdb.Error):
+        _, rows = select(f"select distinct {column} from ({query}) as made where {condition} order by all", MOST)
+        return [value for (value,) in rows]
+    return []
+
+
+def _between(keys: Sequence[str]) -> str:
+    return f"dialogue_key between {literal(keys[0])} and {literal(keys[-1])}"
+
+
+def _fails(query: str, condition: str, select: Select) -> bool:
+    """Say whether the query fails of the rows of which a condition is true."""
+    try:
+        select(f"select max(hash(made)) from (select * from ({query}) as every where {condition}) as made", 1)
+    except duckdb.Error:
+        return True
+    return False
+
+
+def _place(dialogue_key: str | None, select: Select) -> str:
+    """The file and the record of a dialogue."""
+    if dialogue_key is None:
+        return ""
+    query = f"select source_file_id, record_index from core.dim_dialogues where dialogue_key = {literal(dialogue_key)}"
+    with contextlib.suppress(duckdb.CatalogException):  # it may be made after the model
+        _, rows = select(query, 1)
+        return "".join(f" ({file}, record {index})" for file, index in rows)
+    return ""
+
+
+class Kept(NamedTuple):
+    """What a build has of a corpus."""
+
+    landed: list[Landed]
+    scale: dict[str, float]
+    """The scale of its release, where that was generated."""
+    carried: Carried | None
+    """Why, and since when; None where it was landed."""
+
+
+def keep(corpus: Corpus, paths: WarehousePaths, reason: str) -> Kept:
+    """What the published build has of a corpus, for the same reason. Raises InputError where that cannot be used."""
+    build_id = builds.pointed_build(paths)
+    if build_id is None:
+        raise InputError(f"{corpus.corpus_id}: cannot stay as it is published, because nothing is")
+    manifest = builds.read_manifest(paths, build_id)
+    files = [_whole(corpus, file, paths) for file in manifest.files if file.corpus_id == corpus.corpus_id]
+    if not files:
+        raise InputError(f"{corpus.corpus_id}: cannot stay as it is published: build {build_id} has none of it")
+    scale = {key: value for key, value in manifest.scales.items() if key == corpus.corpus_id}
+    before = manifest.carried.get(corpus.corpus_id)
+    if before and reason == NOT_ASKED_FOR:  # what was wrong with it is not put right by not looking
+        return Kept(files, scale, before)
+    return Kept(files, scale, Carried(before.build_id if before else build_id, reason))
+
+
+def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:
+    """What landing a file came to, with what was set aside. Raises InputError where its Parquet is not what it was."""
+    parquet = paths.raw / file.parquet
+    form = registry.load_form(corpus.corpus_id, file.form) if file.form != RELEASE_FORM else None
+    if not parquet.stem.endswith(f"-{landing.schema_hash(corpus, form and form.name)}"):
+        raise InputError(
+            f"{file.source_file_id}: cannot stay as it is published: another version of the code landed it"
+        )
+    try:
+        landed = msgspec.json.decode(read_regular(parquet.with_suffix(".json")), type=Landed)
+        is_whole = sha256_of(read_regular(parquet)) == landed.parquet_sha256
+    except (OSError, msgspec.MsgspecError):
+        is_whole = False
+    if not is_whole:
+        raise InputError(f"{file.source_file_id}: cannot stay as it is published: {parquet} is damaged")
+    return replace(landed, verification=file.verification, found_as=file.found_as, state=None)
+
+
+def reason_not_to_land(corpus: Corpus, is_there: bool, settings: Settings, paths: WarehousePaths) -> str | None:
+    """Why a corpus stays as it is before anybody has looked into its files; None where it is to be landed."""
+    if settings.refresh and corpus.corpus_id not in settings.refresh:
+        return NOT_ASKED_FOR
+    if not is_there and settings.keep_going and is_to_stay(corpus.corpus_id, paths, settings):
+        return "none of its files is at the source"
+    return None
+
+
+def hold_back(error: CheckError, build: Build, settings: Settings, paths: WarehousePaths, reporter: Reporter) -> Build:
+    """The build with the corpora at fault as they are published, ready to be modelled again.
+
+    Raises the error where building is not to keep going, or it cannot be said whose rows failed, or those of the
+    published build fail as well, or nothing new would be left; with a word on why, where a corpus cannot stay.
+    """
+    if not settings.keep_going:
+        raise error
+    at_fault = error.at_fault or _only_change(build, error, paths)
+    about, stays = set(settings.refresh or build.corpora), set(build.carried)
+    if not at_fault or stays & set(at_fault) or about <= stays | set(at_fault):
+        raise error
+    try:
+        kept = {
+            corpus_id: keep(registry.load_corpus(corpus_id), paths, reason.splitlines()[0])
+            for corpus_id, reason in at_fault.items()
+        }
+    except InputError as why:
+        raise CheckError(f"{error}; {why}") from error
+    for corpus_id, one in kept.items():
+        assert one.carried is not None
+        notice = one.carried.told_of(corpus_id)
+        reporter.notice(notice)
+        build = replace(
+            build,
+            landed=(*(file for file in build.landed if file.corpus_id != corpus_id), *one.landed),
+            raw=build.raw | raw_layer.link_raw(registry.load_corpus(corpus_id), one.landed, paths),
+            scales={key: scale for key, scale in build.scales.items() if key != corpus_id} | one.scale,
+            carried=build.carried | {corpus_id: one.carried},
+            notices=(*(line for line in build.notices if re.split("[:/]", line)[0] != corpus_id), notice),
+        )
+    for database in (paths.scratch_database, paths.scratch_staging):
+        files.remove(database)
+    return write_catalog(build, paths)[0]
+
+
+def write_catalog(build: Build, paths: WarehousePaths) -> tuple[Build, dict[str, int]]:
+    """Write the raw tables about a build that has landed everything, and note its fingerprint; their row counts."""
+    built = [corpus for corpus in registry.load_corpora() if corpus.corpus_id in build.corpora]
+    counts = raw_layer.write_catalog(built, build.landed, paths, build.carried)
+    return replace(build, fingerprint=fingerprint.fingerprint_landed(build)).save(paths), counts
+
+
+def _only_change(build: Build, error: CheckError, paths: WarehousePaths) -> dict[str, str]:
+    """The one corpus whose files are not those of the published build; none where there are several or none.
+
+    What a failure does not say is tried out: where the published files pass, the new ones were at fault.
+    """
+    try:
+        published = builds.read_manifest(paths, builds.published_build(paths)[0])
+    except InputError:  # nothing that could take its place
+        return {}
+    files = published.files, build.landed
+    before, now = ({(file.corpus_id, file.source_file_id, file.sha256) for file in side} for side in files)
+    changed = {corpus_id for corpus_id, *_ in before ^ now} & set(build.corpora)
+    return {corpus_id: str(error) for corpus_id in changed} if len(changed) == 1 else {}

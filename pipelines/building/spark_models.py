@@ -1,0 +1,95 @@
+"""The models on Spark: the same project, run where tables are folders of Parquet, and the one database made of those.
+
+dbt-spark switches off what makes a bad cast an error, before every statement and over the profile; here it stays on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.database import literal
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import DUCKDB, SPARK, Settings
+from pipelines.building import dbt
+from pipelines.cluster import session
+from pipelines.cluster.session import Spark
+
+if TYPE_CHECKING:
+    from dbt.contracts.graph.manifest import Manifest
+
+ANSI = "spark.sql.ansi.enabled"
+PREFIX = "dialogue_warehouse"
+"""What the names of our schemas begin with there, as `profiles.yml` has it."""
+PUBLISHED, THROWN_AWAY = ("core", "analytics", "quality"), ("staging", "intermediate", "rules")
+NO_FILE = "none"
+"""What `made_of` is where a table has no row, and so no file."""
+
+
+def build(
+    paths: WarehousePaths,
+    spark: Spark,
+    exclude: str | None = None,
+    report: Callable[[str], None] | None = None,
+    settings: Settings | None = None,
+) -> list[dbt.NodeResult]:
+    """Run the models and their tests on Spark: `spark_tables` has the tables. Raises ModelError and ClusterError."""
+    manifest = dbt.parse(paths, SPARK)
+    _make_room(manifest, paths, spark)
+    with _ansi(), session.told_settings() if isinstance(spark, session.Server) else contextlib.nullcontext():
+        return dbt.build(manifest, paths, exclude=exclude, report=report, settings=settings, engine=SPARK)
+
+
+def load(
+    manifest: Manifest, paths: WarehousePaths, names: set[str], settings: Settings | None = None
+) -> list[dbt.NodeResult]:
+    """Make the database of the tables that Spark has written: the models of these ids, with contracts and comments.
+
+    They are the same models with the same hooks; what they select is what stands in the files.
+    """
+    nodes = [node for node in manifest.nodes.values() if node.unique_id in names and node.schema in PUBLISHED]
+    for node in nodes:
+        folder = paths.spark_tables / node.schema / node.name
+        has_rows = any(folder.rglob("*.parquet"))
+        node.config["made_of"] = f"{folder}/**/*.parquet" if has_rows else NO_FILE
+    select = " ".join(node.name for node in nodes)
+    return dbt.build(manifest, paths, select=select, settings=settings, engine=DUCKDB, command="run")
+
+
+def select(spark: Spark) -> Callable[[str, int], dbt.Rows]:
+    """What gives the first rows of a query there."""
+    return lambda query, most: spark.sql(query, most)
+
+
+def _make_room(manifest: Manifest, paths: WarehousePaths, spark: Spark) -> None:
+    """Empty schemas whose tables lie below the scratch folder, and one with the landed files as tables."""
+    for name in (*PUBLISHED, *THROWN_AWAY, "raw"):
+        folder = paths.spark_tables / name if name in PUBLISHED else paths.scratch_spark / name
+        spark.sql(f"drop schema if exists {PREFIX}_{name} cascade")
+        files.remove(folder)
+        spark.sql(f"create schema {PREFIX}_{name} location {literal(str(folder))}")
+    for source in manifest.sources.values():
+        if source.schema == "raw":
+            source.schema = f"{PREFIX}_raw"
+            place = literal(str(paths.scratch_raw / source.name))
+            spark.sql(f"create table {PREFIX}_raw.{source.name} using parquet location {place}")
+
+
+@contextlib.contextmanager
+def _ansi() -> Generator[None]:
+    """Let dbt leave a bad cast the error that it is, as long as the context lasts."""
+    from dbt.adapters.spark.connections import SparkCredentials
+
+    by_dbt = SparkCredentials.__post_init__
+
+    def finished(credentials: SparkCredentials) -> None:
+        by_dbt(credentials)
+        credentials.server_side_parameters[ANSI] = "true"
+
+    SparkCredentials.__post_init__ = finished
+    try:
+        yield
+    finally:
+        SparkCredentials.__post_init__ = by_dbt

@@ -1,0 +1,202 @@
+"""The restoration asset: every file of the build rebuilt from core and compared with its source, one asset check.
+
+Comparing is `dialogue_warehouse.lineage.verifying`. It runs when the settings ask for it (`--verify`); otherwise nothing is
+compared, and the check says so. For the concept see https://docs.dagster.io/guides/test/asset-checks
+
+The audit asset: Great Expectations over the built database, one asset check a suite.
+
+The suites are `expectations/`; they run in a child process, because importing the library takes longer than using it.
+For the concept see https://docs.dagster.io/guides/test/asset-checks
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+
+from dialogue_warehouse.corpora.suites import OUTCOMES, load_suites
+from dialogue_warehouse.errors import CheckError
+from dialogue_warehouse.lineage import verifying
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.landed import places_of
+from pipelines.building import checks, fallback, history, state
+from pipelines.building.checks import explained
+from pipelines.building.history import first_cases
+from pipelines.dagster_graph import models, resources
+
+RESTORATIONS = dg.AssetKey(["audit", "restorations"])
+CHECK = "every_file_can_be_rebuilt"
+
+
+def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
+    """The comparison's Parquet, which dbt loads afterwards; `models` are what the files are rebuilt from."""
+    spec = dg.AssetSpec(
+        RESTORATIONS,
+        deps=models,
+        group_name="audit",
+        description="One row per source file: is it equal when rebuilt.",
+        owners=resources.OWNERS,
+        kinds={"parquet"},
+    )
+    check = dg.AssetCheckSpec(CHECK, asset=RESTORATIONS, description="Each file rebuilt from core equals the one read.")
+
+    @dg.multi_asset(
+        name="restorations",
+        specs=[spec],
+        check_specs=[check],
+        required_resource_keys={"settings", "paths", "reporter"},
+        pool=resources.POOL,
+    )
+    @checks.explained
+    def restorations(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        settings, paths = context.resources.settings, context.resources.paths
+        build = state.of_run(paths, context.run_id)
+        results: list[verifying.Verified] = []
+        if settings.verify:
+            with context.resources.reporter.stage("verify", "warehouse") as stage:
+                source = settings.source or paths.sample
+                read = [corpus_id for corpus_id in build.corpora if corpus_id not in build.carried]
+                for result in verifying.verify_database(
+                    paths.scratch_database, source, read, settings, places_of(build.landed)
+                ):
+                    results.append(result)
+                    stage.update(result.source_file_id)
+                stage.detail = f"{len(results):,} files, {sum(result.records for result in results):,} records"
+        verifying.write_results(results, paths.scratch_audit / "restorations")
+        history.keep_restorations(build, paths, settings)
+        unequal = sum(not result.is_equal for result in results)
+        yield dg.MaterializeResult(asset_key=RESTORATIONS, metadata={"dagster/row_count": len(results)})
+        yield dg.AssetCheckResult(
+            passed=not unequal,
+            check_name=CHECK,
+            asset_key=RESTORATIONS,
+            metadata={"files": len(results), "unequal": unequal, "compared": settings.verify},
+        )
+        verifying.refuse_differences(results)
+
+    return restorations
+
+
+RESOURCES = {"settings", "paths", "reporter", "audit", "spark"}
+RESULTS = dg.AssetKey(["audit", "expectation_results"])
+NOT_BUILT = {"evaluated": 0, "note": "nothing of the corpus that can be judged is in this build"}
+BUILDS = dg.AssetKey(["audit", "builds"])
+LEDGER = {
+    dg.AssetKey(["audit", "claims"]): "One row per claim: what a document says of a corpus.",
+    dg.AssetKey(["audit", "claim_checks"]): "One row per claim: its verdict.",
+    dg.AssetKey(["audit", "violation_rules"]): (
+        "One row per rule of the violations, with the number that was held against the known one."
+    ),
+}
+WRITTEN = {
+    RESULTS: "One row per expectation: its result.",
+    BUILDS: "One row per build: this one, and those before it.",
+} | LEDGER
+
+
+def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
+    """The audit's Parquet, which dbt loads afterwards; `audited` are the models it looks at."""
+    specs, checks = _specs(audited)
+
+    @dg.multi_asset(
+        name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=resources.POOL
+    )
+    @explained
+    def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        summary, error = _audit_again(context)
+        evaluated = sum(suite["evaluated"] for suite in summary.values())
+        yield dg.MaterializeResult(asset_key=RESULTS, metadata={"dagster/row_count": evaluated})
+        yield dg.MaterializeResult(asset_key=BUILDS, metadata={"dagster/row_count": 1})
+        for key in LEDGER:
+            yield dg.MaterializeResult(asset_key=key)
+        for check in checks:
+            if check.name not in summary:  # Dagster wants a result of each check
+                yield dg.AssetCheckResult(passed=True, check_name=check.name, asset_key=RESULTS, metadata=NOT_BUILT)
+        for name, suite in summary.items():
+            is_blocked = bool(suite["failed"])
+            yield dg.AssetCheckResult(
+                passed=not (suite["failed"] or suite["warned"]),
+                check_name=name,
+                asset_key=RESULTS,
+                severity=dg.AssetCheckSeverity.ERROR if is_blocked else dg.AssetCheckSeverity.WARN,
+                metadata={key: suite[key] for key in ("evaluated", *OUTCOMES)} | suite.get("verdicts", {}),
+            )
+        if error is not None:
+            raise error
+
+    return audit
+
+
+def _audit_again(context: dg.AssetExecutionContext) -> tuple[dict[str, dict], CheckError | None]:
+    """Audit, and again without the rows of corpora that fail, where those can stay; what fails even so."""
+    settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
+    build = state.of_run(paths, context.run_id)
+    while True:
+        summary = _audit(context, build)
+        error = failure(summary, build.strict, paths.scratch_database, settings)
+        if error is None:
+            return summary, None
+        try:
+            fallback.hold_back(error, build, settings, paths, reporter)
+        except CheckError as final:
+            return summary, final
+        models.remodel(context)
+        build = state.of_run(paths, context.run_id)
+
+
+def _audit(context: dg.AssetExecutionContext, build: state.Build) -> dict[str, dict]:
+    """Run every suite over the built database; the summary of each."""
+    settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
+    audit = context.resources.audit
+    with reporter.stage("audit", "warehouse") as stage:
+        if not audit.is_asked:  # as it is when the models are made once more
+            for notice in history.begin(audit, build, paths, settings):
+                reporter.notice(notice)
+        summary = audit.answer()
+        stage.seconds = audit.seconds
+        evaluated = sum(suite["evaluated"] for suite in summary.values())
+        stage.detail = f"{len(summary)} suites, {evaluated} expectations"
+    return summary
+
+
+def _specs(audited: list[dg.AssetKey]) -> tuple[list[dg.AssetSpec], list[dg.AssetCheckSpec]]:
+    """What the audit writes, and what it checks: a check a suite."""
+    kinds = {"parquet", "greatexpectations"}
+    specs = [
+        dg.AssetSpec(
+            key, deps=audited, group_name="audit", description=description, owners=resources.OWNERS, kinds=kinds
+        )
+        for key, description in WRITTEN.items()
+    ]
+    checks = [
+        dg.AssetCheckSpec(
+            suite.name,
+            asset=RESULTS,
+            description=f"{len(suite.expectations)} expectations of Great Expectations: {suite.name}.",
+        )
+        for suite in load_suites()
+    ]
+    return specs, checks
+
+
+def failure(summary: dict[str, dict], strict: bool, database: Path, settings: Settings) -> state.BuildError | None:
+    """What failed, with a line for each critical expectation; under `strict` for each warning too. None where nothing.
+
+    A line names the first cases in the built `database`: file, record and key.
+    """
+    failures = [
+        (name, failed)
+        for name, suite in summary.items()
+        for failed in suite["failures"]
+        if strict or failed["severity"] == "critical"
+    ]
+    if not failures:
+        return None
+    declared = {(suite.name, one.expectation_id): one for suite in load_suites() for one in suite.expectations}
+    described = []
+    for name, failed in failures:
+        what = f"{failed['expectation']} ({failed['severity']}): {failed['description']}; {failed['observed']}"
+        cases = first_cases(database, name, declared[name, failed["expectation"]], settings)
+        line = f"{name}: {what}{'; such as ' if cases else ''}{'; '.join(cases)}"
+        described.append((line, fallback.named([name]) or fallback.of_rows([case] for case in cases)))
+    return state.BuildError("\n".join(line for line, _ in described), fallback.at_fault(described))

@@ -1,0 +1,120 @@
+"""Building a warehouse: checks what the user gave, runs the asset graph in this process, and sums up.
+
+The same graph that `dagster dev` shows, with Dagster's in-process executor on a persistent instance. The audit's child
+process imports Great Expectations while landing and models run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import BuildError, naming, said_by_sqlite
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import ownership, publication
+from expectations.client import AuditError, AuditProcess
+from pipelines.building import alerts, checks, fingerprint, publishing
+from pipelines.building.checks import check_before_building, check_input
+from pipelines.building.summary import Summary, summarize
+from pipelines.cluster import session
+from pipelines.ingestion.lander import Lander
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+
+TOLD = {"dialogue-warehouse/told": "by the command"}
+"""The tag of a run whose failure is told of without Dagster."""
+LoadGraph = Callable[[Settings], "dg.JobDefinition"]
+"""Gives the job that builds everything; called once the processes beside it have begun, because it imports Dagster."""
+
+
+def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGraph) -> Summary:
+    """Build the warehouse of the settings' source and publish it, unless what is published is just that.
+
+    Raises InputError for what the user gave (no release there, a file that is refused), BuildError for a check that
+    failed or a build that could not be made. In both cases what was published before stays as it is, and whoever the
+    settings name is told.
+    """
+    paths = WarehousePaths(settings.warehouse)
+    try:
+        with naming(paths.root):
+            summary = _build(settings, paths, reporter, load_graph)
+    except ownership.BusyError:  # that one tells what becomes of it
+        raise
+    except Exception as error:
+        is_there = paths.root.is_dir()  # one that cannot be is no warehouse that fails
+        text = str(error) or type(error).__name__
+        unrecorded = alerts.tell_failure(paths, settings, text) if is_there else None
+        if unrecorded and os.access(paths.root, os.W_OK):  # else the error says it of the whole folder
+            reporter.line(f"notice: {unrecorded}")
+        raise
+    unrecorded = alerts.tell_success(paths, settings)
+    return replace(summary, notices=[*summary.notices, unrecorded]) if unrecorded else summary
+
+
+def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_graph: LoadGraph) -> Summary:
+    check_input(settings, paths)
+    with ownership.exclusive(paths):
+        for mended in publication.mend(paths):
+            reporter.notice(mended)
+        if not settings.force and fingerprint.unchanged(settings):
+            for left in publishing.tidy(paths, settings):  # one that was killed once it had published has not
+                reporter.notice(left)
+            for line in finding.ignored_lines(settings, paths):
+                reporter.notice(line)
+            return replace(summarize(settings, paths, reporter), is_unchanged=True)
+        check_before_building(settings, paths)
+        spark = session.spark_of(settings, paths.scratch_spark)
+        with (
+            AuditProcess(settings.audit_timeout) as audit,
+            spark or contextlib.nullcontext(),
+            Lander(paths.raw, settings, spark) as lander,
+        ):
+            resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
+            try:
+                _run_graph(resources | {"spark": spark}, load_graph)
+            except BaseException as error:
+                if (told := _told(error, settings, paths)) is not None:
+                    raise told from error
+                raise
+    return summarize(settings, paths, reporter)
+
+
+def _told(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
+    """The error that says in one line what a library's own error means for a build; None for any other."""
+    if (full := checks.told_of_full_disk(error, settings, paths)) is not None:
+        return full
+    if isinstance(error, AuditError):
+        return BuildError(str(error))
+    if (said := said_by_sqlite(error)) is not None:
+        return BuildError(f"{paths.dagster_home}: SQLite cannot keep the history of runs there: {said}")
+    return None
+
+
+def _run_graph(resources: dict[str, Any], load_graph: LoadGraph) -> None:
+    """Run the job `build` with our own resources; what a step raises comes through."""
+    settings, paths, reporter, audit, lander = (
+        resources[name] for name in ("settings", "paths", "reporter", "audit", "lander")
+    )
+    with reporter.stage("load", "framework") as stage:
+        audit.start()
+        if settings.source is not None:
+            lander.start(
+                finding.find(corpus, settings, paths)
+                for corpus in registry.load_corpora(settings.refresh or settings.only)
+            )
+        from pipelines.dagster_graph.instance import open_instance
+
+        job = load_graph(settings)
+        stage.detail = "Dagster and dbt"
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    with open_instance(paths, reporter.notice) as instance:
+        job.execute_in_process(run_config=quiet, instance=instance, resources=resources, tags=TOLD)

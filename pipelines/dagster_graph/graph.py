@@ -1,0 +1,107 @@
+"""What Dagster's command line may run: everything, or the report about what is published.
+
+`dg launch --assets` would begin with any part of the graph and end in a traceback. It loads the definitions in its own
+process, so that they can see what it was asked for, and refuse in the way of any command: one line, exit status 2.
+The page refuses by itself: an asset that cannot be divided is offered with all that belongs to it.
+
+The whole graph: every asset, the job that builds everything, and the resources they need.
+
+Assembles and holds no logic of its own. For the concept see
+https://docs.dagster.io/guides/build/projects-and-components/projects/creating-a-new-project
+"""
+
+from __future__ import annotations
+
+import click
+import dagster as dg
+
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError, first_line
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import ownership
+from pipelines.building import dbt
+from pipelines.building.state import PART_REFUSED
+from pipelines.dagster_graph import audit, models, published, raw
+from pipelines.dagster_graph.jobs import EVERYTHING, build_jobs, build_schedules
+from pipelines.dagster_graph.published import REPORT
+from pipelines.dagster_graph.resources import default_resources
+from pipelines.dagster_graph.sensors import build_sensors
+
+SELECTING = {"launch": "assets", "materialize": "select"}
+"""The commands of `dg` and `dagster` that run a selection of assets, and the option that names it."""
+
+
+class SelectionError(click.ClickException):
+    """What was selected cannot be run alone, or the settings cannot be used.
+
+    No UsageError, which the command would explain itself before.
+    """
+
+    exit_code = 2
+
+
+def refuse_settings(error: InputError) -> Exception:
+    """Give what loading the definitions raises for settings that cannot be used: a line, where a command loads them."""
+    context = click.get_current_context(silent=True)
+    is_server = context is None or context.command.name == "grpc"
+    return error if is_server else SelectionError(str(error))
+
+
+def refuse_part(definitions: dg.Definitions) -> dg.Definitions:
+    """The definitions. Raises SelectionError for a command that is to run a part of them which cannot be run alone."""
+    selected = _selected()
+    if selected is None:
+        return definitions
+    graph = definitions.resolve_asset_graph()
+    try:
+        keys = dg.AssetSelection.from_coercible(selected.split(",")).resolve(graph)
+    except dg.DagsterError as error:
+        raise SelectionError(first_line(error)) from error
+    everything = graph.materializable_asset_keys
+    if keys & everything not in (everything, everything - {REPORT}, {REPORT}):
+        raise SelectionError(PART_REFUSED)
+    return definitions
+
+
+def _selected() -> str | None:
+    """What the command that loads these definitions selects; None where it selects nothing, or is another one."""
+    context = click.get_current_context(silent=True)
+    option = context and SELECTING.get(context.command.name or "")
+    return context.params.get(option) if context and option else None
+
+
+def assemble(settings: Settings) -> dg.Definitions:
+    """The whole graph for these settings. Parses the dbt project, partially where nothing changed.
+
+    Raises InputError for a folder that cannot be a warehouse.
+    """
+    paths = WarehousePaths(settings.warehouse)
+    ownership.claim(paths)
+    corpora = registry.load_corpora()
+    model_assets, audit_models = models.model_assets(dbt.parse_and_write(paths))
+    audit_asset = audit.audit_asset(list(model_assets.keys))
+    return dg.Definitions(
+        assets=[
+            *(raw.release_spec(corpus, settings) for corpus in corpora),
+            *(raw.raw_asset(corpus) for corpus in corpora),
+            raw.catalog_asset(corpora),
+            model_assets,
+            audit_asset,
+            audit.restoration_asset([*model_assets.keys, *audit_asset.keys]),
+            published.changes_asset([*model_assets.keys, *audit_asset.keys]),
+            audit_models,
+            published.published_asset(list(audit_models.keys), settings),
+            published.report_asset(),
+        ],
+        jobs=build_jobs(corpora),
+        schedules=build_schedules(settings),
+        sensors=build_sensors(),
+        resources=default_resources(),
+        executor=dg.in_process_executor,
+    )
+
+
+def load_graph(settings: Settings) -> dg.JobDefinition:
+    """The job that builds everything for these settings."""
+    return assemble(settings).resolve_job_def(EVERYTHING)

@@ -1,0 +1,119 @@
+"""Jobs: what of the graph runs as one, and the download of the releases.
+
+For the concept see https://docs.dagster.io/guides/build/jobs
+
+Schedules: what starts by the clock, once somebody has switched it on.
+
+For the concept see https://docs.dagster.io/guides/automate/schedules
+"""
+
+from typing import Any
+
+import dagster as dg
+
+from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from pipelines.building import fingerprint
+from pipelines.ingestion import fetching
+from pipelines.ingestion.fetching import Result, SilentWatcher
+
+EVERYTHING = "everything"
+FETCH = "fetch"
+
+
+def build_jobs(corpora: tuple[Corpus, ...]) -> list[Any]:
+    """The job that builds everything, one a corpus that leaves the others as they are published, and the download."""
+    everything = dg.define_asset_job(
+        EVERYTHING,
+        selection=dg.AssetSelection.all(),
+        description="Land, model, audit and publish the warehouse, from the raw files to the report about it.",
+        executor_def=dg.in_process_executor,
+    )
+    of_one = [
+        dg.define_asset_job(
+            corpus.corpus_id,
+            selection=dg.AssetSelection.all(),
+            description=f"Land {corpus.title} anew and publish it beside the others, which stay as they are published.",
+            config={"resources": {"settings": {"config": {"refresh": [corpus.corpus_id]}}}},
+            executor_def=dg.in_process_executor,
+        )
+        for corpus in corpora
+    ]
+    return [everything, *of_one, fetch_job()]
+
+
+@dg.op(
+    name="download",
+    required_resource_keys={"settings"},
+    retry_policy=dg.RetryPolicy(max_retries=3, delay=60, backoff=dg.Backoff.EXPONENTIAL),
+)
+def download(context: dg.OpExecutionContext) -> None:
+    """Download what is missing; what a network has refused is tried again, what was set wrongly is not."""
+    settings = context.resources.settings
+    to = settings.source or WarehousePaths(settings.warehouse).landing
+    try:
+        results = fetching.fetch(settings, to, SilentWatcher())
+    except InputError as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+    by_corpus: dict[str, list[Result]] = {}
+    for result in results:
+        by_corpus.setdefault(result.wanted.corpus.corpus_id, []).append(result)
+    for corpus_id, fetched in by_corpus.items():
+        if not any(result.cause for result in fetched):
+            context.log_event(
+                dg.AssetMaterialization(
+                    ["landing", corpus_id],
+                    description="looked at upstream",
+                    metadata={"files": len(fetched), "bytes": sum(result.bytes for result in fetched)},
+                )
+            )
+    for notice in fetching.notices(results):
+        context.log.warning(notice)
+    fetching.refuse_failures(results, settings.mirror)
+
+
+def fetch_job() -> dg.JobDefinition:
+    """The download of every listed file that is not there yet, to the source of the settings, else to `landing/`."""
+
+    @dg.job(name=FETCH, description=fetch_job.__doc__, executor_def=dg.in_process_executor)
+    def fetch() -> None:
+        download()
+
+    return fetch
+
+
+def build_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
+    """A build a day and a look at the publishers a week, at the times and in the time zone of the settings."""
+
+    @dg.schedule(
+        name="daily",
+        job_name=EVERYTHING,
+        cron_schedule=settings.cron,
+        execution_timezone=settings.timezone,
+        description="Builds the source of the settings, unless what is published is just that.",
+    )
+    def daily() -> dg.RunRequest | dg.SkipReason:
+        return build_or_skip(Settings.from_environment())
+
+    weekly = dg.ScheduleDefinition(
+        name="weekly_fetch",
+        job_name=FETCH,
+        cron_schedule=settings.fetch_cron,
+        execution_timezone=settings.timezone,
+        description="Downloads what of the releases is not there yet.",
+    )
+    return [daily, weekly]
+
+
+def build_or_skip(settings: Settings) -> dg.RunRequest | dg.SkipReason:
+    """A run of everything; a reason why there is none, where it would come to what is published or was rolled back."""
+    try:
+        if (published := fingerprint.unchanged(settings)) is not None:
+            return dg.SkipReason(f"nothing has changed since build {published}")
+        if fingerprint.rolled_back(settings):
+            return dg.SkipReason("nothing has changed since the build that was rolled back")
+    except InputError:  # the run says it, and is told of
+        pass
+    return dg.RunRequest()

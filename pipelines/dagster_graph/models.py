@@ -1,0 +1,170 @@
+"""Model assets: the dbt project in this graph, once for the warehouse itself and once for what the audit wrote.
+
+dbt runs in this process (`pipelines.building.dbt`); its results become materializations and asset checks here.
+For the concept see https://docs.dagster.io/integrations/libraries/dbt
+"""
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import dagster as dg
+from dagster_dbt import DagsterDbtTranslator
+from dagster_dbt.asset_utils import build_dbt_specs
+
+from dialogue_warehouse.common.progress import Reporter, Stage
+from dialogue_warehouse.errors import CheckError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from pipelines.building import dbt, fallback, history, reusing, spark_models, state
+from pipelines.building.checks import explained
+from pipelines.dagster_graph import resources
+
+UNIQUE_ID = "dagster_dbt/unique_id"
+"""The metadata by which dagster-dbt ties an asset or a check to a node of dbt."""
+SOUND = "Every key is unique, every reference leads to a row, and every word is one that the vocabulary has."
+RESOURCES = {"settings", "paths", "reporter", "spark", "audit"}
+
+
+class Translator(DagsterDbtTranslator):
+    """What Dagster is told of a node of dbt: its layer and corpus, who answers for it, what a test is about."""
+
+    def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str:
+        """The layer, with the corpus where the model is of one: `staging_sgd`, `core`."""
+        _, layer, *folders, _ = dbt_resource_props["fqn"]
+        return folders[0] if layer == "marts" else "_".join([layer, *folders])
+
+    def get_owners(self, dbt_resource_props: Mapping[str, Any]) -> list[str]:
+        """Who answers for every model."""
+        return resources.OWNERS
+
+    def get_asset_check_spec(self, *arguments: Any, **named: Any) -> dg.AssetCheckSpec | None:
+        """The check of a test, with what the test says of itself."""
+        spec = super().get_asset_check_spec(*arguments, **named)
+        return spec and spec._replace(description=spec.description or SOUND)
+
+
+WAREHOUSE = {"exclude": dbt.AUDIT_TAG}
+"""The models that the audit looks at."""
+
+
+def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
+    """The two dbt selections as assets.
+
+    Neither can be run in part: a build is published whole, so that a part of it would lead nowhere.
+    """
+
+    def assets(name: str, stage: str, **selection: str) -> dg.AssetsDefinition:
+        narrowed = {"select": "fqn:*", "exclude": "", "selector": ""} | selection
+        specs, checks = build_dbt_specs(
+            translator=Translator(), manifest=project.written, io_manager_key=None, project=None, **narrowed
+        )
+
+        @dg.multi_asset(
+            name=name, specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=resources.POOL
+        )
+        @explained
+        def run(context: dg.AssetExecutionContext) -> Iterator[Any]:
+            yield from _run(context, project, stage, **selection)
+
+        return run
+
+    return [
+        assets("models", "model", **WAREHOUSE),
+        assets("audit_models", "load", select=dbt.AUDIT_TAG),
+    ]
+
+
+def _run(context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str, **selection: str) -> Iterator[Any]:
+    """Run a selection, report every node of it to Dagster, and fail when one has failed.
+
+    To report them takes seconds; the audit runs meanwhile.
+    """
+    results, error = _run_models(context, project, stage_name, **selection)
+    if error is None and selection == WAREHOUSE:
+        settings, paths, audit = (getattr(context.resources, name) for name in ("settings", "paths", "audit"))
+        for notice in history.begin(audit, state.of_run(paths, context.run_id), paths, settings):
+            context.resources.reporter.notice(notice)
+    assets = {spec.metadata.get(UNIQUE_ID): spec.key for spec in context.assets_def.specs}
+    checks = {spec.metadata.get(UNIQUE_ID): spec for spec in context.assets_def.check_specs}
+    for result in results:
+        metadata: dict[str, Any] = {"seconds": result.seconds}
+        if result.taken_from:
+            metadata["taken_from"] = result.taken_from
+        if result.is_test:
+            if spec := checks.get(result.unique_id):
+                yield dg.AssetCheckResult(
+                    passed=result.is_passed,
+                    asset_key=spec.asset_key,
+                    check_name=spec.name,
+                    metadata=metadata | {"failing_rows": result.failures},
+                )
+        elif result.is_passed and result.unique_id in assets:
+            yield dg.MaterializeResult(asset_key=assets[result.unique_id], metadata=metadata)
+    if error is not None:
+        raise error
+
+
+def remodel(context: dg.AssetExecutionContext) -> None:
+    """Make the warehouse's models again in a step that has found rows wrong. Raises CheckError when they fail then."""
+    _, error = _run_models(context, dbt.parse_and_write(context.resources.paths), "model", **WAREHOUSE)
+    if error is not None:
+        raise error
+
+
+def _run_models(
+    context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str, **selection: str
+) -> tuple[list[dbt.NodeResult], CheckError | None]:
+    """Run a selection, and again without the rows of corpora that fail, where those can stay; what fails even so."""
+    settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
+    build = state.of_run(paths, context.run_id)
+    is_warehouse = selection == WAREHOUSE  # what the audit wrote is loaded into the one database, whatever made it
+    spark = context.resources.spark if is_warehouse else None
+    while True:
+        with reporter.stage(stage_name, "warehouse" if is_warehouse else "audit") as stage:
+            if is_warehouse and spark is None:
+                results, build = _make_what_changed(project, build, paths, settings, stage)
+            elif spark is None:
+                results = dbt.build(project.manifest, paths, report=stage.update, settings=settings, **selection)
+            else:
+                results = spark_models.build(paths, spark, report=stage.update, settings=settings, **selection)
+            ran = [result for result in results if not result.taken_from]
+            tests = sum(result.is_test for result in ran)
+            stage.detail = f"{len(ran) - tests} models, {tests} tests"
+            if len(ran) < len(results):
+                stage.detail += f"; {len(results) - len(ran)} stay as they were"
+        error = dbt.failure(results, paths, spark and spark_models.select(spark), settings)
+        if error is None and spark is not None:
+            error = _load(results, project.manifest, paths, settings, reporter)
+        if error is None:
+            return results, None
+        try:
+            build = fallback.hold_back(error, build, settings, paths, reporter)
+        except CheckError as final:
+            return results, final
+        project = dbt.parse_and_write(paths)  # a run leaves its own marks in a manifest
+
+
+def _make_what_changed(
+    project: dbt.Parsed, build: state.Build, paths: WarehousePaths, settings: Settings, stage: Stage
+) -> tuple[list[dbt.NodeResult], state.Build]:
+    """Run the models and tests of the warehouse: those that may come to something new."""
+    reuse = reusing.plan(project.written, build, paths, settings)
+    run = functools.partial(dbt.build, project.manifest, paths, report=stage.update, settings=settings)
+    if reuse.base is None:
+        results = run(exclude=dbt.AUDIT_TAG)
+    else:
+        results = reusing.run(reuse, paths, settings, lambda selector: run(select=selector, tests="empty"))
+    return results, replace(build, definitions=reuse.now, taken=tuple(reuse.taken())).save(paths)
+
+
+def _load(
+    results: list[dbt.NodeResult], manifest: Any, paths: WarehousePaths, settings: Settings, reporter: Reporter
+) -> CheckError | None:
+    """Make the one database of the tables that Spark has written; what fails."""
+    with reporter.stage("load", "tables") as stage:
+        models = {result.unique_id for result in results if not result.is_test}
+        loaded = spark_models.load(manifest, paths, models, settings)
+        stage.detail = f"{len(loaded)} tables"
+    return dbt.failure(loaded, paths, settings=settings)

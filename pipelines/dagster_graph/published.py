@@ -1,0 +1,144 @@
+"""The asset of what differs from the published build: found before this one takes its place, and published with it.
+
+Comparing is `dialogue_warehouse.reading.changes`; a comparison that cannot be made ends the build.
+
+The published warehouse, made only when every model, test and suite before it has passed, and the report about it.
+
+Publishing itself is `pipelines.building.publishing`, the report `dialogue_warehouse.site`.
+"""
+
+from dataclasses import replace
+
+import dagster as dg
+
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import changes
+from dialogue_warehouse.reading.connection import open_published
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.landed import Landed, changes_since
+from pipelines.building import checks, history, publishing, state
+from pipelines.dagster_graph import resources
+
+CHANGES = dg.AssetKey(["audit", "build_changes"])
+
+
+def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
+    """The comparison's Parquet, which dbt loads afterwards; `audited` are the models and verdicts that are compared."""
+
+    @dg.asset(
+        key=CHANGES,
+        deps=audited,
+        group_name="audit",
+        description="One row per kind of change against the build before: rows, claims, rules, columns.",
+        owners=resources.OWNERS,
+        kinds={"parquet"},
+        required_resource_keys={"settings", "paths", "reporter"},
+        pool=resources.POOL,
+    )
+    @checks.explained
+    def build_changes(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        settings, paths = context.resources.settings, context.resources.paths
+        build = state.of_run(paths, context.run_id)
+        with context.resources.reporter.stage("compare", "warehouse") as stage:
+            found = history.find_changes(build, paths, settings)
+            told = changes.told_of(found) if found else ""
+            stage.detail = told or "nothing to compare with"
+        replace(build, changed=told).save(paths)
+        return dg.MaterializeResult(metadata={"changes": told})
+
+    return build_changes
+
+
+PUBLISHED = dg.AssetKey(["published", "dialogues"])
+REPORT = dg.AssetKey(["published", "report"])
+
+
+def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefinition:
+    """The database that readers open; `audited` are the last models of the build, `told` says when it is stale."""
+
+    @dg.asset(
+        key=PUBLISHED,
+        deps=audited,
+        group_name="published",
+        description="The published warehouse, dialogues.duckdb: schemas core, analytics and quality.",
+        kinds={"duckdb"},
+        owners=resources.OWNERS,
+        freshness_policy=resources.published_often_enough(told),
+        required_resource_keys={"settings", "paths", "reporter"},
+        pool=resources.POOL,
+    )
+    @checks.explained
+    def dialogues(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        settings = context.resources.settings
+        paths = context.resources.paths
+        build = state.of_run(paths, context.run_id)
+        for change in changes_since(_landed_now(build), settings.source or paths.sample):
+            context.resources.reporter.notice(change)
+        with context.resources.reporter.stage("publish", "warehouse") as stage:
+            database = publishing.publish(build, paths, settings)
+            stage.detail = f"build {build.build_id}"
+        for notice in publishing.tidy(paths, settings):
+            context.resources.reporter.notice(notice)
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(build.fingerprint),
+            metadata={
+                "path": str(database),
+                "bytes": builds.size_of(paths, build.build_id),
+                "build_id": build.build_id,
+            },
+        )
+
+    return dialogues
+
+
+def _landed_now(build: state.Build) -> list[Landed]:
+    """The files that this build has read itself."""
+    return [file for file in build.landed if file.corpus_id not in build.carried]
+
+
+def write_dbt_docs(paths: WarehousePaths, settings: Settings) -> None:
+    """Write dbt's own documentation of the published build, of which the report has a copy. Raises InputError."""
+    from dialogue_warehouse.site import dictionary
+    from pipelines.building import dbt_docs
+
+    with open_published(paths, settings=settings) as con:
+        tables = dictionary.read_tables(con)
+    try:
+        dbt_docs.write(paths.dbt_manifest, tables, paths.dbt_docs)
+    except OSError as error:
+        raise InputError(f"{paths.dbt_docs}: cannot be written: {error.strerror or error}") from error
+
+
+def report_asset() -> dg.AssetsDefinition:
+    """The static site about what was published. Its cost is well below a second, so that every build has one."""
+
+    @dg.asset(
+        key=REPORT,
+        deps=[PUBLISHED],
+        group_name="published",
+        description="The data-quality site about the published warehouse, reports/index.html.",
+        kinds={"html"},
+        owners=resources.OWNERS,
+        required_resource_keys={"settings", "paths", "reporter"},
+        pool=resources.POOL,
+    )
+    @checks.explained
+    def report(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        from dialogue_warehouse.site.report import write_report
+
+        settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
+        with reporter.stage("report", "site") as stage:
+            try:
+                write_dbt_docs(paths, settings)
+                index = write_report(paths, settings)
+            except InputError as error:  # what is published stays published
+                reporter.notice(f"no report: {error}")
+                stage.detail = "not written"
+                return dg.MaterializeResult(metadata={"not_written": str(error)})
+            stage.detail = str(index)
+        size = sum(page.stat().st_size for page in index.parent.iterdir())
+        return dg.MaterializeResult(metadata={"path": dg.MetadataValue.path(index), "bytes": size})
+
+    return report

@@ -1,0 +1,233 @@
+"""Raw assets: each corpus's release as landed Parquet, and the catalog of what was landed.
+
+One multi-asset a corpus, made from its room; no corpus is named here.
+For the concept see https://docs.dagster.io/guides/build/assets/defining-assets
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import dagster as dg
+
+from dialogue_warehouse.corpora.release import Corpus, raw_table
+from dialogue_warehouse.errors import InputError, counted
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import finding, source_tree
+from dialogue_warehouse.releases.source_tree import NO_CORPUS, Ignored
+from dialogue_warehouse.settings import RELEASE_FORM, Settings
+from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Carried, Landed, data_version
+from pipelines.building import checks, fallback, state
+from pipelines.building.fallback import Kept
+from pipelines.dagster_graph import resources
+from pipelines.ingestion import raw_layer
+from pipelines.ingestion.lander import Lander
+
+MISMATCH = "mismatch"
+"""The verification of a file whose checksum is listed and another."""
+RESOURCES = {"settings", "paths", "reporter"}
+LANDING = RESOURCES | {"lander"}
+
+
+def release_key(corpus: Corpus) -> dg.AssetKey:
+    """The publisher's files of a corpus."""
+    return dg.AssetKey(["landing", corpus.corpus_id])
+
+
+def release_spec(corpus: Corpus, told: Settings) -> dg.AssetSpec:
+    """The publisher's files, which nobody here makes; a download of them, and a build that reads them, is noted."""
+    return dg.AssetSpec(
+        release_key(corpus),
+        group_name="landing",
+        description=f"The files of {corpus.title} as published.",
+        owners=resources.OWNERS,
+        kinds={"file"},
+        freshness_policy=resources.looked_at_often_enough(told),
+        metadata={"homepage": corpus.homepage, "license": corpus.license, "listed_files": len(corpus.files)},
+    )
+
+
+def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
+    """The landed Parquet of a corpus, one asset an entity; zero rows for what is absent or not asked for."""
+    keys = {entity.name: dg.AssetKey(["raw", raw_table(corpus, entity)]) for entity in corpus.entities}
+    specs = [
+        dg.AssetSpec(
+            keys[entity.name],
+            deps=[release_key(corpus)],
+            group_name=f"raw_{corpus.corpus_id}",
+            owners=resources.OWNERS,
+            description=f"One row per record of the release's {entity.name}, every published field kept.",
+            kinds={"parquet"},
+        )
+        for entity in corpus.entities
+    ]
+
+    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING, pool=resources.POOL)
+    @checks.explained
+    def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
+        settings, reporter = context.resources.settings, context.resources.reporter
+        paths = context.resources.paths
+        build = state.begin(settings, context.run_id, reporter)
+        landed: list[Landed] = []
+        notices: list[str] = []
+        scale: dict[str, float] = {}
+        carried: dict[str, Carried] = {}
+        ignored: dict[str, tuple[Ignored, ...]] = {}
+        release = finding.find(corpus, settings, paths)
+        if corpus.corpus_id in build.corpora:
+            with reporter.stage("land", corpus.corpus_id) as stage:
+                kept = _land_or_keep(release, context.resources.lander, settings, paths)
+                landed, scale = kept.landed, kept.scale
+                records = sum(file.record_count for file in landed)
+                stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
+                stage.seconds = context.resources.lander.seconds(release)
+                if kept.carried:
+                    carried = {corpus.corpus_id: kept.carried}
+                    stage.detail = f"stays as in build {kept.carried.build_id}"
+            notices = [kept.carried.told_of(corpus.corpus_id)] if kept.carried else _notices(settings, release, landed)
+            is_asked_for = kept.carried is None or kept.carried.reason != NOT_ASKED_FOR
+            ignored = {corpus.corpus_id: release.ignored} if is_asked_for and release.ignored else {}
+            for notice in (*notices, *(release.ignored_lines() if ignored else ())):
+                reporter.notice(notice)
+        raw = raw_layer.link_raw(corpus, landed, paths)
+        state.add_landed(build, paths, landed, raw, scale, notices, carried, ignored)
+        if landed and not carried:
+            context.log_event(_read_by_a_build(corpus, landed))
+        for entity in corpus.entities:
+            files = [file for file in landed if file.entity == entity.name]
+            yield dg.MaterializeResult(
+                asset_key=keys[entity.name],
+                data_version=dg.DataVersion(data_version(files)),
+                metadata={
+                    "dagster/row_count": sum(file.record_count - len(file.quarantine) for file in files),
+                    "files": len(files),
+                    "bytes": sum(file.bytes for file in files),
+                    "quarantined": sum(len(file.quarantine) for file in files),
+                },
+            )
+
+    return land
+
+
+def _read_by_a_build(corpus: Corpus, landed: list[Landed]) -> dg.AssetMaterialization:
+    """That somebody has looked at the publisher's files."""
+    metadata = {"files": len(landed), "bytes": sum(file.bytes for file in landed)}
+    return dg.AssetMaterialization(release_key(corpus), description="read by a build", metadata=metadata)
+
+
+def _land_or_keep(release: finding.Release, lander: Lander, settings: Settings, paths: WarehousePaths) -> Kept:
+    """Land a release; keep what is published of it where the run is not about it, or it is damaged and others are not.
+
+    Raises InputError for a release that is damaged and may not stay as it is.
+    """
+    corpus = release.corpus
+    reason = fallback.reason_not_to_land(corpus, bool(release.files), settings, paths)
+    if reason is not None:
+        return fallback.keep(corpus, paths, reason)
+    try:
+        landed = lander.land(release)
+    except InputError as error:
+        if not settings.keep_going or not checks.is_to_stay(corpus.corpus_id, paths, settings):
+            raise
+        try:
+            return fallback.keep(corpus, paths, str(error))
+        except InputError as why:
+            raise InputError(f"{error}; {why}") from error
+    marker = source_tree.read_marker(release.marked) if landed and release.marked else None
+    return Kept(landed, {corpus.corpus_id: marker.scale} if marker else {}, None)
+
+
+def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
+    """The raw tables about the build itself: its corpora and their rules, files, extra keys and refused records."""
+    landed = [dg.AssetKey(["raw", table]) for table in raw_layer.raw_tables(corpora)]
+    specs = [
+        dg.AssetSpec(
+            ["raw", name],
+            deps=landed,
+            group_name="raw",
+            owners=resources.OWNERS,
+            description=f"What landing recorded: {name.replace('_', ' ')}.",
+            kinds={"parquet"},
+        )
+        for name in raw_layer.CATALOG_TABLES
+    ]
+
+    @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES, pool=resources.POOL)
+    @checks.explained
+    def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
+        paths, settings = context.resources.paths, context.resources.settings
+        build = state.of_run(paths, context.run_id)
+        _refuse_nothing_new(build, settings)
+        if in_no_corpus := finding.find_foreign(settings, paths):
+            build = replace(build, ignored=build.ignored | {NO_CORPUS: in_no_corpus})
+            for line in finding.foreign_lines(settings, in_no_corpus):
+                context.resources.reporter.notice(line)
+        _, counts = fallback.write_catalog(build, paths)
+        for name, count in counts.items():
+            yield dg.MaterializeResult(
+                asset_key=dg.AssetKey(["raw", name]),
+                data_version=dg.DataVersion(data_version(build.landed)),
+                metadata={"dagster/row_count": count},
+            )
+
+    return catalog
+
+
+def _refuse_nothing_new(build: state.Build, settings: Settings) -> None:
+    """Raise InputError when every corpus that the build is about is damaged: there is nothing to publish."""
+    about = settings.refresh or build.corpora
+    damaged = {corpus_id: build.carried[corpus_id].reason for corpus_id in about if corpus_id in build.carried}
+    if about and len(damaged) == len(about):
+        lines = (
+            why if why.startswith(f"{corpus_id}/") else f"{corpus_id}: {why}" for corpus_id, why in damaged.items()
+        )
+        raise InputError("\n".join(lines))
+
+
+def _notices(settings: Settings, release: finding.Release, landed: list[Landed]) -> list[str]:
+    """What of a release is missing, was read under another name, or was set aside."""
+    corpus_id = release.corpus.corpus_id
+    notices = []
+    if settings.form != RELEASE_FORM and release.form is None:
+        notices.append(f"{corpus_id}: not offered in the form {settings.form}, skipped")
+    if release.form:
+        cuts = dict.fromkeys(release.form.cut(path) for _, path in release.files)
+        notices += [f"{corpus_id}: {cut}" for cut in cuts if cut]
+    if release.missing and release.marked is None:
+        first = release.missing[0]
+        notices.append(
+            f"{corpus_id}: {len(release.missing)} of {release.listed} files are not there, "
+            f"such as {release.folder / first.path}"
+        )
+    if release.marked and not landed:
+        notices.append(f"{corpus_id}: {release.marked} has the mark of a generated release, and no file of it")
+    if landed and not any(file.record_count for file in landed):
+        notices.append(f"{corpus_id}: {counted(len(landed), 'file')} read, without any record")
+    if release.found_as:
+        number, (path, found_as) = len(release.found_as), next(iter(release.found_as.items()))
+        notices.append(f"{corpus_id}: {counted(number, 'file')} read under another name, such as {found_as} for {path}")
+    changed = [file.source_file_id for file in landed if file.verification == MISMATCH]
+    if changed:
+        notices.append(
+            f"{corpus_id}: {len(changed)} of {len(landed)} files are not those whose checksum is listed, "
+            f"such as {changed[0]}"
+        )
+    return notices + [notice for file in landed for notice in _set_aside(file)]
+
+
+def _set_aside(file: Landed) -> Iterator[str]:
+    """What of a file is told: what is unusual about it, what the schema does not know, what it refuses."""
+    if file.notes:
+        yield f"{file.source_file_id}: {', '.join(file.notes)}"
+    if file.extras:
+        yield (
+            f"{file.source_file_id}: {counted(len(file.extras), 'key')} that the schema does not know, kept in "
+            f"core.source_extras, the first at {file.extras[0]['json_pointer']}"
+        )
+    if file.quarantine:
+        refused = counted(len(file.quarantine), "record")
+        if len(file.quarantine) == file.record_count:
+            refused = f"all {refused}" if file.record_count > 1 else "the only record"
+        yield (
+            f"{file.source_file_id}: {refused} refused, kept in "
+            f"core.source_quarantine, the first: {file.quarantine[0]['error']}"
+        )

@@ -1,0 +1,116 @@
+"""What Dagster is told of every asset alike: who answers for it, what may not run beside it, when it is stale.
+
+Dagster resources: the settings, the audit process and the reporter that the assets work with.
+
+Resources are plain objects. `dagster dev` gets the quiet defaults made here; `pipelines.building` passes its own.
+For the concept see https://docs.dagster.io/guides/build/external-resources
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+
+import dagster as dg
+
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import ownership, publication
+from expectations.client import AuditProcess
+from pipelines.cluster import session
+from pipelines.dagster_graph import instance
+from pipelines.ingestion.lander import Lander
+
+OWNERS = ["team:dialogue-warehouse"]
+POOL = instance.POOL
+"""What every step that works on the warehouse belongs to."""
+
+
+def looked_at_often_enough(settings: Settings) -> dg.FreshnessPolicy:
+    """A release is looked at within so many days, by a download or by a build that reads it."""
+    return dg.FreshnessPolicy.time_window(fail_window=timedelta(days=settings.upstream_days))
+
+
+def published_often_enough(settings: Settings) -> dg.FreshnessPolicy:
+    """The warehouse is published within so many hours."""
+    return dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.published_hours))
+
+
+UNATTENDED = {"keep_going": True, "verify": True}
+"""What a run of Dagster does unless the environment says otherwise: nobody is there to mend a source at once, or to
+look at what was built."""
+
+
+@dg.resource(
+    description="What the user set in the environment.",
+    config_schema={
+        "refresh": dg.Field(
+            [str], default_value=[], description="Corpora to land; the others stay as published. None: all."
+        )
+    },
+)
+def settings_resource(context: dg.InitResourceContext) -> Settings:
+    """Settings from the `DIALOGUE_…` variables, and the corpora that the run is about."""
+    asked = {name: value for name, value in UNATTENDED.items() if not os.environ.get(f"DIALOGUE_{name.upper()}")}
+    return Settings.from_environment(refresh=tuple(context.resource_config["refresh"]) or None, **asked)
+
+
+@dg.resource(
+    description="The warehouse folder, held against other builds.", required_resource_keys={"settings", "reporter"}
+)
+def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
+    """Where things lie; the warehouse's lock is held while the run lasts."""
+    paths = WarehousePaths(context.resources.settings.warehouse)
+    with ownership.exclusive(paths, context.resources.settings.patience):
+        if context.instance is not None and instance.is_own(context.instance, paths):
+            instance.forget_old_runs(context.instance)
+        for mended in publication.mend(paths):
+            context.resources.reporter.notice(mended)
+        yield paths
+
+
+@dg.resource(description="The child process that audits the built database.", required_resource_keys={"settings"})
+def audit_resource(context: dg.InitResourceContext) -> Iterator[AuditProcess]:
+    """An audit process that starts when it is asked, and ends with the run."""
+    process = AuditProcess(context.resources.settings.audit_timeout)
+    try:
+        yield process
+    finally:
+        process.close()
+
+
+@dg.resource(description="Spark, where the settings say so.", required_resource_keys={"settings", "paths"})
+def spark_resource(context: dg.InitResourceContext) -> Iterator[session.Spark | None]:
+    """A session that starts when it is asked, and ends with the run; None where DuckDB builds."""
+    session.check_engine(context.resources.settings)
+    spark = session.spark_of(context.resources.settings, context.resources.paths.scratch_spark)
+    with spark or contextlib.nullcontext():
+        yield spark
+
+
+@dg.resource(description="What lands files.", required_resource_keys={"settings", "paths", "spark"})
+def lander_resource(context: dg.InitResourceContext) -> Iterator[Lander]:
+    """A lander whose processes start with the first large release, and end with the run."""
+    with Lander(context.resources.paths.raw, context.resources.settings, context.resources.spark) as lander:
+        yield lander
+
+
+@dg.resource(description="Tells the user what the build does; quiet under Dagster, which has its own log.")
+def reporter_resource() -> Reporter:
+    """A quiet reporter."""
+    return Reporter(quiet=True)
+
+
+def default_resources() -> dict[str, dg.ResourceDefinition]:
+    """The resources that every asset may require."""
+    return {
+        "settings": settings_resource,
+        "paths": paths_resource,
+        "audit": audit_resource,
+        "spark": spark_resource,
+        "lander": lander_resource,
+        "reporter": reporter_resource,
+    }

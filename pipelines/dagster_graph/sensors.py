@@ -1,0 +1,133 @@
+"""Sensors: what starts because of something that has happened.
+
+For the concept see https://docs.dagster.io/guides/automate/sensors
+"""
+
+import hashlib
+import time
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import msgspec
+
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import source_tree
+from dialogue_warehouse.settings import Settings
+from pipelines.building import alerts
+from pipelines.building.state import PART_REFUSED
+from pipelines.dagster_graph.build import TOLD
+from pipelines.dagster_graph.jobs import EVERYTHING, FETCH
+
+SECONDS_BETWEEN_LOOKS = 15
+OURS = ("pipelines.", "expectations.")
+"""The packages whose errors say it all."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the sensor knows from one look to the next."""
+
+    content: str = ""
+    """What the folder held at the last look."""
+    since: float = 0.0
+    """When it was first seen so, in seconds since 1970."""
+    asked_for: str = ""
+    """What it held when a run was last asked for."""
+
+
+def content_of(folder: Path) -> str:
+    """A hash of the names, sizes and times of all files that a build would look at; empty where there is none."""
+    digest = hashlib.sha256()
+    is_empty = True
+    for name in sorted(entry.path for entry in source_tree.walk(folder) if not entry.is_folder):
+        try:
+            state = (folder / name).stat()
+        except OSError:  # it has gone meanwhile: the next look sees another content
+            continue
+        digest.update(f"{name}\0{state.st_size}\0{state.st_mtime_ns}\n".encode("utf-8", "replace"))
+        is_empty = False
+    return "" if is_empty else digest.hexdigest()
+
+
+def look(folder: Path, seen: Seen, quiet_seconds: float, now: float) -> tuple[Seen, bool]:
+    """What is known after one more look, and whether a run is to be asked for: once a change, when it is complete."""
+    content = content_of(folder)
+    if content != seen.content:
+        seen = Seen(content, now, seen.asked_for)
+    if not content or content == seen.asked_for or now - seen.since < quiet_seconds:
+        return seen, False
+    return Seen(content, seen.since, content), True
+
+
+def error_text(error: Any) -> str:
+    """What an error of Dagster's came of, in the words that the project has for it.
+
+    `error` is a SerializableErrorInfo, whose message begins with the class of the error.
+    """
+    found = error
+    while not found.message.startswith(OURS) and found.cause is not None:
+        found = found.cause
+    name, _, text = found.message.strip().partition(": ")
+    return text if name.rpartition(".")[2] == found.cls_name else found.message.strip()
+
+
+def failure_text(context: dg.RunFailureSensorContext) -> str:
+    """Why a run failed: the errors of its steps, else what ended it before there was one."""
+    errors = [event.step_failure_data.error for event in context.get_step_failure_events()]
+    errors.append(context.failure_event.job_failure_data.error)
+    texts = [error_text(error) for error in errors if error is not None]
+    return "\n".join(dict.fromkeys(texts)) or context.failure_event.message or "the run failed"
+
+
+def _warn(context: dg.RunStatusSensorContext, unrecorded: str | None) -> None:
+    """Log that an alert could not be recorded."""
+    if unrecorded:
+        context.log.warning(unrecorded)
+
+
+def build_sensors() -> list[dg.SensorDefinition]:
+    """The sensor of the folder that releases are dropped into, and those that tell what becomes of runs."""
+
+    @dg.run_failure_sensor(
+        name="tell_failure",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Tells whoever the settings name that a run has failed, once a failure.",
+    )
+    def tell_failure(context: dg.RunFailureSensorContext) -> None:
+        told = failure_text(context)
+        if PART_REFUSED in told:  # nothing has failed: whoever wanted a part reads why there is none
+            return
+        if not context.dagster_run.tags.keys() & TOLD.keys():
+            settings = Settings.from_environment()
+            _warn(context, alerts.tell_failure(WarehousePaths(settings.warehouse), settings, told))
+
+    @dg.run_status_sensor(
+        run_status=dg.DagsterRunStatus.SUCCESS,
+        name="tell_success",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Tells them that it is well again.",
+    )
+    def tell_success(context: dg.RunStatusSensorContext) -> None:
+        if context.dagster_run.job_name != FETCH and not context.dagster_run.tags.keys() & TOLD.keys():
+            settings = Settings.from_environment()
+            _warn(context, alerts.tell_success(WarehousePaths(settings.warehouse), settings))
+
+    @dg.sensor(
+        name="folder",
+        job_name=EVERYTHING,
+        minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
+        description="Builds when files below the source of the settings have changed and nobody writes there any more.",
+    )
+    def folder(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        settings = Settings.from_environment()
+        if settings.source is None:
+            return dg.SkipReason("DIALOGUE_SOURCE names no folder")
+        seen = msgspec.json.decode(context.cursor, type=Seen) if context.cursor else Seen()
+        seen, is_due = look(settings.source, seen, settings.quiet_seconds, time.time())
+        cursor = msgspec.json.encode(seen).decode()
+        if is_due:
+            return dg.SensorResult([dg.RunRequest(run_key=f"{seen.content[:16]}-{seen.since:.0f}")], cursor=cursor)
+        why = "nothing has changed" if seen.content == seen.asked_for else "files are being written"
+        return dg.SensorResult(skip_reason=why if seen.content else f"{settings.source}: no files there", cursor=cursor)
+
+    return [folder, tell_failure, tell_success]

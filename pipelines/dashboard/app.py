@@ -1,5 +1,0 @@
-"""What Streamlit runs."""
-
-from pipelines.dashboard.menu import main
-
-main()

@@ -1,0 +1,393 @@
+"""Downloads one listed file after the other: asked for patiently, checked, and only then put in its place.
+
+A file takes its place, by a rename, when it is what is listed, and nothing that stands there is ever overwritten. When
+one of its addresses cannot give it, the next one is asked. What a run leaves unfinished is a `Part`; what is not the
+listed file is kept as `<name>.mismatch`. Nothing is printed here: a `Watcher` sees what happens, and each file has its
+`Result`.
+
+Downloads what the rooms list, several files at a time, into the layout that `build` reads, and tells what failed.
+
+How one file is downloaded is `downloading`, which files there are is `wanted`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import fcntl
+import os
+import queue
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from dialogue_warehouse.common.text import command
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import CheckError, InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.source_tree import ASIDE
+from dialogue_warehouse.settings import FORMS, Settings
+from dialogue_warehouse.storage import ownership
+from pipelines.ingestion import transport
+from pipelines.ingestion.connections import NotResumableError, TransientError, UnavailableError
+from pipelines.ingestion.wanted import CHUNK, Part, Wanted, plan
+
+CONNECT_ATTEMPTS = 3
+"""Times that a host which cannot be reached is tried."""
+LONGEST_WAIT = 120.0
+"""Most seconds that are waited before a file is asked for again."""
+HOPELESS = 3
+"""Files of a host that could not be had, none between them that could, before no other is tried."""
+
+
+class Outcome(enum.StrEnum):
+    """What became of a listed file."""
+
+    FETCHED = "fetched"
+    PRESENT = "already there"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one listed file."""
+
+    wanted: Wanted
+    outcome: Outcome
+    bytes: int = 0
+    """Size of the file at its place."""
+    cause: str | None = None
+    """Why it failed; the same text for each file that failed for the same cause."""
+    helps_by_hand: bool = False
+    """Whether it can be downloaded in another way."""
+    host: str | None = None
+    """The host that gave it."""
+    failed_before: tuple[str, ...] = ()
+    """Why each address that was asked before did not."""
+
+
+class Watcher(Protocol):
+    """Sees the downloads; `progress` and `wait` come from several threads."""
+
+    def start(self, wanted: list[Wanted]) -> None:
+        """These files are going to be looked at."""
+        ...
+
+    def progress(self, wanted: Wanted, done: int, total: int | None) -> None:
+        """So many bytes of a file are there, of so many, where that is known."""
+        ...
+
+    def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
+        """A file is asked for again in some seconds, because of this."""
+        ...
+
+    def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
+        """The next address of a file is asked, at this host, because of this."""
+        ...
+
+    def finish(self, result: Result) -> None:
+        """A file is done with."""
+        ...
+
+
+class SilentWatcher:
+    """Sees the downloads and says nothing."""
+
+    def start(self, wanted: list[Wanted]) -> None:
+        """Nothing."""
+
+    def progress(self, wanted: Wanted, done: int, total: int | None) -> None:
+        """Nothing."""
+
+    def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
+        """Nothing."""
+
+    def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
+        """Nothing."""
+
+    def finish(self, result: Result) -> None:
+        """Nothing."""
+
+
+class Hosts:
+    """Remembers who does not answer, so that all other files of a dead host fail at once and for the same cause."""
+
+    def __init__(self) -> None:
+        self._failures: Counter[str] = Counter()
+        self._causes: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def check(self, host: str) -> None:
+        """Raise UnavailableError when nothing of this host is to be had."""
+        if cause := self._causes.get(host):
+            raise UnavailableError(cause)
+
+    def answered(self, host: str) -> None:
+        """A file of this host was received."""
+        with self._lock:
+            self._failures.pop(host, None)
+            self._causes.pop(host, None)
+
+    def failed(self, host: str, cause: str, is_certain: bool) -> None:
+        """A file of this host could not be had; no other can, when that is certain."""
+        with self._lock:
+            self._failures[host] += HOPELESS if is_certain else 1
+            if self._failures[host] >= HOPELESS:
+                self._causes.setdefault(host, cause)
+
+
+class Downloader:
+    """Downloads one file after the other; each thread has its own."""
+
+    def __init__(self, session: transport.Session, settings: Settings, watcher: Watcher, hosts: Hosts) -> None:
+        self.session, self.settings, self.watcher, self.hosts = session, settings, watcher, hosts
+
+    def fetch(self, wanted: Wanted) -> Result:
+        """Bring one file to its place, unless it is there."""
+        try:
+            return self._present(wanted) if os.path.lexists(wanted.target) else self._download(wanted)
+        except UnavailableError as error:
+            return Result(wanted, Outcome.FAILED, cause=error.cause, helps_by_hand=error.helps_by_hand)
+        except OSError as error:
+            return Result(wanted, Outcome.FAILED, cause=f"{wanted.target.parent} cannot be used: {error.strerror}")
+
+    def _present(self, wanted: Wanted) -> Result:
+        """Accept what is at the file's place, or fail: it may be the user's own."""
+        problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is no file"
+        if problem:
+            raise UnavailableError(f"another file is in its place and was left alone: {problem}; move it away", False)
+        Part(wanted).discard()
+        return self._result(wanted, Outcome.PRESENT)
+
+    def _result(self, wanted: Wanted, outcome: Outcome, **facts: Any) -> Result:
+        size = wanted.target.stat().st_size
+        self.watcher.progress(wanted, size, size)
+        return Result(wanted, outcome, size, **facts)
+
+    def _download(self, wanted: Wanted) -> Result:
+        """Receive a file from the first of its addresses that has it, and let it take its place."""
+        wanted.target.parent.mkdir(parents=True, exist_ok=True)
+        part = Part(wanted)
+        errors: list[UnavailableError] = []
+        for url in wanted.urls:
+            host = transport.host_of(url)
+            if errors:
+                self.watcher.turn_to(wanted, errors[-1].cause, host)
+            try:
+                self._receive_and_check(wanted, url, part)
+            except UnavailableError as error:
+                errors.append(error)
+                continue
+            if os.path.lexists(wanted.target):  # it appeared meanwhile
+                return self._present(wanted)
+            part.move(wanted.target)
+            causes = tuple(error.cause for error in errors)
+            return self._result(wanted, Outcome.FETCHED, host=host, failed_before=causes)
+        causes = dict.fromkeys(error.cause for error in errors)
+        raise UnavailableError("; ".join(causes), any(error.helps_by_hand for error in errors))
+
+    def _receive_and_check(self, wanted: Wanted, url: str, part: Part) -> None:
+        """Receive the listed file from an address. Raises UnavailableError, also for another file."""
+        for _ in range(self.settings.attempts):
+            problem = self._receive_whole(wanted, url, part)
+            if problem is None:
+                return
+            if not part.is_glued:
+                break
+            part.is_resumable = False  # it may be made of parts of two files
+        aside = wanted.target.with_name(wanted.target.name + ASIDE)
+        part.move(aside)
+        raise UnavailableError(f"what {transport.host_of(url)} gave is not the listed file: {problem}; kept as {aside}")
+
+    def _receive_whole(self, wanted: Wanted, url: str, part: Part) -> str | None:
+        """Receive a file to its end; what is wrong with it, None when nothing is."""
+        encoding = self._receive_patiently(wanted, url, part)
+        problem = wanted.problem(part.path)
+        is_packed = problem or not (wanted.is_verifiable or wanted.file.path.endswith(".gz"))
+        if is_packed and encoding == "gzip" and part.unpack():
+            problem = wanted.problem(part.path)
+        return problem
+
+    def _receive_patiently(self, wanted: Wanted, url: str, part: Part) -> str | None:
+        """Receive a file, in as many attempts as it takes; the encoding around it."""
+        host = transport.host_of(url)
+        failures, most = 0, part.size
+        while True:
+            self.hosts.check(host)
+            try:
+                encoding = self._receive(wanted, url, part)
+                self.hosts.answered(host)
+                return encoding
+            except NotResumableError:
+                part.is_resumable = False
+            except TransientError as error:
+                failures = 1 if part.size >= most + CHUNK else failures + 1
+                most = max(most, part.size)
+                is_hopeless = (error.is_unreachable and failures >= CONNECT_ATTEMPTS) or error.seconds > LONGEST_WAIT
+                if is_hopeless or failures >= self.settings.attempts:
+                    self.hosts.failed(host, error.cause, is_hopeless or error.is_unreachable)
+                    raise UnavailableError(error.cause) from error
+                pause = self.settings.backoff * 2 ** (failures - 1) * random.uniform(0.5, 1)  # noqa: S311  no secret
+                seconds = max(error.seconds, min(pause, LONGEST_WAIT))
+                self.watcher.wait(wanted, error.cause, seconds)
+                time.sleep(seconds)
+
+    def _receive(self, wanted: Wanted, url: str, part: Part) -> str | None:
+        """One attempt: receive what is missing of a file; the encoding around it."""
+        offset = part.offset(url)
+        if offset and offset == wanted.file.bytes:
+            return None
+        with transport.open_url(self.session, url, offset, part.etag(url)) as body:
+            if body.start == 0:
+                part.begin(body.version)
+            elif not part.is_continued_by(body.version):
+                raise NotResumableError
+            total, size = body.version.total, body.start
+            with part.path.open("ab") as stream:
+                while size <= wanted.largest and (chunk := body.read(CHUNK)):
+                    size += stream.write(chunk[: wanted.largest + 1 - size])
+                    stream.flush()
+                    self.watcher.progress(wanted, size, wanted.file.bytes or total)
+            if body.start and total is not None and size > total:
+                raise NotResumableError
+            end = total if body.is_framed else wanted.file.bytes
+            if size < min(end or 0, wanted.largest):
+                raise TransientError(f"{transport.host_of(url)} cut the connection")
+            return body.encoding
+
+
+DISPLAYED_FILES = 5
+"""Files that are named one by one when they failed for the same cause."""
+
+
+def fetch(settings: Settings, to: Path, watcher: Watcher) -> list[Result]:
+    """Download what the settings' corpora list to `to/<corpus_id>/<path>`; a result for each file, in the listed order.
+
+    Raises InputError before anything is downloaded, CheckError when another run downloads into the same folder. A file
+    that cannot be had is no error here, but for `refuse_failures`.
+    """
+    wanted = plan(registry.load_corpora(settings.only), to, settings.mirror)
+    if to == (paths := WarehousePaths(settings.warehouse)).landing:
+        if to.is_symlink():
+            raise InputError(f"{to}: is a link, and links inside a warehouse are not followed; name its target by --to")
+        ownership.claim(paths)
+    with hold_folder(to):
+        watcher.start(wanted)
+        return fetch_files(wanted, settings, watcher)
+
+
+def fetch_files(wanted: list[Wanted], settings: Settings, watcher: Watcher) -> list[Result]:
+    """Spread the files over threads, which do not keep an interrupted process alive."""
+    tasks: queue.SimpleQueue[Wanted] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Result | Exception] = queue.SimpleQueue()
+    for one in wanted:
+        tasks.put(one)
+    hosts = Hosts()
+
+    def work() -> None:
+        with transport.Session(settings.timeout) as session, contextlib.suppress(queue.Empty):
+            downloader = Downloader(session, settings, watcher, hosts)
+            while True:
+                one = tasks.get_nowait()
+                try:
+                    done.put(downloader.fetch(one))
+                except Exception as error:
+                    done.put(error)
+
+    for _ in range(min(settings.jobs, len(wanted))):
+        threading.Thread(target=work, daemon=True).start()
+    results = {}
+    for _ in wanted:
+        result = done.get()
+        if isinstance(result, Exception):
+            raise result
+        watcher.finish(result)
+        results[result.wanted.target] = result
+    return [results[one.target] for one in wanted]
+
+
+@contextlib.contextmanager
+def hold_folder(to: Path) -> Generator[None]:
+    """Hold the folder for this run, where the file system can."""
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        folder = os.open(to, os.O_RDONLY)
+    except OSError as error:
+        raise InputError(f"{to}: no files can be put there: {error.strerror}") from error
+    try:
+        with contextlib.suppress(OSError):
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise CheckError(f"{to}: another fetch is running") from None
+        yield
+    finally:
+        os.close(folder)
+
+
+def refuse_failures(results: list[Result], mirror: str | None = None) -> None:
+    """Raise CheckError with a line for each cause, and below them the other ways to get the files."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        if result.cause:
+            groups.setdefault(result.cause, []).append(result)
+    lines = []
+    for cause, failed in groups.items():
+        lines.append(f"{_named(failed)}: {cause}")
+        if failed[0].helps_by_hand:
+            lines += [f"       by hand: {line}" for line in _by_hand([result.wanted for result in failed])]
+    if missing := [result.wanted for result in results if result.helps_by_hand]:
+        lines += [f"       {line}" for line in _other_ways(missing, mirror)]
+    if lines:
+        raise CheckError("\n".join(lines))
+
+
+def notices(results: list[Result]) -> Iterator[str]:
+    """Say which files a mirror gave, and why the addresses before it did not."""
+    groups: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        if result.failed_before:
+            key = (result.wanted.corpus.corpus_id, result.host, result.failed_before)
+            groups.setdefault(key, []).append(result)
+    for group in groups.values():
+        yield f"{_named(group)}: from {group[0].host}, because {'; '.join(dict.fromkeys(group[0].failed_before))}"
+
+
+def _named(results: list[Result]) -> str:
+    """The first files of some results, and how many more there are."""
+    names = [result.wanted.name for result in results]
+    more = f" and {len(names) - DISPLAYED_FILES:,} more files" if len(names) > DISPLAYED_FILES else ""
+    return f"{', '.join(names[:DISPLAYED_FILES])}{more}"
+
+
+def _by_hand(wanted: list[Wanted]) -> Iterator[str]:
+    """What to download and where to put it: a file, or all those of a corpus."""
+    groups: dict[tuple[str, Path], list[Wanted]] = {}
+    for one in wanted:
+        folder = one.target.parents[one.file.path.count("/")]
+        groups.setdefault((one.file.url.removesuffix(one.file.path), folder), []).append(one)
+    for (base, folder), group in groups.items():
+        if len(group) == 1:
+            yield f"{group[0].file.url} to {group[0].target}"
+        else:
+            yield f"{base}<path> to {folder}/<path> ({len(group):,} files)"
+
+
+def _other_ways(wanted: list[Wanted], mirror: str | None) -> Iterator[str]:
+    """Other ways to get files than from the addresses that failed, a line each."""
+    if any(one.is_verifiable for one in wanted):
+        yield "a copy from elsewhere will do, at the same place: `build` compares its checksum"
+    if mirror:
+        yield "without DIALOGUE_MIRROR the publishers are asked"
+    else:
+        yield "DIALOGUE_MIRROR=URL asks for URL/<corpus_id>/<path> instead (https:, http: or file:)"
+    for corpus_id in dict.fromkeys(one.corpus.corpus_id for one in wanted):
+        for name in FORMS:
+            if form := registry.load_form(corpus_id, name):
+                build = command("build", "--form", name, "--source", "FOLDER", "--corpora", corpus_id)
+                yield f"another form of {corpus_id}: {form.homepage} to FOLDER/{form.dataset}, then `{build}`"

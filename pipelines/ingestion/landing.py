@@ -1,0 +1,283 @@
+"""Landing: the publisher's bytes become checked, typed, nested Parquet. One file in, one Parquet out.
+
+Each record is decoded strictly with the room's msgspec type, then DuckDB reads the file with the column types derived
+from that same type and writes Parquet. What the type does not know is kept, never dropped: an extra key's value goes
+to `extras`, a record that the type refuses goes to `quarantine`, whole. A file that is no JSON is always refused.
+
+`land_file` is a pure function of the bytes, the path and the schema: it can run in any process. Nothing here knows a
+corpus by name, and nothing here writes to the warehouse database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Generator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import msgspec
+
+from dialogue_warehouse.common.database import GLOB_CHARACTERS, NO_PROGRESS_BAR, literal
+from dialogue_warehouse.common.files import read_regular, replacing, write_atomically
+from dialogue_warehouse.corpora import column_types
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity
+from dialogue_warehouse.errors import first_line
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.releases.records import LandingError, read_settled, state_of
+from dialogue_warehouse.releases.unpacking import sha256_of, unpack, verification_of
+from dialogue_warehouse.settings import RELEASE_FORM, Settings
+from dialogue_warehouse.storage.landed import Landed, refuse_what_is_unknown
+from pipelines.ingestion.checking import RecordCheck
+
+if TYPE_CHECKING:
+    from dialogue_warehouse.corpora.forms import Form, Table
+
+LANDING_CODE = (
+    "dialogue_warehouse/common/database.py",
+    "dialogue_warehouse/common/json_values.py",
+    "dialogue_warehouse/common/text.py",
+    "dialogue_warehouse/corpora/column_types.py",
+    "dialogue_warehouse/corpora/release.py",
+    "dialogue_warehouse/releases/file_kinds.py",
+    "dialogue_warehouse/releases/records.py",
+    "dialogue_warehouse/releases/unpacking.py",
+    "dialogue_warehouse/storage/landed.py",
+    "pipelines/ingestion/checking.py",
+    "pipelines/ingestion/landing.py",
+)
+"""The modules that decide what is landed."""
+FORM_CODE = (
+    "dialogue_warehouse/corpora/forms.py",
+    "dialogue_warehouse/releases/form_files.py",
+    "dialogue_warehouse/releases/form_values.py",
+)
+"""Those that decide it for files of another form, besides."""
+
+LONGEST_NAME = 150
+"""Bytes of a source file's path that are a part of the name of its Parquet; hashes and endings take a hundred."""
+ROW_GROUP = 20_480
+"""Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB meanwhile:
+100,000 of them in one file took 2.9 GB in DuckDB's own groups of 122,880."""
+UNREADABLE = (duckdb.Error, UnicodeDecodeError)
+"""What DuckDB raises for a text that it does not read; its message may show a piece that is cut within a character."""
+
+
+@dataclass(frozen=True)
+class LandingTask:
+    """One file to land, and how."""
+
+    corpus: Corpus
+    entity: Entity
+    source: Path
+    """Folder of the corpus's release."""
+    path: str
+    """The file's path in the release, with `/`."""
+    target: Path
+    """Folder of the raw layer; the Parquet is `target/<corpus_id>/<entity>/<path>-<content>-<schema>.parquet`."""
+    strict: bool = False
+    """Refuse extra keys and quarantined records instead of setting them aside."""
+    form: Form | None = None
+    """Another form that the file has; it is undone record by record."""
+    force: bool = False
+    """Land it although it was landed before."""
+    found_as: str | None = None
+    """The file's path below `source`, where it is another than in the release."""
+    memory_limit: str = Settings.memory_limit
+    """Memory that DuckDB may use in the process that lands it."""
+
+    @property
+    def source_file_id(self) -> str:
+        """`<corpus_id>/<path>`."""
+        return f"{self.corpus.corpus_id}/{self.path}"
+
+    @property
+    def file(self) -> Path:
+        """The file to read."""
+        return self.source / (self.found_as or self.path)
+
+
+def land_file(task: LandingTask) -> Landed:
+    """Land a file and return its manifest row; a file landed before is not landed again.
+
+    Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
+    """
+    try:
+        return _land_file(task)
+    except LandingError as error:
+        if task.found_as is None:
+            raise
+        raise LandingError(f"{error} (the file is {task.file})") from error
+
+
+def _land_file(task: LandingTask) -> Landed:
+    corpus, entity, form = task.corpus, task.entity, task.form
+    data, file_state = read_settled(task.source_file_id, task.file)
+    sha256 = sha256_of(data)
+    verification = verification_of(corpus, task.source, task.path, task.found_as, data, sha256)
+    stem = f"{_one_name(task.path)}-{sha256[:16]}-{schema_hash(corpus, form and form.name)}"
+    table, part = form.place(task.path) if form else (None, entity.source_part(task.path))
+    parquet = task.target / corpus.corpus_id / entity.name / f"{stem}.parquet"
+    manifest = parquet.with_suffix(".json")
+    landed = None if task.force else _landed_before(manifest, parquet, task, sha256)
+    if landed is None:
+        landed = Landed(
+            corpus_id=corpus.corpus_id,
+            entity=entity.name,
+            path=task.path,
+            source_part=part,
+            parts=None,
+            bytes=len(data),
+            sha256=sha256,
+            verification=verification,
+            record_count=0,
+            parquet=parquet.relative_to(task.target).as_posix(),
+            form=form.name if form else RELEASE_FORM,
+            losses=list(form.losses(task.path)) if form else [],
+            state=file_state,
+            found_as=task.found_as,
+        )
+        parquet.parent.mkdir(parents=True, exist_ok=True)
+        _connection().execute(f"set memory_limit = {literal(task.memory_limit)}")
+        landed = _land(entity, landed, task.file, data, parquet, table)
+        write_atomically(manifest, json.dumps(asdict(landed)).encode())
+    if task.strict:
+        refuse_what_is_unknown(landed)
+    return replace(landed, verification=verification, state=file_state, found_as=task.found_as)
+
+
+def _one_name(path: str) -> str:
+    """A path as a part of a file's name; of a long one the beginning and its hash, for a name has 255 bytes."""
+    name = os.fsencode(path.replace("/", "~"))
+    if len(name) > LONGEST_NAME:
+        return f"{name[: LONGEST_NAME // 2].decode(errors='ignore')}~{sha256_of(name)[:16]}"
+    return os.fsdecode(name)
+
+
+def identify(corpus: Corpus, source: Path, path: str, found_as: str | None = None) -> tuple[str, str]:
+    """The SHA-256 of a file's bytes and its verification: what landing it would note. Raises LandingError."""
+    data, _ = read_settled(f"{corpus.corpus_id}/{path}", source / (found_as or path))
+    sha256 = sha256_of(data)
+    return sha256, verification_of(corpus, source, path, found_as, data, sha256)
+
+
+def _landed_before(manifest: Path, parquet: Path, task: LandingTask, sha256: str) -> Landed | None:
+    """The manifest row of an earlier landing of the same bytes and schema, where its Parquet is still what it was."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        landed = msgspec.json.decode(read_regular(manifest), type=Landed)
+        is_of_this = (landed.source_file_id, landed.sha256) == (task.source_file_id, sha256)
+        if is_of_this and parquet.stat().st_size == landed.parquet_bytes:
+            return landed if sha256_of(read_regular(parquet)) == landed.parquet_sha256 else None
+    return None
+
+
+def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
+    """Write the zero-row typed Parquet that stands for an absent entity; its path relative to `target`.
+
+    It is written each time, which costs less than to know that an older one is still what it was.
+    """
+    parquet = target / corpus.corpus_id / entity.name / f"empty-{schema_hash(corpus)}.parquet"
+    parquet.parent.mkdir(parents=True, exist_ok=True)
+    with _scratch_folder(parquet.parent) as folder:
+        nothing = folder / "nothing.ndjson"
+        nothing.write_bytes(b"")
+        _copy(entity, column_types.select_split(entity, nothing), None, parquet)
+    return parquet.relative_to(target).as_posix()
+
+
+@contextlib.contextmanager
+def _scratch_folder(parent: Path) -> Generator[Path]:
+    """Make a folder for what is written on the way; the next build removes that of a process that was killed."""
+    with tempfile.TemporaryDirectory(prefix=".", suffix=f".{os.getpid()}.tmp", dir=parent) as folder:
+        yield Path(folder)
+
+
+@functools.cache
+def schema_hash(corpus: Corpus, form: str | None = None) -> str:
+    """Identifies what the Parquet of a corpus depends on besides the bytes: its schema, its form and this code."""
+    digest = hashlib.sha256()
+    sources = [corpus.folder / "schema.py", *(CLONE / path for path in LANDING_CODE)]
+    if form:
+        sources += [corpus.folder / f"{form}.py", *(CLONE / path for path in FORM_CODE)]
+    for source in sources:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path, table: Table | None) -> Landed:
+    """Check every record, let DuckDB write the Parquet, and complete the manifest row."""
+    text = unpack(f"{landed.corpus_id}/{landed.found_as or landed.path}", data)
+    is_array = entity.container is Container.ARRAY and table is None
+    is_direct = is_array and text.content is data and not GLOB_CHARACTERS & set(str(file))
+    check = RecordCheck(entity, landed, table)
+    with _scratch_folder(parquet.parent) as folder:
+        split = folder / "records.ndjson"
+        check.run(text.content, None if is_direct else split)
+        if not (is_direct and not check.has_refused and _copy_as_it_stands(entity, landed, file, parquet)):
+            if is_direct:
+                check.run(text.content, split)
+            _copy_records(check, text.content, split, parquet)
+    written = parquet.read_bytes()
+    return replace(
+        landed,
+        parts=check.parts,
+        record_count=check.count,
+        extras=check.extras,
+        quarantine=check.quarantine,
+        notes=[*text.notes, *check.notes],
+        parquet_bytes=len(written),
+        parquet_sha256=sha256_of(written),
+    )
+
+
+def _copy_as_it_stands(entity: Entity, landed: Landed, file: Path, parquet: Path) -> bool:
+    """Let DuckDB read the source file itself, which is fastest; False when that is not what was hashed and checked."""
+    try:
+        _copy(entity, column_types.select_array(entity, file), landed, parquet)
+    except UNREADABLE:
+        return False
+    return state_of(file) == landed.state
+
+
+def _copy_records(check: RecordCheck, text: bytes, split: Path, parquet: Path) -> None:
+    """Let DuckDB read the records that passed, from the lines that the check wrote."""
+    entity, landed = check.entity, check.landed
+    try:
+        _copy(entity, column_types.select_split(entity, split), landed, parquet)
+    except UNREADABLE:
+        # What msgspec accepts and DuckDB does not: a key that stands twice in an object of a record.
+        check.refuses_repeats = True
+        check.run(text, split)
+        try:
+            _copy(entity, column_types.select_split(entity, split), landed, parquet)
+        except UNREADABLE as error:
+            raise LandingError(f"{landed.source_file_id}: {first_line(error)}") from error
+
+
+def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> None:
+    """Write the query's rows, each with its file and part, to `parquet`; a reader sees all of it or nothing."""
+    source_file_id = literal(landed.source_file_id if landed else "")
+    known_part = literal(landed.source_part) if landed and landed.source_part else "null"
+    part = "record_key" if entity.container is Container.SPLITS else f"cast({known_part} as varchar)"
+    query = f"select {source_file_id} as source_file_id, {part} as source_part, * from ({select})"
+    with replacing(parquet) as temporary:
+        _connection().execute(
+            f"copy ({query}) to {literal(temporary)} (format parquet, compression zstd, row_group_size {ROW_GROUP})"
+        )
+
+
+@functools.cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    """DuckDB for this process: in memory, one thread, because files are landed side by side in processes.
+
+    Without the threads that DuckDB has for files, a COPY that failed has done all it does when it says so.
+    """
+    con = duckdb.connect(config={"threads": 1, "async_threads": 0, "autoinstall_known_extensions": False})
+    con.execute(NO_PROGRESS_BAR)
+    return con

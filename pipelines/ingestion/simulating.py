@@ -1,0 +1,130 @@
+"""Writes generated releases in the publishers' own layout, for `dialogue-warehouse simulate` and the embedded sample.
+
+A room's `simulate.py` says which files there are (`plan`) and what stands in one of them (`render`); this module only
+writes them. What the generated corpora look like does not belong here.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialogue_warehouse.common.processes import can_share
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.generation import PlannedFile, simulator
+from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.errors import InputError, naming
+from dialogue_warehouse.releases import source_tree
+from dialogue_warehouse.releases.source_tree import UNFINISHED
+
+SAMPLE_SCALE = 0.01
+"""The scale of the embedded sample: small, but with each awkward case in it."""
+
+
+@dataclass(frozen=True)
+class SimulatedFile:
+    """One file that was written."""
+
+    corpus_id: str
+    path: str
+    bytes: int
+
+
+def simulate(
+    to: Path,
+    scale: float,
+    seed: int = 0,
+    corpora: tuple[str, ...] = (),
+    processes: int = 1,
+    report: Callable[[SimulatedFile], None] | None = None,
+) -> list[SimulatedFile]:
+    """Write the generated releases of all rooms, or the named ones, to `to/<corpus_id>/<path>`.
+
+    A release that was generated before is replaced; a folder that holds anything else is refused.
+    """
+    if scale <= 0:
+        raise InputError(f"scale is {scale}, it has to be above 0")
+    corpus_ids = tuple(sorted(set(corpora))) or registry.corpus_ids()
+    unknown = [corpus_id for corpus_id in corpus_ids if corpus_id not in registry.corpus_ids()]
+    if unknown:
+        raise InputError(f"{unknown[0]}: no such corpus; there are {', '.join(registry.corpus_ids())}")
+    for corpus_id in corpus_ids:
+        _prepare(to / corpus_id, scale, seed)
+    tasks = [(to, corpus_id, planned, seed) for corpus_id in corpus_ids for planned in simulator(corpus_id).plan(scale)]
+    tasks.sort(key=lambda task: -task[2].weight)
+    written = []
+    for file in _run(tasks, processes):
+        written.append(file)
+        if report is not None:
+            report(file)
+    for corpus_id in corpus_ids:
+        source_tree.finish_marker(to / corpus_id)
+    return sorted(written, key=lambda file: (file.corpus_id, file.path))
+
+
+def _prepare(folder: Path, scale: float, seed: int) -> None:
+    """Make an empty folder with an unfinished marker, which says that what follows is generated.
+
+    A release that was generated there before is removed, file by file. Raises InputError, with nothing removed, for a
+    folder that holds anything else.
+    """
+    if folder.is_symlink():
+        raise InputError(f"{folder}: is a link; generated releases are written into folders, not through links")
+    found = list(_walk(folder))
+    corpus = registry.load_corpus(folder.name)
+    is_generated = source_tree.holds_generated(folder)
+    for path in found:
+        if not (is_generated and _is_own(path, folder, corpus)):
+            raise InputError(f"{folder} holds files that were not generated, such as {path}; choose another folder")
+    for path in found:
+        path.unlink()
+    for below, _, _ in os.walk(folder, topdown=False):
+        Path(below).rmdir()
+    folder.mkdir(parents=True, exist_ok=True)
+    source_tree.begin_marker(folder, scale, seed)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Find all files and links below a folder; links are not followed."""
+    for parent, folders, files in os.walk(folder):
+        yield from (Path(parent, name) for name in files)
+        yield from (link for name in folders if (link := Path(parent, name)).is_symlink())
+
+
+def _is_own(path: Path, folder: Path, corpus: Corpus) -> bool:
+    """Tell if a file is one that a simulation writes: of the release, the marker, or one that is not finished."""
+    name = path.relative_to(folder).as_posix().removesuffix(UNFINISHED)
+    return not path.is_symlink() and (name == source_tree.MARKER or corpus.entity_of(name) is not None)
+
+
+def _run(tasks: list[tuple], processes: int) -> Iterable[SimulatedFile]:
+    """Write all files, in this process or in several."""
+    if processes <= 1 or not can_share():
+        yield from (_write(*task) for task in tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=processes, mp_context=context) as pool:
+        futures = [pool.submit(_write, *task) for task in tasks]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _write(to: Path, corpus_id: str, planned: PlannedFile, seed: int) -> SimulatedFile:
+    """Render one file beside its place, then move it there."""
+    path = to / corpus_id / planned.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + UNFINISHED)
+    size = 0
+    with naming(unfinished), unfinished.open("wb") as stream:
+        for piece in simulator(corpus_id).render(planned, seed):
+            size += stream.write(piece)
+    unfinished.replace(path)
+    return SimulatedFile(corpus_id, planned.path, size)
