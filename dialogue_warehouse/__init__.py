@@ -1,6 +1,8 @@
-"""The start of the command `dialogue-warehouse`: no other program's module has the name of this package.
+"""The library that reads a published warehouse: the command line, pages, dialogues, lineage.
 
-A module named `pipelines` in a folder of `PYTHONPATH` hides the package that does the work, so the command starts here,
-puts its process in order (`environment`) and only then imports anything else. What belongs here: what has to happen
-before the first import of the project. What does not: everything else, and any import but of the standard library.
+`pipelines` builds a warehouse, `expectations` audits it, and both import this package; it imports neither, except for
+the commands of `cli` that build. It works without Dagster, dbt, Great Expectations, pyarrow and pandas.
+
+What belongs here: what reads, shows or returns what was published, and what reading and building share. What does not:
+what only a build needs.
 """

@@ -1,11 +1,7 @@
-"""How the text of each setting is read from the environment, and what of it is refused.
+"""The one settings object, read from the environment, and the switches that turn telemetry off.
 
-What the settings are and what they mean is `dialogue_warehouse.settings`.
-
-The one settings object: what a user may set from the environment, and the switches that keep libraries silent.
-
-Every setting is an environment variable `DIALOGUE_<NAME>`; the README lists them. How their texts are read is
-`dialogue_warehouse.settings`; where things lie below the warehouse folder is the business of `dialogue_warehouse.paths`.
+Every setting is a variable `DIALOGUE_<NAME>`; docs/settings.md lists them. A value that cannot be used is refused in
+one line. Where things lie below the warehouse folder is in `dialogue_warehouse.paths`.
 """
 
 from __future__ import annotations

@@ -1,18 +1,13 @@
-"""Importing Great Expectations without what it would load and here has no use for.
-
-Spark it loads wherever that is installed. With pyspark 4.3 that takes a second, and ends a process that was started
-without a file: its Spark Connect takes such a one for a run of its doctests, and exits.
-
-SciPy's statistics and Altair it loads for three expectations on distributions, two fifths of the time of its import.
-They are loaded by the first use of them. `importlib.util.LazyLoader` would load them at once: an import statement looks
-at the `__spec__` of what stands there.
-
-The SQLAlchemy dialect through which Great Expectations reads DuckDB: `duckdb+warehouse:///<absolute path>`.
+"""The SQLAlchemy dialect through which Great Expectations reads DuckDB: `duckdb+warehouse:///<absolute path>`.
 
 Great Expectations has no DuckDB support of its own and duckdb-engine 0.17 is not enough for it: results are read after
-their connection was handed back, when DuckDB has dropped them, and SQLAlchemy 2.1 reflects through a Postgres catalog
-that DuckDB lacks, whereupon Great Expectations queries the table without its schema. This dialect mends both.
-Importing this module registers it. Only `expectations.validation` may import it: SQLAlchemy takes half a second.
+their connection was returned, when DuckDB has dropped them, and SQLAlchemy 2.1 reflects through a Postgres catalog that
+DuckDB lacks, whereupon Great Expectations queries the table without its schema. Importing this module registers the
+dialect. Only `expectations.validation` may import it: SQLAlchemy takes half a second.
+
+Great Expectations is imported without Spark, SciPy's statistics and Altair, which it would load and does not use here.
+Spark takes a second and ends a process that was started without a file; the other two are loaded when first used.
+`importlib.util.LazyLoader` would load them at once: an import statement looks at `__spec__`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Work that processes share: each takes the next item when it has done one, so that all end at about the same time.
-
-Runs suites with Great Expectations against a DuckDB file, read-only.
+"""Run suites with Great Expectations against a DuckDB file, read-only, in several processes.
 
 The only module that knows Great Expectations; importing it takes five seconds, which is why `expectations.audit` does
 so in a process of its own. What it guards against, each seen with 1.24: an unknown expectation type is dropped with a

@@ -1,13 +1,8 @@
-"""How much a claim was held against: the rows that it is about, and the records that landing refused because of it.
+"""The verdict of each claim: held against what of a release is in the warehouse, and against what was measured.
 
-A claim that no row can break says nothing, and one whose culprits never became rows looks as if it held: neither may
-count as reproduced.
-
-What a claim comes to: held against what of a release is in the warehouse, and against what was measured there.
-
-A number is judged on what is complete: every file that it needs is there and has the checksum that the publisher's
-file has, or the release was generated at scale 1. An invariant is judged on whatever is there. Both are honest only
-together with the verdicts for the rest: `source_absent` and `not_checkable`.
+A number is judged on what is complete: every file that it needs is there and has the publisher's checksum, or the
+release was generated at scale 1. An invariant is judged on whatever is there. A claim that no row can break is
+`vacuous`, and records that landing refused because of it count against it.
 """
 
 from __future__ import annotations

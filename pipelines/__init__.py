@@ -1,7 +1,6 @@
-"""Orchestration and ingestion of the dialogue warehouse: from raw releases to one published database.
+"""Builds a warehouse: orchestration and ingestion. Needs the extra `build`.
 
-Data flows down this list of rooms, and imports lead only down it: `definitions`, `cli`, `assets` with `jobs`,
-`schedules`, `sensors` and `resources`, `report`, `building`, `expectations` (a package of its own), `proving`,
-`reading`, `intake`, `corpora`, `settings`, `paths` and `errors`. What belongs here: a module that is
-none of a room's. What does not: everything else.
+Data flows up this list of packages, and imports lead only down it: `definitions`, `dagster_graph`, `building`,
+`expectations` (a package of its own), `ingestion`, `cluster`, then `dialogue_warehouse`. What belongs here: what only a
+build needs. What does not: whatever reads a published warehouse.
 """

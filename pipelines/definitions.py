@@ -1,4 +1,4 @@
-"""Dagster's front door: `dagster dev -m pipelines.definitions`. Holds no logic; the graph is `pipelines.dagster_graph.graph`.
+"""Dagster's front door: `dagster dev -m pipelines.definitions`. The graph is `pipelines.dagster_graph.graph`.
 
 For the concept see https://docs.dagster.io/guides/build/projects-and-components/projects/creating-a-new-project
 """

@@ -1,5 +1,5 @@
-"""The command `dialogue-warehouse`: options in, one call, result out; a module a group of commands.
+"""The command `dialogue-warehouse`.
 
-What belongs here: options, help texts, exit statuses, and the display of what only a command has. What does not: any
-work. Imports stay inside the commands, because some of the libraries take seconds.
+What belongs here: options, and calling the function that does the work. What does not: the work itself. Commands that
+build import `pipelines` when they run, and say what to install where it is missing.
 """

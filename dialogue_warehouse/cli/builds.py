@@ -1,7 +1,4 @@
-"""The commands about builds: `build`, `status`, `report`.
-
-The command about corpora: `new-corpus`.
-"""
+"""The commands about builds (`build`, `status`, `rollback`, `diff`, `keep`, `report`, `dashboard`) and new corpora."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The commands that read what was published: `sql`, `tables`, `describe`, `show`, `claims`, `violations`.
-
-The commands that hold a build against its source: `verify`, `restore`, `trace`.
-"""
+"""The commands that read: `sql`, `tables`, `describe`, `show`, `claims`, `violations`, `trace`, `verify`, `restore`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What is written into SQL by hand: names and texts, quoted so that none ends the place it stands in, and a switch.
-
-What a user is told when a query, a table name or a warehouse cannot be used: one line.
-
-Connect to DuckDB within the memory and the threads of the settings: every connection of a command begins here.
-"""
+"""DuckDB: connections within the memory and threads of the settings, quoted names and texts, errors in one line."""
 
 from __future__ import annotations
 

@@ -1,17 +1,8 @@
-"""Regular files, opened without waiting and read within a limit.
+"""Files: regular ones read within a limit, our own JSON files, and files that are written whole or not at all.
 
 Opening a pipe waits for its other end, reading a device never ends, and a file of `/proc` reports no size. A source or
-a warehouse may hold any of them in place of a file.
-
-Use of a folder by processes that write into it, so that nothing is removed while it is being written.
-
-A lock shows it, not the number of a process: containers that share a folder do not share those numbers.
-
-What we write for ourselves and read again, as JSON: anything may have happened to it meanwhile.
-
-A path that every library takes for a path: some take one for a URL, a template or a piece of SQL.
-
-Files written so that a reader sees all of one or nothing.
+a warehouse may hold any of them in place of a file. A folder in which a process writes is locked, so that nothing in it
+is removed meanwhile; containers that share a folder do not share the numbers of processes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""JSON pointers (RFC 6901): tokens written, taken apart and followed.
+"""JSON pointers (RFC 6901) and strict JSON.
 
-A key can have half a surrogate pair, for which UTF-8 has no bytes. It is written `~u` and four hexadecimal digits,
-which no other key is written as, because `~` itself is `~0`.
-
-JSON as its standard has it: Python's own reader takes NaN and Infinity, and the last of a key's values.
+Python's own reader accepts NaN and Infinity, and keeps the last of two values of one key; here both are errors. A key
+can have half a surrogate pair, for which UTF-8 has no bytes: a pointer writes it as `~u` and four hexadecimal digits.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Lines of a text file, whatever ends them, and places in a text as an editor shows them.
-
-Text on its way to a terminal: what would steer the terminal is written out instead.
-
-Commands of this project as the user can type them: what every printed line that names one is made with.
-"""
+"""Text: lines whatever ends them, control characters written out for a terminal, commands as a user can type them."""
 
 from __future__ import annotations
 

@@ -1,13 +1,8 @@
-"""Declarations in TOML, read and checked: what is wrong with one is told in a line with its file and entry.
+"""Declared claims and known defects of the corpora, read from TOML and checked.
 
-The words for what a claim comes to. Light, for whoever only lists them; `expectations.verdicts` decides.
-
-What a list of known defects says: the rules behind `quality.violations`, and how far each can be trusted.
-
-The ledger: what the documents say of the corpora, and their known defects, read from the rooms' claims.toml.
-
-A claim about a number is the SQL that measures it and what is expected; a claim about every row is a type of Great
-Expectations, or the SQL that selects the rows which break it. What the truth is known to be instead is `recorded`.
+A claim about a number is the SQL that measures it and the number that is expected. A claim about every row is an
+expectation type of Great Expectations, or SQL that selects the rows which break it. `recorded` is the true value where
+the claim is known to be wrong. A declaration that is wrong is refused in one line with its file and entry.
 """
 
 from __future__ import annotations

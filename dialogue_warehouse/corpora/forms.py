@@ -3,7 +3,8 @@
 A form is a republication of the same records in another shape, such as the tables of a dataset hub. A room declares
 each form of its corpus in a module `<form>.py`, as a `Form` named FORM: the columns of its tables, a function that
 turns a row back into the release's own record, and what the form has lost. The record then passes the room's schema
-like any other, so that nothing behind landing knows of forms. Reading the files is `dialogue_warehouse.releases.form_files`.
+like any other, so that nothing behind landing knows of forms. Reading the files is
+`dialogue_warehouse.releases.form_files`.
 """
 
 from __future__ import annotations

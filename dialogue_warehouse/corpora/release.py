@@ -1,9 +1,9 @@
 """The shape of a corpus room: what a room declares, and nothing about how it is processed.
 
-A room is a package `dialogue_warehouse.corpora.<corpus_id>` with `source.toml` (publication facts and every upstream file),
-`schema.py` (the release's records as msgspec Structs and the entities they come in), `claims.toml` (documented numbers
-and invariants, known defects), `simulate.py` (the same shape, generated) and `restore.sql` (the release's own JSON,
-rebuilt from core). `dialogue_warehouse.corpora.registry` finds the rooms.
+A room is a package `dialogue_warehouse.corpora.<corpus_id>` with `source.toml` (publication facts and every upstream
+file), `schema.py` (the release's records as msgspec Structs and the entities they come in), `claims.toml` (documented
+numbers and invariants, known defects), `simulate.py` (the same shape, generated) and `restore.sql` (the release's own
+JSON, rebuilt from core). `dialogue_warehouse.corpora.registry` finds the rooms.
 """
 
 from __future__ import annotations

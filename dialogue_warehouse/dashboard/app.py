@@ -1,7 +1,4 @@
-"""The menu, and the page that is asked for.
-
-What Streamlit runs.
-"""
+"""The script that Streamlit runs: the menu and its pages."""
 
 from __future__ import annotations
 

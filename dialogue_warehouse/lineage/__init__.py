@@ -1,5 +1,5 @@
-"""Proof that nothing is lost: the release rebuilt from core and compared, and the way from any key to its source.
+"""The way back to the source: trace a key, restore the release from core, compare both.
 
-What belongs here: whatever holds a build against the files that it was made from. What does not: claims about a corpus
-(`expectations`), and reading a build for its own sake (`dialogue_warehouse.reading`).
+What belongs here: whatever leads from a published row to the file it comes from. What does not: finding the files of a
+source (`dialogue_warehouse.releases`).
 """

@@ -1,6 +1,6 @@
-"""Rebuilt files: what one is, and how it is written in the layout of its entity's container.
+"""Files of a restored release, written record by record, with what the tables hold apart put back.
 
-What the columns of core cannot show, put back into rebuilt records: forms, extra keys, refused records.
+Extra keys, quarantined records and exceptions of form are applied last.
 """
 
 from __future__ import annotations

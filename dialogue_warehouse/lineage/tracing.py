@@ -1,10 +1,4 @@
-"""The JSON that stands at a pointer of a source file.
-
-The way back: from any key of the warehouse to the JSON in the source file that its row was made from.
-
-Where a key's row stands is said by the published macro `core.source_of` alone, which reads what each room declares;
-here the source file is read, and what stands at the pointer is shown. The key's own row is found by `keyed_rows`.
-"""
+"""Trace a key to its source: file, record, JSON pointer and the JSON there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What was published, read: which build it is, a connection that can do nothing else, queries, catalogue, printing.
+"""Reading what was published: a sandboxed connection, queries, the catalogue, dialogues, changes between builds.
 
-What belongs here: everything that opens a published build for a reader. What does not: making one
-(`pipelines.building`), comparing it with its source (`dialogue_warehouse.lineage`), and any write to the warehouse.
+What belongs here: whatever turns a published warehouse into Python values. What does not: printing
+(`dialogue_warehouse.terminal`) and pages (`dialogue_warehouse.site`).
 """

@@ -1,7 +1,4 @@
-"""Which corpora fill a column, and what stands in it: counted where the rows are, for no document can know it.
-
-What tables the published warehouse has: their rows, their columns and the comments that describe them.
-"""
+"""The published tables: rows, columns, comments, which corpora fill a column and with what, counted in the rows."""
 
 from __future__ import annotations
 

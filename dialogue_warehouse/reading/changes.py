@@ -1,9 +1,8 @@
-"""What differs between two builds that are kept: rows by key, verdicts of claims, counts of rules, columns.
+"""Differences between two kept builds: rows by key, verdicts of claims, counts of rules, columns.
 
-The keys are those that the models' YAML declares (`sound_rows`). Of a table whose key one of the builds lacks, a row is
-known by all columns that both have: then nothing is changed, it is removed and added.
-
-What a build has recorded of its difference from the one before it: `quality.build_changes`, both ways.
+Keys are those that the models' YAML declares (`sound_rows`). Where one of the builds lacks the key of a table, a row is
+identified by all shared columns, and counts as removed and added instead of changed. What a build has recorded in
+`quality.build_changes` is read instead of compared again.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The fence around a query is DuckDB's, not a filter of words. In DuckDB 2.0 a SELECT can hold a COPY TO (as a CTE), and
 `enable_external_access=false` goes on allowing the files of an attached database: such a SELECT overwrites them. So
 `disabled_filesystems` is set once the database is open, after which no path can be opened at all; Parquet, of the raw
-tables and of a build's own, is read through `dialogue_warehouse.storage.parquet_files`, a file system that opens nothing
-else and writes nothing. https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
+tables and of a build's own, is read through `dialogue_warehouse.storage.parquet_files`, a file system that opens
+nothing else and writes nothing. https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""What the dbt project declares of the published tables: descriptions, keys, and how they are joined.
+"""Descriptions of tables and columns, keys and joins, from the dbt project and from the corpora's schemas.
 
-What the raw tables hold, in the words of the rooms' schemas: comments of a connection, a part of the dictionary.
-
-Writes the data dictionary from the descriptions in the dbt project: `python -m dialogue_warehouse.reading.descriptions`.
-
-The descriptions live with the models; warehouse/dictionary.md is generated from them, and a test regenerates it.
+`python -m dialogue_warehouse.reading.descriptions` writes them to warehouse/dictionary.md; a test compares the file.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""What the people of a dialogue were given: a scenario, a guideline, lists of what they know.
+"""The parts of a dialogue as typed objects: turns, annotations, scenario, guideline, knowledge.
 
-What a dialogue is made of. Its JSON has these fields, in this order, each of them always.
-
-A `key` is that of a row in `core`.
-
-A text cut where its spans begin and end: what `core.transcript` does in SQL, for whoever draws the marks.
-
-The address of a key in the dashboard, for whatever leads there.
+The JSON of a dialogue has these fields, in this order, each of them always. A `key` is that of a row in `core`. Text is
+cut at the ends of its spans as the SQL macro `core.transcript` does it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Fills the turns of a dialogue, each with what was annotated of it.
-
-Fills a dialogue from its rows.
-"""
+"""Dialogues read from the published tables: each with its turns and all that is annotated of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The row that has a key, in whichever table of core; and for a key that no row has, what comes nearest.
+"""Rows by key, in whichever table of core, and the queries of `claims` and `violations`.
 
-The queries of the commands `claims` and `violations`, over the published tables of the schema `quality`.
+For a key that no row has, the nearest existing keys are suggested.
 """
 
 from __future__ import annotations

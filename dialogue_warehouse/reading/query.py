@@ -1,8 +1,7 @@
-"""A query that runs while somebody waits: no longer than they want to, and no longer than until Ctrl-C.
+"""One SELECT or EXPLAIN on an open build: accepted, then run batch by batch, within a time limit.
 
-DuckDB looks for signals between two steps of a query, if at all. So it works in a thread, and this one waits.
-
-One SELECT or EXPLAIN on an open build: accepted, then run batch by batch. How a result is shown is `printing`.
+DuckDB checks for signals between two steps of a query, if at all. So the query runs in a thread, and this one waits for
+it, for Ctrl-C or for the end of the time.
 """
 
 from __future__ import annotations

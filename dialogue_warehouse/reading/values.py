@@ -1,9 +1,8 @@
-"""One value of a result as text, as JSON, or as a cell on the terminal.
+"""Values of a result, read exactly, and shown as text, as JSON or as a cell on the terminal.
 
-Read the values of a query exactly, where Python's or Parquet's own types would change them.
-
-DuckDB's client gives an infinite date as 9999-12-31, drops nanoseconds and widens FLOAT; Arrow's Parquet writer refuses
-intervals. Such values are cast in the query, also inside lists, structs and maps, and converted when they are read.
+DuckDB's client returns an infinite date as 9999-12-31, drops nanoseconds and widens FLOAT; Arrow's Parquet writer
+refuses intervals. Such values are cast in the query, also inside lists, structs and maps, and converted when they are
+read.
 """
 
 from __future__ import annotations

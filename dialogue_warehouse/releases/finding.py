@@ -1,7 +1,4 @@
-"""Releases on disk: which files of each corpus are at the source, which are missing, and which are not read.
-
-Entries of a source that belong to no corpus, with the folder that was probably meant.
-"""
+"""Find releases at a source: which files of each corpus are there, which are missing, and which belong to no corpus."""
 
 from __future__ import annotations
 

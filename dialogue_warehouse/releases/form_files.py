@@ -1,11 +1,8 @@
-"""Parquet files of a form: read in batches, within bounds that are checked before anything is unpacked.
+"""Files of another form of a release: read by their values, converted to records, and written. Needs pyarrow.
 
-What a writer notes beside the rows is used where it can be read and ignored where it cannot: the names behind class
-ids (`datasets`), and which columns are an index (`pandas`).
-
-The files of other forms of a release: read by their values, undone record by record, and written.
-
-What a form is, and how a room declares one, is `dialogue_warehouse.corpora.forms`. Nothing here knows a corpus.
+Parquet is read in batches, within bounds that are checked before anything is unpacked. Metadata of the writer is used
+where it can be read: the names behind class ids (`datasets`), and which columns are an index (`pandas`). Forms are
+declared with `dialogue_warehouse.corpora.forms`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The types of a form's columns, and which other types a republication may give them.
+"""Column types of a form, the types that a republication may use instead, and the values read from them.
 
-Writers choose other widths, string types and nestings for the same values.
-
-The values of a form's columns, each read as the declared type holds it.
-
-A value that does not fit is an error, never rounded or cut.
+Writers choose other widths, string types and nestings for the same values. A value that does not fit the declared type
+is an error, never rounded or cut.
 """
 
 from __future__ import annotations

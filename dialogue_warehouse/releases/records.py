@@ -1,17 +1,9 @@
-"""JSON text taken apart where its members stand, without decoding them and without recursion.
+"""Records: the text of a release's file split into its records, each still JSON text.
 
-Other readers stop at half a surrogate pair, at nesting a thousand levels deep, and keep one of two equal keys, all of
-which the grammar of JSON allows. This one is for the files at which they stop: some 5 MB a second.
-
-Records: the text of a release's file taken apart into its records, each still JSON text.
-
-Nothing here decodes a record: that is `pipelines.ingestion.checking`. A file that is no JSON, or not of its container's
-shape, is refused in one line.
-
-The bytes of a source file, read as of one moment, and whether the file is still the one that was read.
-
-A file may be replaced, appended to or deleted while a build reads it. What is landed is always what was hashed: the
-state of the file is noted before it is read, and compared whenever something else has read it too.
+No record is decoded here; that is `pipelines.ingestion.checking`. A file that is no JSON, or not of its container's
+shape, is refused in one line. Other readers fail at half a surrogate pair and at nesting a thousand levels deep, and
+keep one of two equal keys, all of which the grammar of JSON allows; a reader of our own splits such files, some 5 MB a
+second. A file may change while a build reads it: its state is noted first and compared after each reading.
 """
 
 from __future__ import annotations

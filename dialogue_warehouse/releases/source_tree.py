@@ -1,14 +1,8 @@
-"""The mark of a generated release: a file beside it that says its scale and seed.
+"""The files below a source: links followed, what cannot be read, what is not read, and the mark of a generated release.
 
-Walk over a folder of a source: every file below it, links followed, and what cannot be read.
-
-Links are followed in a source only; nothing in a warehouse is read through this module. Files that the system or a
-version control keeps for itself are left out.
-
-Files that lie in a source and are not read: of which kind, how many, the first few, and what was expected there.
-
-The facts are fields, kept with a build; the lines for people are made from them. Documentation, files of the system
-and our own marks are left out.
+Links are followed in a source only, never in a warehouse. Files that the system or a version control keeps for itself
+are left out. Files that are not read are counted by kind, with the first few and what was expected; the lines for
+people are made from these fields.
 """
 
 from __future__ import annotations

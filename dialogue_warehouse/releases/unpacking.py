@@ -1,10 +1,8 @@
-"""Unpacking: the bytes of a release's file become its text, a piece at a time, and UTF-8 or refused.
+"""Unpack a release's file into text, and compare its checksum: SHA-256, or the id that git gives a file.
 
-The content decides, not the name. Compressed with gzip or not, once or twice, with a byte-order mark in front or zeros
-behind it, as tapes leave them: it is read, and a note says so. JSON between programs is UTF-8 (RFC 8259), so UTF-16 and
+The content decides, not the name. A file is read whether it is compressed with gzip or not, once or twice, with a
+byte-order mark in front or zeros behind, and a note says so. JSON between programs is UTF-8 (RFC 8259), so UTF-16 and
 UTF-32 are refused, and so is a file of another kind.
-
-The checksums that identify a publisher's files: SHA-256, and the id that git gives a file; comparing with them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The report: a static site about the published build, which opens from disk with no network.
+"""The pages about a published build: charts, the report, a dialogue as HTML.
 
-What belongs here: what the pages say (`contents`), measured tables side by side (`grids`), which dialogues have a page
-(`conversations`), and writing them (`site`); what they look like is in `templates/`, and no page loads anything but the
-style sheets and `report.js` beside it. What does not: drawing (`dialogue_warehouse.site`), and computing anything that SQL
-users would want too, which is a table of `analytics` or `quality`.
+What belongs here: what a page says (`contents`, `histories`, `dictionary`), charts (`pictures`, `drawing`), and writing
+the files (`report`); templates are in `templates/`. Pages load nothing but the style sheets and the script beside them.
+What does not: computing what SQL users would want too, which is a table of `analytics` or `quality`.
 """

@@ -1,14 +1,4 @@
-"""What is different from the build before, in sentences.
-
-What changed against the build before: what `quality.build_changes` says of this build, as its page shows it.
-
-The dialogues that the report has a page of: those of each rule's first cases, and of the first keys that changed.
-
-What the pages of the report say: rows of the published tables, and what the declarations add to them.
-
-Every number is read from the database. Two things are not in it and come from the clone: how many files a release
-lists, and the arguments of an expectation, as this version of the project declares them.
-"""
+"""What the pages of the report say: read from the published build, before anything is written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Measured tables as the ledger tells them, laid out so that one sees where the data differ from a document.
-
-Each expectation with its results in the last builds, and what it says, in words.
-"""
+"""Claims and expectations on the pages: measured tables side by side, and results in the last builds."""
 
 from __future__ import annotations
 

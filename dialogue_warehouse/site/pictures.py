@@ -1,9 +1,4 @@
-"""Which pictures there are: of each a question, the query that answers it, and how its rows are drawn.
-
-No picture names a corpus: it shows those that have rows for it, all together or one by one.
-
-A picture of how tables are joined: a box a table, the ones that it belongs to at its left.
-"""
+"""Charts of a build, and the drawing of how its tables are joined."""
 
 from __future__ import annotations
 

@@ -1,12 +1,6 @@
-"""Templates of HTML: every value is escaped, and one that is not given is an error.
+"""Jinja environments for the pages, and one dialogue as HTML.
 
-What a template is compiled to is kept beside dbt's last parse, as Python keeps what its modules are compiled to: the
-templates of the report take 0.2 s to compile, in every process anew.
-
-A dialogue as HTML: a page of its own that loads nothing and runs nothing, or the part of it that another page shows.
-
-Every text is escaped and stands apart from the direction of its surroundings; control characters, and what would turn
-directions over, are written out.
+Compiled templates are cached: those of the report take 0.2 s to compile.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Where the rows of a build are: in its database, or in Parquet files beside it that the database has views over.
+"""Builds on disk: which one is published, the manifest beside each, and connections that can read its rows.
 
+The rows of a build are in its database, or in Parquet files that the database has views over.
 `builds/<build_id>.duckdb` then holds what Parquet has no place for: comments, macros, contracts with their NOT NULL
 (empty tables of the schema `contracts`) and, for each table, a view over files that it names
-`dialogue-warehouse://<build_id>/<schema>/<table>/…`. Such a name leads nowhere but through `serve`: a warehouse may be
-moved, a query cannot open another path, and a client that does not know the name gets an error instead of no rows. What
-reads a build opens it here, and reads both forms alike.
-
-Which build is published, and what the manifest beside a build says of it.
+`dialogue-warehouse://<build_id>/<schema>/<table>/…`. Only `serve` resolves such a name: a warehouse may be moved, a
+query cannot open another path, and a client that does not know the name gets an error instead of no rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Decide which folder is a warehouse: one that carries the mark. Nothing is written or removed in any other folder.
+"""Which folder is a warehouse, and who may write to it: the mark of a warehouse and its lock.
 
-The mark is the first file that is written into a new or empty folder. Warehouses of versions that wrote no mark are
-recognized by what those versions left, and get one.
-
-One build at a time: the lock of a warehouse folder.
+The mark is the first file written into a new or empty folder; nothing is written or removed in a folder without it.
+Warehouses of versions that wrote no mark are recognized by their files, and get one. One process at a time holds the
+lock.
 """
 
 from __future__ import annotations

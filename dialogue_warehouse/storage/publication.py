@@ -1,11 +1,8 @@
-"""Which build readers see.
+"""Which build readers see: publish a kept build, go back to one, pin one, and repair what a killed process left.
 
-What every build does first, with the warehouse's lock held: it puts right what happened to the folder meanwhile.
-
-A process may have been killed between any two steps, and anything may have been done to our files. What cannot be read
-is made again, what is not what was published is taken from where it still is, and each is told in a line.
-
-Going back: a build that is kept becomes the published one again. A pinned one is kept whatever follows.
+A process may be killed between any two steps, and other programs may change our files. `mend` runs first in every
+build, with the lock held. What cannot be read is made again, a damaged file is copied from where it is whole, and each
+repair is reported in one line.
 """
 
 from __future__ import annotations

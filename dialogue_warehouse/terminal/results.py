@@ -1,11 +1,4 @@
-"""The catalog as the user sees it: the list of tables, and the columns of one.
-
-Shows what differs between two builds.
-
-A trace as the user sees it: lines and indented JSON, or one JSON object.
-
-A verification as the user sees it: a row a corpus, or all files as JSON.
-"""
+"""What the commands `tables`, `describe`, `diff`, `trace` and `verify` print."""
 
 from __future__ import annotations
 

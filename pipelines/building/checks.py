@@ -1,11 +1,7 @@
-"""The disk below a warehouse: what a build needs, refused before it begins, and told when it was not enough.
+"""Checks before a build begins: the input, the disk space, and that less does not replace more.
 
-Less never silently replaces more: what a build would take away from what is published, refused unless it is told to.
-
-Real files are worth more than generated ones, and any files of a corpus are worth more than none. Asked before
-anything is done, by `build` and by the first step of a run of the graph alike.
-
-What the user gave a build, checked before anything is done.
+Real files are worth more than generated ones, and any files of a corpus more than none. The command `build` and the
+first step of a Dagster run make the same checks. A disk that fills up during a build is explained here too.
 """
 
 from __future__ import annotations

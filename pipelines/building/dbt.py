@@ -1,13 +1,8 @@
-"""Where a build's files lie, as dbt is told: filled into the project's profile and sources, after it was parsed.
+"""dbt in this process: parse, run a selection, and release the database afterwards. The only module that calls dbt.
 
-Parsed with the project's own relative places, what dbt keeps of its parse serves every warehouse of the clone; a parse
-from nothing takes five seconds.
-
-dbt in this process: parsing, running a selection, and letting go of the database afterwards.
-
-The only module that talks to dbt. The models themselves, and everything they say, are in `dbt_project/`. Neither the
-working folder nor the environment of the process is touched: what dbt is told about a warehouse is in `dbt_places`.
-For the programmatic interface see https://docs.getdbt.com/reference/programmatic-invocations.
+The project is parsed with relative paths, so that dbt's last parse serves every warehouse of the clone (a parse from
+nothing takes five seconds); the paths of a warehouse are filled in afterwards. Neither the working folder nor the
+environment of the process is changed. See https://docs.getdbt.com/reference/programmatic-invocations
 """
 
 from __future__ import annotations

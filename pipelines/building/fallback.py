@@ -1,21 +1,8 @@
-"""Which corpora a failed check is about, as far as what it shows says so.
+"""Keep a damaged corpus as it is published, while others are built; and find which corpus, file and record fail.
 
-A model of one corpus lies in a folder of that name, and every key and every file of a corpus begins with it.
-
-Find the corpus, the file and the record of which a model fails: its own query is run on parts of the rows.
-
-A query that fails of a few rows fails wherever they are and nowhere else. Where that is not so, nothing is said.
-
-A corpus that stays as it is published, while others are built: its landed files are those of the published build.
-
-So do a corpus whose source is damaged, where building is to keep going, and those that a run is not about. The models
-and checks run over their rows as over all others: nothing is copied that could be out of date.
-
-A corpus that landed and then fails a check stays as it is published, where building is to keep going.
-
-Landing refuses what is no release; that the rows of one are wrong is found later, by a test of the models or by an
-expectation. Then what was landed of the published build takes the place of what has just been landed, and the models
-and checks run again.
+Landed files of the published build take the place of a corpus whose source is damaged, or whose rows fail a check,
+where building is to keep going. The models and checks run over their rows as over all others. A failing model is run on
+parts of the rows, to name the corpus, the file and the record.
 """
 
 from __future__ import annotations

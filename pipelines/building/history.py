@@ -1,11 +1,7 @@
-"""The row of this build and the rows of those before it, as Parquet for dbt to load.
+"""What a build records of itself for dbt to load: its row, the rows of earlier builds, and the audit's request.
 
-Where in the releases a failed expectation fails: its first cases, each with file, record and key.
-
-An expectation counts; it does not say where. When it is what stops a build, its rows are looked up in the database that
-was built, and each is led back to the source by `core.source_of`.
-
-Asking for the audit of the built database: as soon as the models are done, so that it runs while Dagster is told.
+Where an expectation stops a build, the first rows that break it are looked up in the built database, and each is traced
+to its file and record by `core.source_of`.
 """
 
 from __future__ import annotations
@@ -216,7 +212,7 @@ def _broken(kind: str, kwargs: Mapping[str, Any]) -> str | None:
 
 
 def _conditions(condition: Mapping[str, Any] | None) -> str:
-    """The rows that an expectation is narrowed to, as SQL; `dialogue_warehouse.corpora.suites` writes no other condition."""
+    """The rows that an expectation is narrowed to, as SQL; suites have no other condition."""
     if condition is None:
         return "true"
     if condition["type"] == "and":

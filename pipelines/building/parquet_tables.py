@@ -3,7 +3,8 @@
 A table with a `corpus_id` is `<schema>/<table>/corpus_id=<value>/*.parquet`, as Hive and what came after it has it: the
 column is in the folders' names and not in the files. Any other table, and one without rows, is
 `<schema>/<table>/*.parquet` with all its columns. All of it is written in the scratch folder: publishing it is the
-business of `pipelines.building.publishing`. What the small database is for is said in `dialogue_warehouse.storage.builds`.
+business of `pipelines.building.publishing`. What the small database is for is said in
+`dialogue_warehouse.storage.builds`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ OF_A_PARSE = ("created_at", "build_path", "compiled_path", "compiled", "compiled
 NO_VACUUM = 0
 """How a copy is opened, so that nothing that stays is written again: that made the file of scale 1 an eighth larger."""
 ABOUT_THE_BUILT = frozenset({"cli", "dashboard", "lineage", "reading", "site", "terminal"})
-"""The folders of `dialogue_warehouse` that read what is built, show it, or compare it; what they do changes no row of a model."""
+"""The folders of `dialogue_warehouse` that read, show or compare what is built; they change no row of a model."""
 AUDIT = "audit"
 """The tag of the models that load what the audit wrote, which every build makes."""
 

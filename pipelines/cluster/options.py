@@ -1,8 +1,7 @@
-"""What Spark is told: what our models and their results rest on, and what the user sets besides.
+"""Options of Spark, and the Java it runs on.
 
+Some options our results depend on, others the user sets. Java is refused in one line where it is missing or too old.
 Names as in https://spark.apache.org/docs/latest/configuration.html
-
-The Java that Spark runs on: found, and refused in one line where it is missing or too old.
 """
 
 from __future__ import annotations

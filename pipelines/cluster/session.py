@@ -1,13 +1,7 @@
-"""Spark as a session of this process: the driver here, its executors wherever the master says.
+"""Spark as a session of this process or as a Thrift server, whichever the settings mean. Imports pyspark.
 
-The only module that imports pyspark. What the JVM prints goes to a file of the scratch folder, where nobody but who
-looks for a fault reads it.
-
-Spark as a Thrift server that stands: what others have started, asked over its own protocol. It runs SQL alone.
-
-Whether every machine of a cluster sees the folder of the warehouse under the path that it has here.
-
-Which Spark the settings mean, if any.
+In a session, the driver is here and the executors are where the master says; every machine must see the folder of the
+warehouse under the same path. A server only runs SQL. What the JVM prints goes to a file in the scratch folder.
 """
 
 from __future__ import annotations

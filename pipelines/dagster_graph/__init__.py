@@ -1,5 +1,4 @@
-"""The graph of assets, a module a layer: raw, models, audit, restoration, published; `graph` puts them together.
+"""All of Dagster: assets, checks, jobs, schedules, sensors, resources, the instance, and a build by the command.
 
-What belongs here: keys, dependencies, and what Dagster is told. What does not: what an asset does, which is written in
-the rooms that it calls (`intake`, `building`, `expectations`, `proving`, `report`).
+What belongs here: what Dagster is told. What does not: how a step does its work (`pipelines.building`).
 """

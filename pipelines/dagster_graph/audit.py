@@ -1,12 +1,8 @@
-"""The restoration asset: every file of the build rebuilt from core and compared with its source, one asset check.
+"""The assets of the audit and of the restoration, with one asset check a suite and one for all restored files.
 
-Comparing is `dialogue_warehouse.lineage.verifying`. It runs when the settings ask for it (`--verify`); otherwise nothing is
-compared, and the check says so. For the concept see https://docs.dagster.io/guides/test/asset-checks
-
-The audit asset: Great Expectations over the built database, one asset check a suite.
-
-The suites are `expectations/`; they run in a child process, because importing the library takes longer than using it.
-For the concept see https://docs.dagster.io/guides/test/asset-checks
+The suites of `expectations` run in a child process, because importing the library takes longer than using it. Files are
+restored and compared (`dialogue_warehouse.lineage.verifying`) where the settings ask for it (`--verify`). For the
+concept see https://docs.dagster.io/guides/test/asset-checks
 """
 
 from collections.abc import Iterator

@@ -1,13 +1,6 @@
-"""What Dagster's command line may run: everything, or the report about what is published.
+"""The asset graph: its assets, the job that builds everything, and the resources they need. No logic of its own.
 
-`dg launch --assets` would begin with any part of the graph and end in a traceback. It loads the definitions in its own
-process, so that they can see what it was asked for, and refuse in the way of any command: one line, exit status 2.
-The page refuses by itself: an asset that cannot be divided is offered with all that belongs to it.
-
-The whole graph: every asset, the job that builds everything, and the resources they need.
-
-Assembles and holds no logic of its own. For the concept see
-https://docs.dagster.io/guides/build/projects-and-components/projects/creating-a-new-project
+For the concept see https://docs.dagster.io/guides/build/projects-and-components/projects/creating-a-new-project
 """
 
 from __future__ import annotations

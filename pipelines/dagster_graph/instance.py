@@ -1,16 +1,12 @@
-"""Dagster's event log, kept open: the same SQLite files that Dagster's own storage writes and reads.
+"""The Dagster instance of a warehouse: runs and events of its builds, in the folder that `dagster dev` shows.
 
-Dagster's storage makes an engine, a connection and a checkpoint of the write-ahead log for each of the 600 events of a
-build, and waits for the disk at each. Here each file has one connection, which lasts as long as the instance and waits
-for the disk at checkpoints only; the write-ahead log makes that safe. Measured on the sample,
-in pairs on a busy machine: builds of 80 and 48 s took 121 and 113 s with Dagster's own, 3 to 5 s of them busy.
+dagster.yaml holds no path, so that the folder can be moved; where the event log is kept is set when the instance is
+opened. See https://docs.dagster.io/deployment/oss/oss-instance-configuration
 
-It overrides what Dagster does not publish; tests/integration/test_event_log.py fails when that changes.
-
-The Dagster instance of a warehouse: runs and events of its builds, in the folder that `dagster dev` is shown.
-
-What is written into dagster.yaml holds wherever the folder is moved; where the event log stands is said when the
-instance is opened. For the concept see https://docs.dagster.io/deployment/oss/oss-instance-configuration
+Dagster's SQLite storage makes an engine, a connection and a checkpoint for each of the 600 events of a build, and waits
+for the disk at each. Here each file has one connection, which lasts as long as the instance. Measured on the sample, in
+pairs on a busy machine: builds of 80 and 48 s took 121 and 113 s with Dagster's own. This overrides what Dagster does
+not publish; tests/integration/test_event_log.py fails when that changes.
 """
 
 from __future__ import annotations

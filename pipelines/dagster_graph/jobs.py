@@ -1,10 +1,6 @@
-"""Jobs: what of the graph runs as one, and the download of the releases.
+"""Jobs and schedules: what of the graph runs as one, the download of the releases, and what the clock starts.
 
-For the concept see https://docs.dagster.io/guides/build/jobs
-
-Schedules: what starts by the clock, once somebody has switched it on.
-
-For the concept see https://docs.dagster.io/guides/automate/schedules
+See https://docs.dagster.io/guides/build/jobs and https://docs.dagster.io/guides/automate/schedules
 """
 
 from typing import Any

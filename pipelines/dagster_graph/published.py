@@ -1,10 +1,7 @@
-"""The asset of what differs from the published build: found before this one takes its place, and published with it.
+"""The published warehouse, made when every model, test and suite has passed; what has changed; and the report.
 
-Comparing is `dialogue_warehouse.reading.changes`; a comparison that cannot be made ends the build.
-
-The published warehouse, made only when every model, test and suite before it has passed, and the report about it.
-
-Publishing itself is `pipelines.building.publishing`, the report `dialogue_warehouse.site`.
+Publishing is in `pipelines.building.publishing`, comparing in `dialogue_warehouse.reading.changes`, the report in
+`dialogue_warehouse.site`. A comparison that cannot be made ends the build.
 """
 
 from dataclasses import replace

@@ -1,8 +1,6 @@
-"""What Dagster is told of every asset alike: who answers for it, what may not run beside it, when it is stale.
+"""Dagster resources, and the facts that all assets share: owners, pool, freshness.
 
-Dagster resources: the settings, the audit process and the reporter that the assets work with.
-
-Resources are plain objects. `dagster dev` gets the quiet defaults made here; `pipelines.building` passes its own.
+Resources are plain objects. `dagster dev` gets the quiet defaults made here; the command `build` passes its own.
 For the concept see https://docs.dagster.io/guides/build/external-resources
 """
 

@@ -1,6 +1,6 @@
-"""From upstream to typed Parquet: download, find, check, land; and the generated releases that stand in for real ones.
+"""From upstream to typed raw Parquet: download, check, land; and generated releases.
 
-What belongs here: everything that touches a publisher's bytes before dbt does, and the raw layer that dbt reads.
-What does not: what a corpus's files look like (`dialogue_warehouse.corpora`), the database (`pipelines.building`), and reading
-what was published (`dialogue_warehouse.reading`). Knows no corpus by name.
+What belongs here: whatever handles a publisher's bytes before dbt does, and the raw layer that dbt reads. What does
+not: how a corpus' files look (`dialogue_warehouse.corpora`), and finding them (`dialogue_warehouse.releases`). Knows no
+corpus by name.
 """

@@ -1,14 +1,10 @@
-"""HTTP connections whose answers cannot go on for ever before, between or behind the bytes of a file.
+"""HTTP connections with bounded answers, the certificates they trust, and what their errors mean.
 
 The standard library bounds one line and the number of headers, not the time that they take, nor how many interim
 answers (`100 Continue`) come first or trailers last. See https://docs.python.org/3/library/http.client.html.
-
-Certificates that connections trust: those that variables of the environment name, else the usual ones.
-
-The variables are those of requests, curl and OpenSSL. All that are set count together, and replace the usual ones.
-See https://docs.openssl.org/master/man3/SSL_CTX_load_verify_locations/
-
-Errors of a download, and what an error of a library means for it. No message shows more of a URL than its host.
+Certificates are those that variables of requests, curl and OpenSSL name; all that are set are added up and replace the
+usual ones. See https://docs.openssl.org/master/man3/SSL_CTX_load_verify_locations/. No error shows more of a URL than
+its host.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""Downloads one listed file after the other: asked for patiently, checked, and only then put in its place.
+"""Download listed files, several at a time, into the layout that `build` reads, and report what failed.
 
-A file takes its place, by a rename, when it is what is listed, and nothing that stands there is ever overwritten. When
-one of its addresses cannot give it, the next one is asked. What a run leaves unfinished is a `Part`; what is not the
-listed file is kept as `<name>.mismatch`. Nothing is printed here: a `Watcher` sees what happens, and each file has its
-`Result`.
-
-Downloads what the rooms list, several files at a time, into the layout that `build` reads, and tells what failed.
-
-How one file is downloaded is `downloading`, which files there are is `wanted`.
+A file is renamed into place when it is what is listed; nothing that is there is overwritten. When one address cannot
+give it, the next one is asked. An unfinished download is a `Part`; a file that is not the listed one is kept as
+`<name>.mismatch`. Nothing is printed here: a `Watcher` sees what happens, and each file has its `Result`.
 """
 
 from __future__ import annotations

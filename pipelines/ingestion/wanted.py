@@ -1,6 +1,6 @@
-"""Files to download: each that the source.toml of a corpus lists, with its URLs, its place and how to know it.
+"""Files to download: what source.toml lists, where each is put, and the part that an interrupted download left.
 
-What an interrupted download leaves: `<name>.part`, which the next run continues where that can be trusted.
+The next run continues `<name>.part` where that can be trusted.
 """
 
 from __future__ import annotations

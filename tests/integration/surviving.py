@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from unittest import mock
 
-from dialogue_warehouse.terminal.dialogue_text import print_dialogue
 from rich.console import Console
 from streamlit.testing.v1 import AppTest
 
@@ -31,6 +30,7 @@ from dialogue_warehouse.reading.findings import KEYED_TABLES
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import rendering
+from dialogue_warehouse.terminal.dialogue_text import print_dialogue
 from pipelines.building import dbt
 from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander

@@ -215,8 +215,10 @@ def test_command_prints_a_dialogue_without_colors_in_a_pipe(sample: Built) -> No
         assert (shown.returncode, shown.stderr) == (0, "")
         assert all(character.isprintable() or character == "\n" for character in shown.stdout)
         assert shown.stdout.startswith(f"{key.rpartition('/')[0]}\n")
-        assert re.search(rf"^{dialogue.MARK.plain} {re.escape(key)}: core\.fct_turns, at '", shown.stdout, flags=re.M)
-        assert re.search(rf"^{dialogue.MARK.plain} +0 ", shown.stdout, flags=re.M)
+        assert re.search(
+            rf"^{dialogue_text.MARK.plain} {re.escape(key)}: core\.fct_turns, at '", shown.stdout, flags=re.M
+        )
+        assert re.search(rf"^{dialogue_text.MARK.plain} +0 ", shown.stdout, flags=re.M)
 
 
 def test_command_writes_json_and_a_page(sample: Built) -> None:

@@ -1,4 +1,4 @@
-"""The laws of the house, as tests: who may know what, what a layer may do, and that documents tell the truth."""
+"""The laws of the code, as tests: what may import what, what a layer may do, and that documents are true."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from tests.unit.model_sql import plain_sql
 
 CORPORA = registry.corpus_ids()
 MODELS = DBT_PROJECT / "models"
+PACKAGES = ("dialogue_warehouse", "pipelines", "expectations")
 PLUMBING = sorted(
     path
-    for folder in ("dialogue_warehouse", "pipelines", "expectations")
+    for folder in PACKAGES
     for path in (CLONE / folder).rglob("*.py")
     if "corpora" not in path.relative_to(CLONE).parts
 )
@@ -33,46 +34,38 @@ ANALYTICS = sorted(path.stem for path in (MODELS / "marts" / "analytics").glob("
 
 FLOORS = (
     ("pipelines.definitions",),
-    ("dialogue_warehouse.cli", "dialogue_warehouse.__main__"),
-    (
-        "pipelines.dagster_graph",
-        "pipelines.dagster_graph.jobs",
-        "pipelines.dagster_graph.jobs",
-        "pipelines.dagster_graph.sensors",
-        "pipelines.dagster_graph.resources",
-    ),
-    ("dialogue_warehouse.site", "dialogue_warehouse.dashboard"),
-    ("dialogue_warehouse.site",),
+    ("pipelines.dagster_graph",),
     ("pipelines.building",),
     ("expectations",),
+    ("pipelines.ingestion",),
+    ("pipelines.cluster",),
+    ("dialogue_warehouse.cli", "dialogue_warehouse.__main__"),
+    ("dialogue_warehouse.dashboard",),
+    ("dialogue_warehouse.site",),
+    ("dialogue_warehouse.terminal",),
     ("dialogue_warehouse.lineage",),
     ("dialogue_warehouse.reading",),
-    ("pipelines.ingestion",),
+    ("dialogue_warehouse.storage",),
+    ("dialogue_warehouse.releases",),
     ("dialogue_warehouse.corpora",),
-    ("dialogue_warehouse.common.text", "dialogue_warehouse.site.templates"),
-    ("pipelines.cluster",),
+    ("dialogue_warehouse.common",),
     ("dialogue_warehouse.settings",),
-    ("dialogue_warehouse.settings",),
-    (
-        "dialogue_warehouse.paths",
-        "dialogue_warehouse.errors",
-        "dialogue_warehouse.common.processes",
-        "dialogue_warehouse.common.text",
-    ),
+    ("dialogue_warehouse.paths",),
+    ("dialogue_warehouse.errors",),
     ("dialogue_warehouse.environment",),
 )
-"""The rooms from the top of the house down: an import leads to the same room or to a lower floor."""
-PYTHON = sorted(
-    path for folder in ("dialogue_warehouse", "pipelines", "expectations") for path in (CLONE / folder).rglob("*.py")
-)
+"""The packages from the top down: an import leads to the same package or to a lower one."""
+IMPORTS_WHEN_RUN = "dialogue_warehouse.cli."
+"""The commands that build: their functions import `pipelines` and `expectations`, their modules do not."""
+PYTHON = sorted(path for folder in PACKAGES for path in (CLONE / folder).rglob("*.py"))
 
 
 def floor_of(module: str) -> int:
-    """The floor of a module."""
-    for floor, rooms in enumerate(FLOORS):
-        if any(module == room or module.startswith(f"{room}.") for room in rooms):
+    """Find the floor of a module."""
+    for floor, packages in enumerate(FLOORS):
+        if any(module == package or module.startswith(f"{package}.") for package in packages):
             return floor
-    raise AssertionError(f"{module} stands on no floor of the house")
+    raise AssertionError(f"{module} is in no package of the list")
 
 
 def module_of(path: Path, root: Path = CLONE) -> str:
@@ -80,9 +73,15 @@ def module_of(path: Path, root: Path = CLONE) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imports_of(text: str) -> Iterator[str]:
-    """The modules of this project that a file imports, wherever in it: at its top, in a function, for types only."""
-    for node in ast.walk(ast.parse(text)):
+def imports_of(text: str, with_functions: bool = True) -> Iterator[str]:
+    """The modules of this project that a file imports, for types too; at its top only, or in its functions as well."""
+    tree = ast.parse(text)
+    inside = {
+        id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if id(node) in inside and not with_functions:
+            continue
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -90,12 +89,13 @@ def imports_of(text: str) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name for name in names if name.split(".")[0] in ("dialogue_warehouse", "pipelines", "expectations"))
+        yield from (name for name in names if name.split(".")[0] in PACKAGES)
 
 
 def upward_imports(module: str, text: str) -> list[str]:
-    """The imports of a module that lead up in the house."""
-    return [name for name in imports_of(text) if floor_of(name) < floor_of(module)]
+    """The imports of a module that lead up."""
+    imports = imports_of(text, with_functions=not module.startswith(IMPORTS_WHEN_RUN))
+    return [name for name in imports if floor_of(name) < floor_of(module)]
 
 
 @pytest.mark.parametrize("path", [path for path in PYTHON if path.name != "__init__.py"], ids=module_of)
@@ -104,8 +104,11 @@ def test_imports_lead_down(path: Path) -> None:
 
 
 def test_import_that_leads_up_is_found() -> None:
-    text = "def run():\n    from pipelines.building import state\n    from pipelines.ingestion import records\n"
+    of_a_function = "def run():\n    from pipelines.building import state\n"
+    text = f"from dialogue_warehouse.releases import records\n{of_a_function}"
     assert upward_imports("dialogue_warehouse.reading.query", text) == ["pipelines.building.state"]
+    assert upward_imports("dialogue_warehouse.cli.builds", of_a_function) == []
+    assert upward_imports("dialogue_warehouse.cli.builds", "from pipelines.building import state\n") != []
 
 
 def circle_of(imports: dict[str, set[str]]) -> set[str]:
@@ -131,7 +134,7 @@ def test_no_circle_of_imports() -> None:
 def test_room_says_what_belongs_in_it(room: Path) -> None:
     docstring = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8")))
     assert docstring
-    if room.parent == CLONE / "pipelines" or room.parent == CLONE:
+    if room.parent in (CLONE, CLONE / "pipelines", CLONE / "dialogue_warehouse"):
         assert "What belongs here: " in docstring
         assert "What does not: " in " ".join(docstring.split())
 
@@ -354,16 +357,16 @@ def test_front_door_only_assembles() -> None:
 
 
 LONGEST = {
-    ("pipelines", ".py"): 300,
-    ("dialogue_warehouse", ".py"): 300,
-    ("expectations", ".py"): 300,
+    ("pipelines", ".py"): 450,
+    ("dialogue_warehouse", ".py"): 450,
+    ("expectations", ".py"): 450,
     ("tests", ".py"): 500,
     ("dbt_project", ".sql"): 240,
     ("dbt_project", ".yml"): 300,
-    ("pipelines", ".sql"): 240,
+    ("dialogue_warehouse", ".sql"): 240,
     ("tests", ".sql"): 240,
     ("warehouse/queries", ".sql"): 240,
-    ("pipelines", ".toml"): 400,
+    ("dialogue_warehouse", ".toml"): 400,
     ("expectations", ".toml"): 400,
     ("tests", ".toml"): 400,
 }

@@ -8,13 +8,13 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from dialogue_warehouse.terminal.dialogue_text import MARK, print_dialogue
 from rich.console import Console
 
 from dialogue_warehouse.reading import dialogue_parts
 from dialogue_warehouse.reading.dialogue_parts import cut, marked
 from dialogue_warehouse.reading.dialogues import keys_of, shown_key
 from dialogue_warehouse.site import rendering
+from dialogue_warehouse.terminal.dialogue_text import MARK, print_dialogue
 from tests.unit.dialogues import HOSTILE, dialogue, everything, span, turn
 
 

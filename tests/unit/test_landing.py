@@ -18,13 +18,12 @@ from pyarrow import parquet
 
 from dialogue_warehouse.corpora import column_types
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity, Integer, SourceFile
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.releases.records import LandingError
 from dialogue_warehouse.storage import publication
 from dialogue_warehouse.storage.landed import Landed
 from pipelines.ingestion import landing
 from pipelines.ingestion.landing import LandingTask, land_file
-from tests.conftest import CLONE
 
 
 class Pair(Struct, array_like=True, forbid_unknown_fields=True):
@@ -359,3 +358,23 @@ def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
         files = {f"{name.replace('.', '/')}.py" for name in names}
         waiting += sorted(file for file in files - found if (CLONE / file).is_file() and file not in DECIDE_NOTHING)
     assert found == {*landing.LANDING_CODE, *landing.FORM_CODE}
+
+
+def test_what_a_killed_landing_leaves_is_removed_by_the_next_build(tmp_path: Path) -> None:
+    """The records of a killed landing stayed for ever, and their name met that of a process on another machine."""
+    paths = WarehousePaths(tmp_path)
+    program = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from pipelines.ingestion import landing\n"
+        "from tests.unit.test_landing import ENTRIES, land\n"
+        "landing._copy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "land(Path(sys.argv[1]), {'a': ['x']}, ENTRIES, 'entries.json')\n"
+    )
+    killed = [subprocess.run([sys.executable, "-c", program, tmp_path], cwd=CLONE, check=False) for _ in range(2)]
+    assert [process.returncode for process in killed] == [-signal.SIGKILL] * 2
+    assert len(list(paths.raw.rglob("records.ndjson"))) == 2
+    publication.mend(paths)
+    assert [path for path in paths.raw.rglob("*") if not path.is_dir()] == []
+    landed = land(tmp_path, {"a": ["x"]}, ENTRIES, "entries.json")
+    assert [path.suffix for path in sorted((paths.raw / landed.parquet).parent.iterdir())] == [".json", ".parquet"]

@@ -24,7 +24,6 @@ from pipelines.ingestion.landing import LandingTask, land_file
 from tests.conftest import CLONE
 from tests.unit.test_landing import ITEM, ITEMS, land, make_corpus
 
-PIPELINES = CLONE / "pipelines"
 SECONDS = 20
 """Time after which a test that waits for ever is ended."""
 
@@ -155,40 +154,39 @@ def test_limit_of_an_archive_is_that_of_its_bytes_too(tmp_path: Path, monkeypatc
 
 
 OWN_CODE = {
-    "building/dbt_places.py",
-    "building/fingerprint.py",
-    "building/reusing.py",
-    "charts/drawing.py",
-    "charts/pictures.py",
-    "cluster/options.py",
-    "corpora/declarations.py",
-    "corpora/registry.py",
-    "corpora/starting.py",
-    "dashboard/sql.py",
-    "proving/restoring.py",
-    "reading/declared.py",
-    "reading/dialogues/page.py",
-    "report/dbt_docs.py",
+    "dialogue_warehouse/corpora/claims.py",
+    "dialogue_warehouse/corpora/registry.py",
+    "dialogue_warehouse/corpora/starting.py",
+    "dialogue_warehouse/dashboard/sql.py",
+    "dialogue_warehouse/lineage/restoring.py",
+    "dialogue_warehouse/reading/descriptions.py",
+    "dialogue_warehouse/site/drawing.py",
+    "dialogue_warehouse/site/pictures.py",
+    "dialogue_warehouse/site/rendering.py",
+    "pipelines/building/dbt.py",
+    "pipelines/building/dbt_docs.py",
+    "pipelines/building/fingerprint.py",
+    "pipelines/building/reusing.py",
+    "pipelines/cluster/options.py",
 }
 """Modules that read files of this project's own code, of libraries, or that the user names to be read."""
 OWN_WRITING = {
-    "cluster/session.py",
-    "intake/landing.py",
-    "intake/parts.py",
-    "intake/rawtypes.py",
-    "intake/transport.py",
-    "intake/wanted.py",
-    "intake/writing.py",
+    "dialogue_warehouse/common/files.py",
+    "pipelines/cluster/session.py",
+    "pipelines/ingestion/landing.py",
+    "pipelines/ingestion/transport.py",
+    "pipelines/ingestion/wanted.py",
 }
 """Modules that read what they have just written, or that look first if it is a file."""
 READING = re.compile(r"\.read_bytes\(\)|\.read_text\(|\.open\((?:\"rb?\")?\)")
 
 
 def test_files_of_sources_and_warehouses_are_read_by_one_function() -> None:
-    """A new place that reads a file uses `regular_files`, or is added to one of these lists."""
+    """A new place that reads a file uses `common.files`, or is added to one of these lists."""
     found = {
-        path.relative_to(PIPELINES).as_posix()
-        for path in PIPELINES.rglob("*.py")
+        path.relative_to(CLONE).as_posix()
+        for folder in ("dialogue_warehouse", "pipelines")
+        for path in (CLONE / folder).rglob("*.py")
         if READING.search(path.read_text(encoding="utf-8"))
     }
     assert found == OWN_CODE | OWN_WRITING

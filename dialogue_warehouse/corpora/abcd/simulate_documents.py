@@ -1,9 +1,7 @@
-"""The documents of a generated ABCD release: ontology, knowledge base, guidelines and candidate utterances.
+"""The documents and scenarios of a generated ABCD release: ontology, guidelines, candidate utterances, customers.
 
-Names of flows, subflows, buttons and slots are the release's vocabulary; values and texts are invented. Which buttons
-a subflow needs is invented too, with as many steps of each type as the release has (data_facts section 5).
-
-The scenarios of a generated ABCD release: who the customer is, what was ordered, and what the customer was told.
+Names of flows, subflows, buttons and slots are the release's vocabulary; values and texts are invented. The buttons of
+a subflow are invented too, with as many steps of each type as the release has (data_facts section 5).
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""The votes of a generated BBAI release: as many of each kind as the release counts, dealt to invented questions.
+"""Generate a BBAI release: questions in blocks of one domain, crowd votes, nineteen responses each.
 
-Generates a BBAI release: questions in blocks of one domain, crowd votes, nineteen responses each.
-
-The numbers of votes, gold labels and rows are those of the release (data_facts section 2); every text is invented. Who
-votes for whom is dealt in `simulate_ballots`.
+The numbers of votes, gold labels and rows are those of the release (data_facts section 2); every text is invented.
 """
 
 from __future__ import annotations

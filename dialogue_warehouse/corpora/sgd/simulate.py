@@ -1,13 +1,7 @@
-"""What the SGD release counts: files, turns, services, domains and defects of each split (data_facts section 6).
+"""Generate an SGD release: the same files, ids, services and numbers of dialogues and turns as the release.
 
-Which services each dialogue of a generated SGD release uses: every domain as often as in the release.
-
-Plans a generated SGD release: who talks with which services, for how long, in which file and with which defect.
-
-Generates an SGD release: the same files, ids, services and numbers of dialogues and turns as the release.
-
-Sources: data_facts section 6, verification_targets 2.2 (dialogues of each domain). `simulate_plan` plans the files,
-`simulate_dialogue` writes the dialogues; here the files are written, as large as the release's.
+The plan comes first: who uses which services, for how long, in which file and with which defect, every domain as often
+as in the release. Sources: data_facts section 6, verification_targets 2.2. `simulate_dialogue` writes the dialogues.
 """
 
 from __future__ import annotations

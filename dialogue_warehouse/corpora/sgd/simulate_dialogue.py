@@ -1,8 +1,4 @@
-"""What the system of a generated SGD dialogue answers, and the calls that it makes: a method a move.
-
-What the user of a generated SGD dialogue says: a method a move.
-
-Writes one generated SGD dialogue of a given length: a script of moves, worked off service by service.
+"""Write one generated SGD dialogue of a given length, from a script of moves: the user's turns and the system's.
 
 What holds for every dialogue of the release (data_facts section 6, S07 to S27) holds here by construction.
 """

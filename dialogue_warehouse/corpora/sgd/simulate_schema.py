@@ -1,9 +1,8 @@
-"""The values of a generated SGD release: of each kind the canonical values, and the ways to say them.
-
-The services of a generated SGD release: as many slots, intents and categorical slots each as in the release.
+"""The services of a generated SGD release and the values of their slots.
 
 Which services a split has, and how many slots and intents they have, are facts of the release (data_facts section 6,
-S05 and S31); slots, intents and values are invented, but for those that the documentation of a defect names.
+S05 and S31). Slots, intents and values are invented, except those that the documentation of a defect names. A value has
+a canonical form and ways to say it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""What a generated SGD dialogue is made of: texts that know where their values stand, and a thread for each service.
+"""The parts of a generated SGD dialogue: texts with spans, a thread for each service, and the script of moves.
 
-`simulate_dialogue` decides what happens; here stands how it is said, what the belief state becomes and what a service
-returns.
-
-What a generated SGD dialogue is going to be like, and the script of moves that comes of it.
-
-A move is what the user does and what the system answers.
+A move is what the user does and what the system answers. A thread keeps the belief state of one service and what its
+calls return. `simulate_dialogue` decides what happens.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The tasks of a generated Taskmaster-1 release: six domains with their labels, and something to say for each.
-
-The sentences of a generated Taskmaster-1 release, and the pieces of them that one or two workers have labeled.
-
-Generates a Taskmaster-1 release: written self-dialogs, spoken Wizard-of-Oz dialogs, split files and the ontology.
+"""Generate a Taskmaster-1 release: written self-dialogs, spoken Wizard-of-Oz dialogs, split files and the ontology.
 
 Counts are those of the release (data_facts section 4, verification_targets 2.5); every sentence is invented. What the
 documentation does not expect is here too: empty dialogs, a third speaker, deleted turns, segments that overlap.
