@@ -36,7 +36,7 @@ def run_command(*arguments: object, **environment: str) -> subprocess.CompletedP
     if all(name.startswith("DIALOGUE_") for name in environment) and (server := forked.server()) is not None:
         return server.run([*map(str, arguments)], environment | forked.audits())
     return subprocess.run(
-        [sys.executable, "-m", "dialogue_warehouse.cli", *map(str, arguments)],
+        [sys.executable, "-m", "dialogue_warehouse", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=CLONE,

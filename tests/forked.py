@@ -34,7 +34,7 @@ from expectations import client
 from tests import launch
 
 CLONE = Path(__file__).resolve().parent.parent
-COMMAND, AUDIT = "dialogue_warehouse.cli", "expectations.audit"
+COMMAND, AUDIT = "dialogue_warehouse", "expectations.audit"
 IMPORTED = {
     COMMAND: (
         "dialogue_warehouse.cli.main",

@@ -30,7 +30,7 @@ from pipelines.dagster_graph.instance import open_instance
 from tests.benchmarks import harness, targets
 from tests.benchmarks.harness import CLONE, BenchmarkError, Run, spread
 
-COMMAND = (sys.executable, "-m", "dialogue_warehouse.cli")
+COMMAND = (sys.executable, "-m", "dialogue_warehouse")
 QUERIES = CLONE / "warehouse" / "queries"
 QUERY_RUNS = 5
 REPEATED_SCALE = 1

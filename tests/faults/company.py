@@ -32,7 +32,7 @@ def two_builds(scene: Scene, times: int) -> Outcome:
             [
                 sys.executable,
                 "-m",
-                "dialogue_warehouse.cli",
+                "dialogue_warehouse",
                 "build",
                 "--quiet",
                 "--source",

@@ -23,7 +23,7 @@ def full_disk(scene: Scene, times: int) -> Outcome:
     place = scene.paths.root
     for _ in range(times):
         moment = scene.rng.uniform(1, scene.seconds)
-        build = f"{sys.executable} -m dialogue_warehouse.cli build --quiet --source {scene.source} --warehouse {place}"
+        build = f"{sys.executable} -m dialogue_warehouse build --quiet --source {scene.source} --warehouse {place}"
         kept = scene.folder / "on_disk"
         shutil.copytree(place, kept, symlinks=True)
         script = (

@@ -120,7 +120,7 @@ class Scene:
         settings |= {"DIALOGUE_WAREHOUSE": str(self.paths.root)} | environment
         with (self.folder / "stdout").open("w") as out, (self.folder / "stderr").open("w") as err:
             return subprocess.Popen(
-                [*before, sys.executable, "-m", "dialogue_warehouse.cli", *map(str, arguments)],
+                [*before, sys.executable, "-m", "dialogue_warehouse", *map(str, arguments)],
                 stdout=out,
                 stderr=err,
                 stdin=subprocess.DEVNULL,

@@ -35,7 +35,7 @@ def copy_with_unknown_split(clone: Path, corpus_id: str, where: str = "source_pa
 def build_with(project: Path, warehouse: Path, *options: str, **settings: str) -> subprocess.CompletedProcess[str]:
     """Build the sample, or what the options say, with the project of a copied clone."""
     return subprocess.run(
-        [sys.executable, "-m", "dialogue_warehouse.cli", "build", "--warehouse", str(warehouse), *options],
+        [sys.executable, "-m", "dialogue_warehouse", "build", "--warehouse", str(warehouse), *options],
         capture_output=True,
         text=True,
         cwd=project.parent,

@@ -44,7 +44,7 @@ def test_warehouse_of_another_user_is_read_and_verified_and_every_write_refused_
         pytest.skip("no user name space can be had here")
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [*without_rights, sys.executable, "-m", "dialogue_warehouse.cli", *map(str, arguments)]
+        command = [*without_rights, sys.executable, "-m", "dialogue_warehouse", *map(str, arguments)]
         return subprocess.run(
             [*command, "--warehouse", str(folder)], capture_output=True, text=True, check=False, env=dict(os.environ)
         )

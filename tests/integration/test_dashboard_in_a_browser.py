@@ -90,7 +90,7 @@ def served(folder: Path, browser: Browser) -> Iterator[Site]:
     command = [
         sys.executable,
         "-m",
-        "dialogue_warehouse.cli",
+        "dialogue_warehouse",
         "dashboard",
         "--warehouse",
         str(folder),

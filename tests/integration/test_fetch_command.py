@@ -112,7 +112,7 @@ def test_interrupted_command_leaves_parts_only(web, tmp_path, name, returncode, 
     for file in corpus.files:
         web.files[f"/{corpus.corpus_id}/{file.path}"] = b"x" * 1000
         web.faults[f"/{corpus.corpus_id}/{file.path}"] = [drip]
-    command = (sys.executable, "-m", "dialogue_warehouse.cli", "fetch", "--to", tmp_path, "--corpora", corpus.corpus_id)
+    command = (sys.executable, "-m", "dialogue_warehouse", "fetch", "--to", tmp_path, "--corpora", corpus.corpus_id)
     with running(*command, DIALOGUE_MIRROR=web.url) as process:
         wait_for(lambda: [path.stat().st_size for path in tmp_path.rglob("*.part")] == [500] * len(corpus.files))
         started = time.monotonic()

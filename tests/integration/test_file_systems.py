@@ -19,7 +19,7 @@ from pipelines.ingestion import landing
 from tests.integration.refusing import refusing
 from tests.running import ALONE
 
-CLI = (sys.executable, "-m", "dialogue_warehouse.cli")
+CLI = (sys.executable, "-m", "dialogue_warehouse")
 
 
 def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -71,7 +71,7 @@ def test_file_that_cannot_be_written_is_named(
 
 def test_limit_of_file_sizes_is_said_with_the_file(tmp_path: Path) -> None:
     """`ulimit -f`, for real."""
-    script = f"ulimit -f 1; exec {sys.executable} -m dialogue_warehouse.cli simulate --to {tmp_path}/to --corpora bbai"
+    script = f"ulimit -f 1; exec {sys.executable} -m dialogue_warehouse simulate --to {tmp_path}/to --corpora bbai"
     ended = run("sh", "-c", script)
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[-1].startswith(f"error: {tmp_path}/to/bbai/")
@@ -84,8 +84,8 @@ def test_processes_share_nothing_where_shared_memory_is_read_only(tmp_path: Path
     script = "mount -t tmpfs -o ro tmpfs /dev/shm"
     if run(*ALONE, script).returncode:
         pytest.skip("nothing can be mounted here")
-    simulate = f"{sys.executable} -m dialogue_warehouse.cli simulate --to {tmp_path}/to --corpora bbai --scale 0.001"
-    code = "from dialogue_warehouse.common.processes import can_share; from expectations.validation import can_fork; print(can_share(), can_fork())"
+    simulate = f"{sys.executable} -m dialogue_warehouse simulate --to {tmp_path}/to --corpora bbai --scale 0.001"
+    code = "from dialogue_warehouse.common.processes import can_fork, can_share; print(can_share(), can_fork())"
     ended = run(*ALONE, f"{script}; {simulate} && {sys.executable} -c '{code}'", DIALOGUE_PROCESSES="2")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.splitlines()[-1] == "False False"
@@ -96,7 +96,7 @@ def test_warehouse_on_a_read_only_disk_is_read_and_verified(tmp_path: Path, samp
     mount = f"mount --bind {sample_folder} {tmp_path} && mount -o remount,ro,bind {tmp_path}"
     if run(*ALONE, mount).returncode:
         pytest.skip("nothing can be mounted here")
-    cli = f"{sys.executable} -m dialogue_warehouse.cli"
+    cli = f"{sys.executable} -m dialogue_warehouse"
     for reading in ("status", "claims", "verify --corpora bbai"):
         ended = run(*ALONE, f"{mount} && {cli} {reading} --warehouse {tmp_path}")
         assert (ended.returncode, ended.stderr) == (0, ""), reading

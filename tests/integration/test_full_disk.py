@@ -20,7 +20,7 @@ from dialogue_warehouse.settings import SPARK, Settings
 from pipelines.building import checks
 from tests.running import ALONE
 
-BUILD = f"{sys.executable} -m dialogue_warehouse.cli build --quiet --warehouse wh"
+BUILD = f"{sys.executable} -m dialogue_warehouse build --quiet --warehouse wh"
 
 
 def on_a_disk_of(mebibytes: int, folder: Path, script: str) -> subprocess.CompletedProcess[str]:

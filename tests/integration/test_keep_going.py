@@ -17,7 +17,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.landed import NOT_ASKED_FOR
-from dialogue_warehouse.terminal.status import status
+from dialogue_warehouse.terminal.status import read_status
 from pipelines.building import checks, fallback
 from tests.conftest import run_command
 from tests.integration.clones import build_with, copy_with_unknown_split
@@ -92,7 +92,7 @@ def test_its_rows_are_those_of_the_build_before_and_the_others_are_new(kept: tup
 
 def test_everybody_is_told(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
-    (published, *_) = status(paths, Settings(warehouse=paths.root)).builds
+    (published, *_) = read_status(paths, Settings(warehouse=paths.root)).builds
     assert [line.partition(":")[0] for line in published.carried] == [
         f"{corpus_id} stays as in build {before}" for corpus_id in (DAMAGED, GONE)
     ]

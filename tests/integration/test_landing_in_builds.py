@@ -80,7 +80,7 @@ def test_odd_records_abort_no_build_and_come_back_within_4_gb_of_address_space(
         [
             sys.executable,
             "-m",
-            "dialogue_warehouse.cli",
+            "dialogue_warehouse",
             "build",
             "--verify",
             "--source",

@@ -273,7 +273,7 @@ def test_a_filter_that_names_nothing_is_refused(sample_folder: Path, arguments: 
 
 
 def test_a_reader_may_stop_reading(sample_folder: Path) -> None:
-    command = [sys.executable, "-m", "dialogue_warehouse.cli", "sql", "--csv", "select range from range(100000)"]
+    command = [sys.executable, "-m", "dialogue_warehouse", "sql", "--csv", "select range from range(100000)"]
     with subprocess.Popen(
         [*command, "--warehouse", str(sample_folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=CLONE
     ) as process:

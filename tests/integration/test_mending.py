@@ -215,10 +215,10 @@ def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePat
 WRITE = """
 import sys
 from pathlib import Path
-from pipelines.ingestion import folder_use, writing
+from dialogue_warehouse.common import files
 file = Path(sys.argv[1])
-with folder_use.writing_into(file.parent):
-    temporary = writing.beside(file, "tmp")
+with files.writing_into(file.parent):
+    temporary = files.beside(file, "tmp")
     temporary.mkdir()
     print(temporary, flush=True)
     sys.stdin.read()

@@ -31,7 +31,7 @@ LAWS = (*PYTEST, "tests/unit/test_architecture.py", "-k", "with_its_grain_first 
 SQL_RULES = (*PYTEST, "tests/unit/test_rules.py")
 SHAPES = (*PYTEST, "tests/unit/test_fixtures.py", "-k", f"complete and {NAME}")
 PROBLEMS = ("-c", f"from tests import fixtures; raise SystemExit('; '.join(fixtures.problems('{NAME}')))")
-SIMULATE = ("-m", "dialogue_warehouse.cli", "simulate", "--to", "generated", "--corpora", NAME)
+SIMULATE = ("-m", "dialogue_warehouse", "simulate", "--to", "generated", "--corpora", NAME)
 MISSING = {
     **{f"{ROOM}/{name}": (SIMULATE, f"{NAME}: {name} is missing") for name in registry.FURNITURE},
     **{f"{FIXTURES}/{name}": (PROBLEMS, f"{FIXTURES}/{name} is missing") for name in fixtures.PIECES},
@@ -90,7 +90,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def clone(untouched: Path) -> Path:
     """The copy with one corpus more."""
     before = digests(untouched)
-    started = run(untouched, "-m", "dialogue_warehouse.cli", "new-corpus", NAME)
+    started = run(untouched, "-m", "dialogue_warehouse", "new-corpus", NAME)
     assert started.returncode == 0, started.stderr
     written = run(untouched, "-m", "tests.readme")
     assert written.returncode == 0, written.stderr
@@ -147,25 +147,23 @@ def test_copy_of_each_corpus_stands_beside_it(tmp_path: Path) -> None:
     copy = copy_clone(tmp_path)
     corpora = registry.corpus_ids()
     for corpus_id in corpora:
-        started = run(copy, "-m", "dialogue_warehouse.cli", "new-corpus", f"like{corpus_id}", "--like", corpus_id)
+        started = run(copy, "-m", "dialogue_warehouse", "new-corpus", f"like{corpus_id}", "--like", corpus_id)
         assert started.returncode == 0, started.stderr
-    built = run(copy, "-m", "dialogue_warehouse.cli", "build", "--verify", "--warehouse", "warehouse")
+    built = run(copy, "-m", "dialogue_warehouse", "build", "--verify", "--warehouse", "warehouse")
     assert built.returncode == 0, built.stderr
     counts = "select corpus_id, count(*) as files from core.dim_source_files group by corpus_id order by corpus_id"
-    told = run(copy, "-m", "dialogue_warehouse.cli", "sql", "--json", "--warehouse", "warehouse", counts).stdout
+    told = run(copy, "-m", "dialogue_warehouse", "sql", "--json", "--warehouse", "warehouse", counts).stdout
     files = {row["corpus_id"]: row["files"] for row in json.loads(told)}
     assert files.keys() == {*corpora, *(f"like{corpus_id}" for corpus_id in corpora)}
     assert all(files[f"like{corpus_id}"] == files[corpus_id] > 0 for corpus_id in corpora)
-    unexpected = run(
-        copy, "-m", "dialogue_warehouse.cli", "claims", "--unexpected", "--json", "--warehouse", "warehouse"
-    )
+    unexpected = run(copy, "-m", "dialogue_warehouse", "claims", "--unexpected", "--json", "--warehouse", "warehouse")
     assert json.loads(unexpected.stdout) == []
     write = "from pathlib import Path; from tests.integration import defective_release as it; it.write(Path('broken'))"
     assert run(copy, "-c", write).returncode == 0
-    built = run(copy, "-m", "dialogue_warehouse.cli", "build", "--source", "broken", "--warehouse", "broken_warehouse")
+    built = run(copy, "-m", "dialogue_warehouse", "build", "--source", "broken", "--warehouse", "broken_warehouse")
     assert built.returncode == 0, built.stderr
     broken = "select corpus_id, rule_id, count(*) as rows from quality.violations group by all"
-    told = run(copy, "-m", "dialogue_warehouse.cli", "sql", "--json", "--warehouse", "broken_warehouse", broken).stdout
+    told = run(copy, "-m", "dialogue_warehouse", "sql", "--json", "--warehouse", "broken_warehouse", broken).stdout
     rows = {(row["corpus_id"], row["rule_id"]): row["rows"] for row in json.loads(told)}
     own = {(corpus_id, rule): count for (corpus_id, rule), count in rows.items() if corpus_id in corpora}
     assert ("sgd", "missing_result_slot") in own

@@ -63,7 +63,7 @@ class Warehouse:
         given = [argument.format(folder=folder, key=self.key) for argument in ARGUMENTS[name]]
         if name != "new-corpus":
             given += ["--warehouse", str(self.root)]
-        return run(folder, sys.executable, "-m", "dialogue_warehouse.cli", name, *given, cwd=self.clone, **environment)
+        return run(folder, sys.executable, "-m", "dialogue_warehouse", name, *given, cwd=self.clone, **environment)
 
 
 def run(
@@ -182,7 +182,7 @@ def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tm
 def test_dashboard_connects_to_nothing_outside(warehouse: Warehouse, tmp_path: Path) -> None:
     """Its server, as the command starts it; what its pages ask for is seen by a browser in another test."""
     attempts = tmp_path / "attempts"
-    serve = (sys.executable, "-m", "dialogue_warehouse.cli", "dashboard", "--warehouse", warehouse.root)
+    serve = (sys.executable, "-m", "dialogue_warehouse", "dashboard", "--warehouse", warehouse.root)
     closed = closed_off(*watched(attempts, *serve))
     variables = quiet_environment(tmp_path)
     with subprocess.Popen(closed, cwd=CLONE, env=variables, stdout=subprocess.DEVNULL) as running:

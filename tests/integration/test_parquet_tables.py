@@ -27,7 +27,7 @@ from dialogue_warehouse.settings import DUCKDB_TABLES, PARQUET_TABLES, Settings
 from dialogue_warehouse.site.pictures import read_pictures
 from dialogue_warehouse.storage import builds, publication, retention
 from dialogue_warehouse.storage.publication import pin, roll_back
-from dialogue_warehouse.terminal.status import status
+from dialogue_warehouse.terminal.status import read_status
 from expectations.client import AuditProcess
 from pipelines.building import checks, fingerprint
 from tests.conftest import Once, run_command
@@ -321,7 +321,7 @@ def test_status_counts_the_files(parquet_folder: Path) -> None:
     paths = WarehousePaths(parquet_folder)
     before, now = both(parquet_folder)
     sizes = [file.stat().st_size for file in paths.build_tables(now).rglob("*.parquet")]
-    newest, oldest = status(paths, Settings(warehouse=parquet_folder)).builds
+    newest, oldest = read_status(paths, Settings(warehouse=parquet_folder)).builds
     assert newest.database_bytes == sum(sizes) + paths.build_database(now).stat().st_size
     assert oldest.database_bytes == paths.build_database(before).stat().st_size > newest.database_bytes
 
@@ -380,7 +380,7 @@ def test_build_with_a_damaged_file_is_told_and_another_stands_in(small: Warehous
     file.chmod(0o644)
     DAMAGES[how](file)
     assert builds.damage(small, THIRD) == [file]
-    assert status(small, Settings(warehouse=small.root)).damaged == (str(file),)
+    assert read_status(small, Settings(warehouse=small.root)).damaged == (str(file),)
     with pytest.raises(CheckError, match=rf"^{re.escape(str(file))}: is not what was published as build {THIRD}"):
         verifying.refuse_damage(small)
     (told,) = publication.mend(small)

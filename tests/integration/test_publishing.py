@@ -116,7 +116,7 @@ def test_killed_build_leaves_what_was_published_and_the_next_one_works(
     command = [
         sys.executable,
         "-m",
-        "dialogue_warehouse.cli",
+        "dialogue_warehouse",
         "build",
         "--source",
         awkward_releases,

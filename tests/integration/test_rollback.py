@@ -12,7 +12,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership, publication, retention
 from dialogue_warehouse.storage.publication import pin, roll_back
-from dialogue_warehouse.terminal.status import status
+from dialogue_warehouse.terminal.status import read_status
 from tests.conftest import run_command
 from tests.integration.test_mending import make_build, shown
 
@@ -89,7 +89,7 @@ def test_pinned_build_is_kept_and_does_not_count(paths: WarehousePaths) -> None:
     assert pin(paths, BUILDS[0]) == BUILDS[0]
     retention.prune(paths, 1)
     assert retention.kept_builds(paths) == [BUILDS[0], BUILDS[2]]
-    assert [build.is_pinned for build in status(paths, Settings(warehouse=paths.root)).builds] == [False, True]
+    assert [build.is_pinned for build in read_status(paths, Settings(warehouse=paths.root)).builds] == [False, True]
     pin(paths, BUILDS[0], is_pinned=False)
     retention.prune(paths, 1)
     assert retention.kept_builds(paths) == [BUILDS[2]]

@@ -19,7 +19,7 @@ from tests.running import processes_below
 from tests.unit.published import make_build
 
 ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) select max(n) from t"
-COMMAND = (sys.executable, "-m", "dialogue_warehouse.cli", "sql")
+COMMAND = (sys.executable, "-m", "dialogue_warehouse", "sql")
 HEEDLESS = "select list_sum(list_transform(range(50000000), lambda x: x * 2))"
 """A query of one step, in which DuckDB looks for no interrupt."""
 

@@ -149,7 +149,7 @@ def test_closed_handle_is_no_handle_of_a_file(closed: str, tmp_path: Path) -> No
     assert (tmp_path / "opened").read_text() == "True"
 
 
-@pytest.mark.parametrize("module", ["dialogue_warehouse", "dialogue_warehouse.cli"])
+@pytest.mark.parametrize("module", ["dialogue_warehouse"])
 def test_working_folder_that_is_gone_is_said_in_one_line(module: str, tmp_path: Path) -> None:
     script = f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m {module} status"
     ended = start(tmp_path, "sh", "-c", script)

@@ -185,8 +185,8 @@ def test_folder_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
     folder = write(tmp_path, TALKS, NAMES)
     (folder / "train").chmod(0)
     code = (
-        "import sys, pathlib; from pipelines.ingestion import releases; from tests.unit import toy_releases as toy; "
-        "print(*releases.find_release(toy.CORPUS, pathlib.Path(sys.argv[1])).ignored_lines())"
+        "import sys, pathlib; from dialogue_warehouse.releases import finding; from tests.unit import toy_releases as toy; "
+        "print(*finding.find_release(toy.CORPUS, pathlib.Path(sys.argv[1])).ignored_lines())"
     )
     without_rights = ["unshare", "--user"]
     if subprocess.run([*without_rights, "true"], capture_output=True, check=False).returncode:

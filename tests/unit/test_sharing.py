@@ -11,7 +11,7 @@ from tests.conftest import CLONE
 
 SHARED = """
 import os, time
-from expectations import sharing
+from dialogue_warehouse.common import processes
 
 begun = os.getpid()
 
@@ -26,8 +26,8 @@ def work(items):
         done[item] = os.getpid()
     return done
 
-assert sharing.can_fork()
-done = sharing.in_turn(work, range(COUNT), PROCESSES)
+assert processes.can_fork()
+done = processes.in_turn(work, range(COUNT), PROCESSES)
 assert list(sorted(done)) == list(range(COUNT)), done
 print(len(done), len(set(done.values())), begun in done.values())
 """
