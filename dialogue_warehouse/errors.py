@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib.util
 import os
 import re
 from collections.abc import Generator, Iterator, Mapping
@@ -32,6 +33,22 @@ class CheckError(RuntimeError):
 
 class BuildError(CheckError):
     """A check failed, or the build could not be made; nothing was published."""
+
+
+EXTRAS = {
+    "arrow": ("pyarrow",),
+    "build": ("dagster", "dbt", "dagster_dbt", "great_expectations", "duckdb_engine", "pyarrow", "requests"),
+    "dashboard": ("pyarrow", "streamlit"),
+}
+"""The modules that each extra of the package brings."""
+
+
+def require_extra(extra: str, purpose: str) -> None:
+    """Raise InputError where the modules of an extra are not installed; `purpose` needs them."""
+    missing = next((module for module in EXTRAS[extra] if importlib.util.find_spec(module) is None), None)
+    if missing is not None:
+        install = f"pip install 'dialogue-warehouse[{extra}]'"
+        raise InputError(f"{purpose} needs {missing}, which is not installed: `{install}` installs it")
 
 
 @contextlib.contextmanager

@@ -11,12 +11,14 @@ from typing import Any
 import click
 
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import IS_CLONE, WarehousePaths
 from dialogue_warehouse.settings import FORMS, RELEASE_FORM, Settings, corpora_named, folder_named
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """The exit statuses besides 0."""
 
+DEFAULT_PLACE = "warehouse/ of the clone" if IS_CLONE else "warehouse/ of the working folder"
+"""Where the warehouse is that a command uses which names none."""
 FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
 """The forms of a result, as `dialogue_warehouse.terminal.printing` has them; that takes long to import."""
 
@@ -47,9 +49,9 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
                 raise told from error
             raise
 
-    return click.option(
-        "--warehouse", type=Folder, help="Folder of the warehouse.  [default: warehouse/ of the clone]"
-    )(explained)
+    return click.option("--warehouse", type=Folder, help=f"Folder of the warehouse.  [default: {DEFAULT_PLACE}]")(
+        explained
+    )
 
 
 def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | None:

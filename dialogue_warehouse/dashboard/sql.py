@@ -15,12 +15,11 @@ import streamlit as st
 
 from dialogue_warehouse.dashboard import published, showing
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.paths import example_queries
 from dialogue_warehouse.reading.query import QueryResult, run_query
 from dialogue_warehouse.reading.result_files import stream_parquet, write_csv, write_json
 from dialogue_warehouse.reading.values import NULL, text_of
 
-QUERIES = CLONE / "warehouse" / "queries"
 FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all\norder by all"
 SHOWN = 1_000
 """Rows that the page shows; a download has all of them."""
@@ -32,7 +31,7 @@ def show() -> None:
     """Show the page."""
     st.title("SQL")
     queries = {"(your own)": FIRST} | {
-        path.stem.replace("_", " "): path.read_text(encoding="utf-8") for path in sorted(QUERIES.glob("*.sql"))
+        path.stem.replace("_", " "): path.read_text(encoding="utf-8") for path in example_queries()
     }
     chosen = st.selectbox("Question", queries, key="question")
     text = st.text_area("Query", queries[chosen], height=260, key=f"query {chosen}")

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Final
 from dialogue_warehouse.common.json_values import array_index, beginning, pointer_token, split_pointer
 from dialogue_warehouse.corpora import forms
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
-from dialogue_warehouse.errors import InputError, naming
+from dialogue_warehouse.errors import InputError, naming, require_extra
 from dialogue_warehouse.releases.records import Record, write_line
 from dialogue_warehouse.settings import RELEASE_FORM
 
@@ -81,6 +81,7 @@ def _write_file(restored: RestoredFile, target: Path) -> None:
             with gzip.GzipFile(fileobj=plain, mode="wb", filename="", mtime=0) as archive:
                 write_records(restored, archive)
         elif restored.table:
+            require_extra("arrow", "a release in this form")
             from dialogue_warehouse.releases import form_files
 
             form_files.write_rows(restored.table, target.name, _rows(restored.table, restored), plain)

@@ -17,6 +17,7 @@ import duckdb
 from duckdb import sqltypes
 
 from dialogue_warehouse.common.database import QueryError, one_line
+from dialogue_warehouse.errors import require_extra
 from dialogue_warehouse.reading import values
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.values import distinct
@@ -113,6 +114,7 @@ class QueryResult:
 
         Types that Parquet does not hold are cast to those that it does.
         """
+        require_extra("arrow", "Parquet as a result")
         import pyarrow
 
         patience = Patience(self.con, self.timeout)

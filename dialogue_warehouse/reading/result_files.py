@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, TextIO
 from dialogue_warehouse.common.database import QueryError, one_line
 from dialogue_warehouse.common.files import open_regular, replacing
 from dialogue_warehouse.common.text import visible
+from dialogue_warehouse.errors import require_extra
 from dialogue_warehouse.reading.query import QueryResult
 from dialogue_warehouse.reading.values import json_of, text_of
 from dialogue_warehouse.storage import ownership
@@ -104,6 +105,7 @@ def _refuse_to_replace(file: Path) -> None:
 
 def stream_parquet(result: QueryResult, stream: BinaryIO) -> int:
     """Write the rows as Parquet to a stream and return their number."""
+    require_extra("arrow", "Parquet as a result")
     import pyarrow
     import pyarrow.parquet
 

@@ -14,10 +14,10 @@ import markupsafe
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.common.text import url
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths, absolute
 from dialogue_warehouse.reading.connection import open_published
-from dialogue_warehouse.reading.dialogue_parts import url
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import contents, dictionary, drawing, histories, rendering
 from dialogue_warehouse.site.contents import is_page_name, page_name

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dialogue_warehouse.dashboard import app, dialogues, serving, showing, sql
-from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.paths import CLONE, example_queries
 from tests.conftest import run_command
 
 PATIENCE = 120
@@ -212,7 +212,7 @@ def test_query_is_run_and_downloaded_in_each_form(served: Path, con) -> None:
     assert sql.FORMS["Parquet"][0](text).startswith(b"PAR1")
 
 
-@pytest.mark.parametrize("path", sorted(sql.QUERIES.glob("*.sql")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", example_queries(), ids=lambda path: path.stem)
 def test_question_of_the_list_is_answered(served: Path, path: Path) -> None:
     test = open_page("sql")
     test.selectbox(key="question").select(path.stem.replace("_", " "))
