@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import IS_CLONE, WarehousePaths
+from dialogue_warehouse.paths import IS_CLONE, WarehousePaths, absolute
 from dialogue_warehouse.settings import FORMS, RELEASE_FORM, Settings, corpora_named, folder_named
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -30,7 +30,9 @@ class _Folder(click.Path):
         """Read the path. Raises InputError for an address, an empty text and a file."""
         folder = folder_named(str(value), param.opts[0] if param else "folder")
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder}: is no folder")
+            raise InputError(f"{folder}: is not a folder")
+        if absolute(folder).resolve() == Path("/"):
+            raise InputError(f"{folder}: is the top of the file system; name a folder below it")
         return folder
 
 

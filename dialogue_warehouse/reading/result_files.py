@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -22,14 +23,20 @@ PARQUET_MAGIC = b"PAR1"
 
 def write_json(result: QueryResult, stream: TextIO) -> int:
     """Write the rows as a JSON array of objects, one a line, and return their number."""
-    count = 0
+    rows, count = _begun(result), 0
     stream.write("[")
-    for row in result.rows():
+    for row in rows:
         stream.write(",\n" if count else "\n")
         stream.write(json_of(dict(zip(result.columns, row, strict=True))))
         count += 1
     stream.write("\n]\n" if count else "]\n")
     return count
+
+
+def _begun(result: QueryResult) -> Iterator[tuple[Any, ...]]:
+    """Run a query up to its first row, so that nothing is written of one that fails before it."""
+    rows = result.rows()
+    return itertools.chain(list(itertools.islice(rows, 1)), rows)
 
 
 def write_json_lines(result: QueryResult, stream: TextIO) -> int:
@@ -43,10 +50,10 @@ def write_json_lines(result: QueryResult, stream: TextIO) -> int:
 
 def write_markdown(result: QueryResult, stream: TextIO) -> int:
     """Write the rows as a table of Markdown, and return their number."""
+    rows, count = _begun(result), 0
     stream.write(_markdown_line(result.columns))
     stream.write(f"|{'---|' * len(result.columns)}\n")
-    count = 0
-    for row in result.rows():
+    for row in rows:
         stream.write(_markdown_line(map(text_of, row)))
         count += 1
     return count
@@ -66,9 +73,9 @@ def write_csv(result: QueryResult, stream: TextIO) -> int:
     too, because readers skip an empty line. Texts are written as they are, also those that a spreadsheet would take
     for a formula.
     """
+    rows, count = _begun(result), 0
     stream.write(_csv_line(result.columns))
-    count = 0
-    for row in result.rows():
+    for row in rows:
         stream.write(_csv_line(row))
         count += 1
     return count
