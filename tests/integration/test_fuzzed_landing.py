@@ -31,7 +31,7 @@ from pipelines.ingestion.landing import LandingTask, land_file
 from tests import fixtures
 from tests.integration.mutations import mutate, pack
 from tests.integration.random_releases import SEED, Drawing, Known, content_of, files_of
-from tests.unit.test_landing import ITEM, ITEMS, make_corpus
+from tests.unit.item_files import ITEM, ITEMS, make_corpus
 
 CASES = max(2000, 300 * int(os.environ.get("DIALOGUE_EXAMPLES", "0")))
 GENERATED = 4
