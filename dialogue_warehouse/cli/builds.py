@@ -170,7 +170,7 @@ def _renew_report(settings: Settings, build_id: str) -> list[str]:
         if not is_about(build_id, paths.reports):
             return [f"the report was of another build: {write_report(paths, settings)} is written anew"]
     except Exception as error:
-        told = error if isinstance(error, InputError) else damage.behind(error, paths)
+        told = error if isinstance(error, InputError) else damage.cause_of(error, paths)
         if told is None:
             raise
         return [f"no report: {told}"]
@@ -189,7 +189,7 @@ def _load_graph(settings: Settings) -> Any:
 @click.option("--like", metavar="CORPUS", help="Copy this corpus.  [default: the smallest there can be]")
 @warehouse_option
 def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
-    """Start the room of a further corpus: write every piece that it needs into the clone, to be edited.
+    """Start the folder of a further corpus: write every piece that it needs into the clone, to be edited.
 
     Nothing is overwritten. What each piece is for, and in which order they are edited, stands in docs/add_a_corpus.md.
     """

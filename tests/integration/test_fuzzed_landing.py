@@ -1,4 +1,4 @@
-"""Landing never fails by itself: two thousand files a run, made at random in each room's schema or damaged by hand.
+"""Landing never fails by itself: two thousand files a run, made at random in each corpus' schema or damaged by hand.
 
 Each is landed or refused in one line that names it. No record is lost: each is a row or in quarantine, and one whose
 value depends on its reader (equal keys, a number beyond a double) is in quarantine, as text. `DIALOGUE_SEED` gives the

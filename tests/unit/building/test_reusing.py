@@ -65,12 +65,12 @@ def changed(**said: str) -> Reuse:
 
 def test_nothing_is_run_again_where_nothing_has_changed() -> None:
     reuse = changed()
-    assert reuse.left() == set() and "core.fct_turns" in reuse.taken()
+    assert reuse.left() == set() and "core.fct_turns" in reuse.reused()
 
 
 def test_everything_is_run_where_what_all_read_has_changed() -> None:
     reuse = Reuse(Project(written()), "other files", published())
-    assert reuse.left() == {"fct_turns", "fct_acts", "violations", "overview", *TESTS} and reuse.taken() == []
+    assert reuse.left() == {"fct_turns", "fct_acts", "violations", "overview", *TESTS} and reuse.reused() == []
 
 
 def test_models_of_the_audit_are_none_of_it() -> None:
@@ -88,7 +88,7 @@ def test_what_reads_a_table_stays_when_its_rows_do() -> None:
     reuse = changed(fct_turns="select it otherwise")
     reuse.note(reuse.ready(), same={"fct_turns"})
     assert reuse.left() == set()
-    assert reuse.taken() == ["core.fct_acts", "core.fct_turns", "core.overview", "core.violations"]
+    assert reuse.reused() == ["core.fct_acts", "core.fct_turns", "core.overview", "core.violations"]
 
 
 def test_what_reads_a_table_is_run_when_its_rows_differ() -> None:
@@ -97,7 +97,7 @@ def test_what_reads_a_table_is_run_when_its_rows_differ() -> None:
     assert reuse.left() == {"keys_of_turns", "violations", "overview"}
     assert reuse.project.read_from_scratch(reuse.left()) == {"rules"}
     reuse.note(reuse.left(), same=set())
-    assert reuse.left() == set() and reuse.taken() == ["core.fct_acts"]
+    assert reuse.left() == set() and reuse.reused() == ["core.fct_acts"]
 
 
 def test_a_change_of_what_is_no_table_reaches_the_tables_that_read_it() -> None:
@@ -133,7 +133,7 @@ def test_a_model_that_is_new_is_made_and_one_that_is_gone_is_not_missed() -> Non
     reuse = Reuse(Project(written()), "files", base)
     assert reuse.ready() == {"fct_acts"}
     assert reuse.left() == {"fct_acts", "keys_of_acts"}
-    assert reuse.taken() == ["core.fct_turns", "core.overview", "core.violations"]
+    assert reuse.reused() == ["core.fct_turns", "core.overview", "core.violations"]
 
 
 @pytest.mark.parametrize(

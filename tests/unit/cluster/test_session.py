@@ -61,15 +61,15 @@ def test_duckdb_needs_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_errors_are_told_in_one_line() -> None:
     of_a_task = "Job aborted due to stage failure: Task 1 failed\nTraceback (most recent call last):\n  File x\n"
-    assert session.told(Exception(f"{of_a_task}OSError: [Errno 28] No space left\n\tat org.x")).startswith(
+    assert session.one_line(Exception(f"{of_a_task}OSError: [Errno 28] No space left\n\tat org.x")).startswith(
         "OSError: [Errno"
     )
-    assert session.told(Exception("[CAST_INVALID_INPUT] The value 'a' cannot be cast.\n== SQL ==\nselect")) == (
+    assert session.one_line(Exception("[CAST_INVALID_INPUT] The value 'a' cannot be cast.\n== SQL ==\nselect")) == (
         "[CAST_INVALID_INPUT] The value 'a' cannot be cast."
     )
     of_a_server = SimpleNamespace(status=SimpleNamespace(errorMessage="Error running query: no\nat x"))
-    assert session.told(Exception(of_a_server)) == "Error running query: no"
-    assert session.told(ValueError()) == "ValueError"
+    assert session.one_line(Exception(of_a_server)) == "Error running query: no"
+    assert session.one_line(ValueError()) == "ValueError"
 
 
 def test_one_module_imports_pyspark() -> None:

@@ -12,44 +12,44 @@ from dialogue_warehouse.corpora.claims import DeclarationError, load_claims, loa
 from dialogue_warehouse.corpora.registry import corpus_ids
 from dialogue_warehouse.corpora.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, load_corpus_suite
 from dialogue_warehouse.paths import CLONE
-from tests.unit.rooms import LISTED, NUMBER, QUERY, RECORDED, room
+from tests.unit.corpus_folders import LISTED, NUMBER, QUERY, RECORDED, corpus_folder
 from tests.unit.sentences import DOCUMENTS
 
 
 def test_claims_keep_where_they_stand(tmp_path: Path) -> None:
-    (claim,) = load_claims("room", room(tmp_path, {}))
-    assert (claim.claim_id, claim.corpus_id, claim.kind) == ("X01", "room", "invariant")
+    (claim,) = load_claims("toy", corpus_folder(tmp_path, {}))
+    assert (claim.claim_id, claim.corpus_id, claim.kind) == ("X01", "toy", "invariant")
     assert (claim.quote, claim.document, claim.locator) == ("either A or B", "readme.txt", "Data")
 
 
 def test_a_number_is_expected_as_recorded_else_as_documented(tmp_path: Path) -> None:
-    (documented,) = load_corpus_suite("room", room(tmp_path, NUMBER)).expectations
+    (documented,) = load_corpus_suite("toy", corpus_folder(tmp_path, NUMBER)).expectations
     assert (documented.type, documented.kwargs["rows"]) == (QUERY_ROWS, [[2]])
-    (recorded,) = load_corpus_suite("room", room(tmp_path, NUMBER | {"recorded": RECORDED})).expectations
+    (recorded,) = load_corpus_suite("toy", corpus_folder(tmp_path, NUMBER | {"recorded": RECORDED})).expectations
     assert recorded.kwargs == {"query": "select count(*) from core.fct_turns", "rows": [[3]]}
     broken = {"type": None, "kwargs": None, "rows": None, "unexpected_rows": QUERY, "recorded": RECORDED}
-    (invariant,) = load_corpus_suite("room", room(tmp_path, broken)).expectations
+    (invariant,) = load_corpus_suite("toy", corpus_folder(tmp_path, broken)).expectations
     assert invariant.kwargs["query"] == "select count(*) as unexpected from (select * from core.fct_turns)"
     assert invariant.kwargs["rows"] == [[3]]
 
 
 def test_known_defects_are_read_and_guarded(tmp_path: Path) -> None:
-    folder = room(tmp_path, {})
+    folder = corpus_folder(tmp_path, {})
     text = (folder / "claims.toml").read_text()
     entry = '[[defects]]\nid = "blank"\ntitle = "Blank"\ndescription = "d"\nwhy = "w"\nexpected = 2\n'
     (folder / "claims.toml").write_text(text + entry)
-    (defect,) = load_defects("room", folder)
+    (defect,) = load_defects("toy", folder)
     assert (defect.rule_id, defect.expected, defect.upstream) == ("blank", 2, None)
-    guard = load_corpus_suite("room", folder).expectations[-1]
+    guard = load_corpus_suite("toy", folder).expectations[-1]
     assert (guard.expectation_id, guard.claim_id, guard.severity) == ("defect:blank", None, "warning")
     assert guard.kwargs["rows"] == [[2]]
-    assert guard.kwargs["query"].endswith("rule_id = 'blank' and corpus_id = 'room'")
+    assert guard.kwargs["query"].endswith("rule_id = 'blank' and corpus_id = 'toy'")
     (folder / "claims.toml").write_text(text + entry + 'files = ["a_*.json", "b.json"]\n')
-    narrowed = load_corpus_suite("room", folder).expectations[-1].kwargs["query"]
-    assert narrowed.endswith(" and (source_file_id glob 'room/a_*.json' or source_file_id glob 'room/b.json')")
+    narrowed = load_corpus_suite("toy", folder).expectations[-1].kwargs["query"]
+    assert narrowed.endswith(" and (source_file_id glob 'toy/a_*.json' or source_file_id glob 'toy/b.json')")
     (folder / "claims.toml").write_text(text + entry + entry)
-    with pytest.raises(DeclarationError, match=r"^room/claims\.toml blank: id occurs twice$"):
-        load_defects("room", folder)
+    with pytest.raises(DeclarationError, match=r"^toy/claims\.toml blank: id occurs twice$"):
+        load_defects("toy", folder)
 
 
 BLANK = '[[defects]]\nid = "blank"\ntitle = "Blank"\ndescription = "d"\nwhy = "w"\n'
@@ -65,9 +65,9 @@ BLANK = '[[defects]]\nid = "blank"\ntitle = "Blank"\ndescription = "d"\nwhy = "w
     ],
 )
 def test_precision_of_a_defect_is_read(tmp_path: Path, entry: str, numbers: tuple[int | None, int | None]) -> None:
-    folder = room(tmp_path, {})
+    folder = corpus_folder(tmp_path, {})
     (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + BLANK + entry)
-    (defect,) = load_defects("room", folder)
+    (defect,) = load_defects("toy", folder)
     assert (defect.cases_read, defect.cases_right) == numbers
 
 
@@ -86,98 +86,98 @@ def test_precision_of_a_defect_is_read(tmp_path: Path, entry: str, numbers: tupl
     ],
 )
 def test_precision_that_says_too_little_is_refused(tmp_path: Path, entry: str, message: str) -> None:
-    folder = room(tmp_path, {})
+    folder = corpus_folder(tmp_path, {})
     (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + BLANK + entry)
-    with pytest.raises(DeclarationError, match=f"^{re.escape(f'room/claims.toml blank: {message}')}$"):
-        load_defects("room", folder)
+    with pytest.raises(DeclarationError, match=f"^{re.escape(f'toy/claims.toml blank: {message}')}$"):
+        load_defects("toy", folder)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"quotation": '"x"'}, "room/claims.toml X01: Object contains unknown field `quotation`"),
-        ({"quote": None}, "room/claims.toml X01: Object missing required field `quote`"),
-        ({"quote": '""'}, "room/claims.toml X01: Expected `str` of length >= 1 - at `$.quote`"),
-        ({"id": None}, "room/claims.toml (no id): Object missing required field `id`"),
-        ({"severity": '"fatal"'}, "room/claims.toml X01: Invalid enum value 'fatal' - at `$.severity`"),
-        ({"kind": '"guess"'}, "room/claims.toml X01: Invalid enum value 'guess' - at `$.kind`"),
-        ({"table": '"fct_turns"'}, "room/claims.toml X01: Expected `str` matching regex"),
-        ({"document": '"paper.pdf"'}, "room/claims.toml X01: document 'paper.pdf' is not listed under [documents]"),
-        ({"type": None}, "room/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
-        ({"table": None}, "room/claims.toml X01: needs a 'table'"),
-        ({"expected": "3"}, "room/claims.toml X01: 'expected' belongs to a count"),
-        ({"not_checkable": '"why"'}, "room/claims.toml X01: is not checkable, and has 'type'"),
+        ({"quotation": '"x"'}, "toy/claims.toml X01: Object contains unknown field `quotation`"),
+        ({"quote": None}, "toy/claims.toml X01: Object missing required field `quote`"),
+        ({"quote": '""'}, "toy/claims.toml X01: Expected `str` of length >= 1 - at `$.quote`"),
+        ({"id": None}, "toy/claims.toml (no id): Object missing required field `id`"),
+        ({"severity": '"fatal"'}, "toy/claims.toml X01: Invalid enum value 'fatal' - at `$.severity`"),
+        ({"kind": '"guess"'}, "toy/claims.toml X01: Invalid enum value 'guess' - at `$.kind`"),
+        ({"table": '"fct_turns"'}, "toy/claims.toml X01: Expected `str` matching regex"),
+        ({"document": '"paper.pdf"'}, "toy/claims.toml X01: document 'paper.pdf' is not listed under [documents]"),
+        ({"type": None}, "toy/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
+        ({"table": None}, "toy/claims.toml X01: needs a 'table'"),
+        ({"expected": "3"}, "toy/claims.toml X01: 'expected' belongs to a count"),
+        ({"not_checkable": '"why"'}, "toy/claims.toml X01: is not checkable, and has 'type'"),
         (
             {"type": None, "kwargs": None, "rows": None, "not_checkable": '"why"', "tested": '"core.fct_turns"'},
-            "room/claims.toml X01: is not checkable, and has 'tested'",
+            "toy/claims.toml X01: is not checkable, and has 'tested'",
         ),
-        ({"quotes_whom": '"hearsay"'}, "room/claims.toml X01: Invalid enum value 'hearsay' - at `$.quotes_whom`"),
+        ({"quotes_whom": '"hearsay"'}, "toy/claims.toml X01: Invalid enum value 'hearsay' - at `$.quotes_whom`"),
         (
             {"recorded": RECORDED},
-            "room/claims.toml X01: 'recorded' needs 'unexpected_rows', and is how many rows they are",
+            "toy/claims.toml X01: 'recorded' needs 'unexpected_rows', and is how many rows they are",
         ),
         (
             {"kind": '"count"'},
-            "room/claims.toml X01: a count needs 'sql' and 'expected', and nothing else that measures",
+            "toy/claims.toml X01: a count needs 'sql' and 'expected', and nothing else that measures",
         ),
-        (NUMBER | {"expected": None}, "room/claims.toml X01: a count needs 'sql' and 'expected'"),
-        (NUMBER | {"sql": '"select 1"'}, "room/claims.toml X01: 'sql' does not read core.fct_turns"),
-        (NUMBER | {"recorded": "{ value = 3 }"}, "room/claims.toml X01: Object missing required field `reason`"),
-        ({"unexpected_rows": QUERY}, "room/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
+        (NUMBER | {"expected": None}, "toy/claims.toml X01: a count needs 'sql' and 'expected'"),
+        (NUMBER | {"sql": '"select 1"'}, "toy/claims.toml X01: 'sql' does not read core.fct_turns"),
+        (NUMBER | {"recorded": "{ value = 3 }"}, "toy/claims.toml X01: Object missing required field `reason`"),
+        ({"unexpected_rows": QUERY}, "toy/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
         (
             {"type": None, "unexpected_rows": QUERY},
-            "room/claims.toml X01: 'kwargs' and 'rows' belong to a 'type', not to 'unexpected_rows'",
+            "toy/claims.toml X01: 'kwargs' and 'rows' belong to a 'type', not to 'unexpected_rows'",
         ),
         (
             {"type": None, "kwargs": None, "rows": None, "unexpected_rows": '"select 1"'},
-            "room/claims.toml X01: 'unexpected_rows' does not read core.fct_turns",
+            "toy/claims.toml X01: 'unexpected_rows' does not read core.fct_turns",
         ),
         (
             {"kwargs": '{ column = "x", row_condition = "y = 1" }'},
-            "room/claims.toml X01: write 'rows' instead of a row_condition in 'kwargs'",
+            "toy/claims.toml X01: write 'rows' instead of a row_condition in 'kwargs'",
         ),
         (
             {"type": '"expect_column_pair_values_to_be_in_set"'},
-            "room/claims.toml X01: Great Expectations ignores 'rows' with expect_column_pair_values_to_be_in_set",
+            "toy/claims.toml X01: Great Expectations ignores 'rows' with expect_column_pair_values_to_be_in_set",
         ),
     ],
 )
 def test_wrong_claim_is_refused_in_one_line(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
     with pytest.raises(DeclarationError, match=f"^{re.escape(message)}[^\n]*$"):
-        load_corpus_suite("room", room(tmp_path, changes))
+        load_corpus_suite("toy", corpus_folder(tmp_path, changes))
 
 
 def test_repeated_claim_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DeclarationError, match=r"^room/claims\.toml X01: id occurs twice$"):
-        load_corpus_suite("room", room(tmp_path, {}, {}))
+    with pytest.raises(DeclarationError, match=r"^toy/claims\.toml X01: id occurs twice$"):
+        load_corpus_suite("toy", corpus_folder(tmp_path, {}, {}))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (LISTED, "room/claims.toml: suite 'room' is empty"),
-        (LISTED + "claims = 3", "room/claims.toml document readme.txt: Object contains unknown field `claims`"),
-        ("claims = 3", "room/claims.toml: 'claims' is no array of tables"),
-        ("claims = [3]", "room/claims.toml (no table): Expected `object`, got `int`"),
-        ("[[claim]]\nid = 1", "room/claims.toml: unknown key 'claim'"),
-        ("documents = 1", "room/claims.toml: 'documents' is no table"),
+        (LISTED, "toy/claims.toml: suite 'toy' is empty"),
+        (LISTED + "claims = 3", "toy/claims.toml document readme.txt: Object contains unknown field `claims`"),
+        ("claims = 3", "toy/claims.toml: 'claims' is no array of tables"),
+        ("claims = [3]", "toy/claims.toml (no table): Expected `object`, got `int`"),
+        ("[[claim]]\nid = 1", "toy/claims.toml: unknown key 'claim'"),
+        ("documents = 1", "toy/claims.toml: 'documents' is no table"),
     ],
 )
 def test_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "claims.toml").write_text(text, encoding="utf-8")
     with pytest.raises(DeclarationError, match=f"^{re.escape(message)}$"):
-        load_corpus_suite("room", tmp_path)
+        load_corpus_suite("toy", tmp_path)
 
 
 def test_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
     (tmp_path / "claims.toml").write_text("[[claims]", encoding="utf-8")
-    with pytest.raises(DeclarationError, match=r"^room/claims\.toml: [^\n]*line 1[^\n]*$"):
-        load_corpus_suite("room", tmp_path)
+    with pytest.raises(DeclarationError, match=r"^toy/claims\.toml: [^\n]*line 1[^\n]*$"):
+        load_corpus_suite("toy", tmp_path)
 
 
 def test_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DeclarationError, match=r"^room/claims\.toml: is missing$"):
-        load_corpus_suite("room", tmp_path)
+    with pytest.raises(DeclarationError, match=r"^toy/claims\.toml: is missing$"):
+        load_corpus_suite("toy", tmp_path)
 
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
@@ -222,12 +222,12 @@ def test_over_a_number_means_more_than_it_in_every_claim() -> None:
 
 def test_an_entry_says_itself_whose_words_it_quotes_or_its_document_does(tmp_path: Path) -> None:
     """T17: what a note of this project repeats of a paper is the paper's."""
-    folder = room(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
-    assert [claim.quotes_whom for claim in load_claims("room", folder)] == ["publisher", "paper"]
+    folder = corpus_folder(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
+    assert [claim.quotes_whom for claim in load_claims("toy", folder)] == ["publisher", "paper"]
     text = (folder / "claims.toml").read_text(encoding="utf-8")
     (folder / "claims.toml").write_text(text.replace('quotes_whom = "publisher"\n', ""), encoding="utf-8")
     with pytest.raises(DeclarationError, match=r"missing required field `quotes_whom`"):
-        load_claims("room", folder)
+        load_claims("toy", folder)
 
 
 def reads_only(corpus_id: str, expectation: Expectation) -> bool:
@@ -246,7 +246,7 @@ def test_a_claim_is_about_its_own_corpus(corpus_id: str) -> None:
 
 
 def test_a_claim_about_all_corpora_is_noticed(tmp_path: Path) -> None:
-    (typed,) = load_corpus_suite("room", room(tmp_path, {"rows": None})).expectations
-    assert not reads_only("room", typed)
-    (narrowed,) = load_corpus_suite("room", room(tmp_path, {})).expectations
-    assert reads_only("room", narrowed)
+    (typed,) = load_corpus_suite("toy", corpus_folder(tmp_path, {"rows": None})).expectations
+    assert not reads_only("toy", typed)
+    (narrowed,) = load_corpus_suite("toy", corpus_folder(tmp_path, {})).expectations
+    assert reads_only("toy", narrowed)

@@ -10,10 +10,10 @@ import pytest
 from dialogue_warehouse.corpora import forms, registry
 from dialogue_warehouse.corpora.forms import FormError
 from dialogue_warehouse.releases import form_files
-from tests.unit.form_rows import EXAMPLES, ROOMS, SCHEMA_GUIDED, changed, parquet, table_of
+from tests.unit.form_rows import EXAMPLES, OFFERED, SCHEMA_GUIDED, changed, parquet, table_of
 
 
-@pytest.mark.parametrize(("corpus_id", "name"), ROOMS)
+@pytest.mark.parametrize(("corpus_id", "name"), OFFERED)
 def test_every_form_is_of_the_rooms_entities(corpus_id: str, name: str) -> None:
     form = registry.load_form(corpus_id, name)
     corpus = registry.load_corpus(corpus_id)

@@ -1,4 +1,4 @@
-"""A room that contradicts itself is refused, in one line."""
+"""A folder of a corpus that contradicts itself is refused, in one line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CORPUS = registry.corpus_ids()[0]
 
 
 def load_edited(folder: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str) -> Corpus:
-    """Read a copy of a room, a line of its source.toml replaced."""
-    room = shutil.copytree(registry.room_folder(CORPUS), folder / CORPUS)
-    source = room / "source.toml"
+    """Read a corpus from a copy of its folder, a line of its source.toml replaced."""
+    copied = shutil.copytree(registry.corpus_folder(CORPUS), folder / CORPUS)
+    source = copied / "source.toml"
     edited, count = re.subn(pattern, replacement, source.read_text(encoding="utf-8"), count=1, flags=re.M)
     assert count == 1
     source.write_text(edited, encoding="utf-8")
-    monkeypatch.setattr(registry, "room_folder", lambda _: room)
+    monkeypatch.setattr(registry, "corpus_folder", lambda _: copied)
     return registry.load_corpus.__wrapped__(CORPUS)
 
 
@@ -58,5 +58,5 @@ def test_mirrors_of_a_corpus_and_of_a_file_are_asked_after_the_publisher(
 def test_fact_that_is_wrong_or_missing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str, message: str
 ) -> None:
-    with pytest.raises(registry.RoomError, match=rf"^{CORPUS}/source\.toml: .*{message}"):
+    with pytest.raises(registry.CorpusError, match=rf"^{CORPUS}/source\.toml: .*{message}"):
         load_edited(tmp_path, monkeypatch, pattern, replacement)

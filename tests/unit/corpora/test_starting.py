@@ -57,8 +57,8 @@ def test_every_piece_is_written_and_named_anew(clone: Path, like: str | None) ->
 @pytest.mark.parametrize("like", LIKE)
 def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | None) -> None:
     def ids(corpus_id: str) -> set[str]:
-        room = (clone / "dialogue_warehouse/corpora" / corpus_id / "claims.toml").read_text(encoding="utf-8")
-        return {claim["id"] for claim in tomllib.loads(room)["claims"]}
+        claims = (clone / "dialogue_warehouse/corpora" / corpus_id / "claims.toml").read_text(encoding="utf-8")
+        return {claim["id"] for claim in tomllib.loads(claims)["claims"]}
 
     starting.start_corpus("tram", like, clone)
     own = ids("tram")
@@ -77,7 +77,7 @@ def test_name_that_no_package_and_no_table_can_have_is_refused(clone: Path, name
         starting.start_corpus(name, None, clone)
 
 
-@pytest.mark.parametrize("name", [*starting.TAKEN, starting.SMALLEST])
+@pytest.mark.parametrize("name", [*starting.RESERVED_NAMES, starting.SMALLEST])
 def test_word_of_the_project_is_refused(clone: Path, name: str) -> None:
     with pytest.raises(InputError, match="the project uses the word"):
         starting.start_corpus(name, None, clone)

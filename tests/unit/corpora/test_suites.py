@@ -15,33 +15,33 @@ from dialogue_warehouse.corpora.registry import corpus_ids
 from dialogue_warehouse.corpora.suites import UNEXPECTED_ROWS, load_corpus_suite, load_marts_suites, load_suites
 from tests.unit import core_tables
 from tests.unit.bench import toml
-from tests.unit.rooms import QUERY, room
+from tests.unit.corpus_folders import QUERY, corpus_folder
 
 
 def test_claim_becomes_an_expectation(tmp_path: Path) -> None:
-    suite = load_corpus_suite("room", room(tmp_path, {}))
-    assert suite.name == "room"
+    suite = load_corpus_suite("toy", corpus_folder(tmp_path, {}))
+    assert suite.name == "toy"
     (expectation,) = suite.expectations
     assert (expectation.expectation_id, expectation.claim_id, expectation.table) == ("X01", "X01", "core.fct_turns")
     assert expectation.kwargs["row_condition"] == {
         "type": "comparison",
         "column": {"name": "corpus_id"},
         "operator": "==",
-        "parameter": "room",
+        "parameter": "toy",
     }
 
 
 def test_claim_in_sql_becomes_our_own_expectation(tmp_path: Path) -> None:
     changes = {"type": None, "kwargs": None, "rows": None, "unexpected_rows": QUERY}
-    (expectation,) = load_corpus_suite("room", room(tmp_path, changes)).expectations
+    (expectation,) = load_corpus_suite("toy", corpus_folder(tmp_path, changes)).expectations
     assert expectation.type == UNEXPECTED_ROWS
     assert expectation.kwargs == {"query": "select * from core.fct_turns"}
 
 
 def test_two_suites_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    suite = load_corpus_suite("room", room(tmp_path, {}))
+    suite = load_corpus_suite("toy", corpus_folder(tmp_path, {}))
     monkeypatch.setattr(suites, "load_marts_suites", lambda: (suite, suite))
-    with pytest.raises(DeclarationError, match=r"^marts\.toml room: suite occurs twice$"):
+    with pytest.raises(DeclarationError, match=r"^marts\.toml toy: suite occurs twice$"):
         load_suites([])
 
 

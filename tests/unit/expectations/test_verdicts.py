@@ -27,7 +27,7 @@ from pipelines.ingestion.checking import RecordCheck
 from tests import fixtures
 from tests.unit import core_tables
 from tests.unit.bench import Bench
-from tests.unit.rooms import room
+from tests.unit.corpus_folders import corpus_folder
 
 COUNT = Claim(
     claim_id="X01",
@@ -336,15 +336,15 @@ def test_a_claim_whose_culprits_landing_quarantined_is_refuted(refused: Bench) -
 @pytest.mark.parametrize(
     ("changes", "query"),
     [
-        ({}, "select count(*) from core.fct_turns where corpus_id = 'room' and \"source_speaker\" is not null"),
+        ({}, "select count(*) from core.fct_turns where corpus_id = 'toy' and \"source_speaker\" is not null"),
         (
-            {"rows": '{ corpus_id = "room", role = ["user", "peer"], event_type = "it\'s" }', "kwargs": None},
-            "select count(*) from core.fct_turns where corpus_id = 'room' and \"role\" in ('user', 'peer') "
+            {"rows": '{ corpus_id = "toy", role = ["user", "peer"], event_type = "it\'s" }', "kwargs": None},
+            "select count(*) from core.fct_turns where corpus_id = 'toy' and \"role\" in ('user', 'peer') "
             "and \"event_type\" in ('it''s')",
         ),
         (
             {"type": '"expect_column_values_to_be_null"'},
-            "select count(*) from core.fct_turns where corpus_id = 'room'",
+            "select count(*) from core.fct_turns where corpus_id = 'toy'",
         ),
         ({"tested": '"core.fct_turns where false"'}, "select count(*) from core.fct_turns where false"),
         ({"type": None, "kwargs": None, "rows": None, "not_checkable": '"why"'}, None),
@@ -352,19 +352,19 @@ def test_a_claim_whose_culprits_landing_quarantined_is_refuted(refused: Bench) -
 )
 def test_rows_of_a_claim_are_those_that_it_reads(tmp_path: Path, changes: dict[str, Any], query: str | None) -> None:
     """T4: what is counted is what could have broken the claim."""
-    ((_, entry),) = read_claims("room", room(tmp_path, changes)).claims
-    assert rows_query("room", entry) == query
+    ((_, entry),) = read_claims("toy", corpus_folder(tmp_path, changes)).claims
+    assert rows_query("toy", entry) == query
 
 
 def test_rows_and_refusals_of_its_own_corpus_alone_are_counted(tmp_path: Path) -> None:
-    ((claim, entry),) = read_claims("room", room(tmp_path, {"refused": '"speaker"'})).claims
+    ((claim, entry),) = read_claims("toy", corpus_folder(tmp_path, {"refused": '"speaker"'})).claims
     with duckdb.connect() as connection:
         core_tables.create(connection)
-        for corpus_id in ("room", "room", "other"):
+        for corpus_id in ("toy", "toy", "other"):
             core_tables.insert(connection, "fct_turns", {"corpus_id": corpus_id, "source_speaker": "A"})
-        core_tables.insert(connection, "fct_turns", {"corpus_id": "room", "source_speaker": None})
-        for corpus_id, error in (("room", "`speaker`"), ("room", "`text`"), ("other", "`speaker`")):
+        core_tables.insert(connection, "fct_turns", {"corpus_id": "toy", "source_speaker": None})
+        for corpus_id, error in (("toy", "`speaker`"), ("toy", "`text`"), ("other", "`speaker`")):
             record = {"corpus_id": corpus_id, "source_file_id": f"{corpus_id}/a.json", "error": error}
             core_tables.insert(connection, "source_quarantine", record)
-        tested = count_basis(connection, [claim], {claim.claim_id: rows_query("room", entry)})
+        tested = count_basis(connection, [claim], {claim.claim_id: rows_query("toy", entry)})
     assert tested == {claim.claim_id: Basis(rows=3, refused=1, first_refused="a.json `speaker`")}

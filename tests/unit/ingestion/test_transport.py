@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.ingestion import transport
 from pipelines.ingestion.connections import TransientError
-from pipelines.ingestion.transport import LEAST_RATE, host_of, hurried
+from pipelines.ingestion.transport import LEAST_RATE, host_of, with_minimum_rate
 
 
 def test_host_is_shown_without_credentials():
@@ -48,7 +48,7 @@ def test_body_has_to_bring_some_bytes_in_each_timeout(
         return b"x" * size
 
     monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=lambda: now))
-    read_on = hurried(read, "m.example", 30.0)
+    read_on = with_minimum_rate(read, "m.example", 30.0)
     if is_enough:
         assert sum(len(read_on(1)) for _ in range(len(pieces) + 1)) == sum(size for size, _ in pieces)
     else:

@@ -59,7 +59,7 @@ def test_damaged_block_is_told_with_the_file_and_what_to_do(described: Warehouse
     """One whose time did not change is touched, or the next build would not read it again."""
     database = described.build_database(BUILD)
     spoil(database, keeps_time)
-    told = damage.behind(error_of_a_reader(described), described)
+    told = damage.cause_of(error_of_a_reader(described), described)
     assert str(told).startswith(f"{database}: is damaged, ")
     assert "build" in str(told)
     assert "rollback" in str(told)
@@ -70,18 +70,18 @@ def test_damaged_block_is_told_with_the_file_and_what_to_do(described: Warehouse
 def test_error_of_a_query_is_no_damage(described: WarehousePaths) -> None:
     """What is wrong in a query, or in our own code, keeps its own message."""
     for query in ("from nowhere", "select cast(utterance as integer) from fct_turns", "select"):
-        assert damage.behind(error_of_a_reader(described, query), described) is None, query
-    assert damage.behind(duckdb.IOException("elsewhere"), described) is None
-    assert damage.behind(InputError("as it is"), described) is None
+        assert damage.cause_of(error_of_a_reader(described, query), described) is None, query
+    assert damage.cause_of(duckdb.IOException("elsewhere"), described) is None
+    assert damage.cause_of(InputError("as it is"), described) is None
 
 
 def test_damaged_raw_file_is_told(described: WarehousePaths) -> None:
     raw = described.raw / "fruit" / "apples" / "apples-1.parquet"
     landed = asdict(LANDED) | {"parquet_sha256": sha256_of(raw.read_bytes())}
     raw.with_suffix(".json").write_bytes(msgspec.json.encode(landed))
-    assert damage.behind(duckdb.InvalidInputException("odd"), described) is None
+    assert damage.cause_of(duckdb.InvalidInputException("odd"), described) is None
     raw.write_bytes(raw.read_bytes() + b"x")
-    assert str(damage.behind(duckdb.InvalidInputException("odd"), described)).startswith(f"{raw}: is damaged")
+    assert str(damage.cause_of(duckdb.InvalidInputException("odd"), described)).startswith(f"{raw}: is damaged")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_every_command_that_reads_names_the_file(
 )
 def test_build_of_another_version_is_named(described: WarehousePaths, query: str, lacking: str) -> None:
     """A kept build was made before a table or column was added: going back to it ended in an internal error."""
-    told = str(damage.behind(error_of_a_reader(described, query), described))
+    told = str(damage.cause_of(error_of_a_reader(described, query), described))
     assert told.startswith(f"build {BUILD} was made by another version of dialogue-warehouse: it has no {lacking}")
     assert told.endswith(f"`{command('build', warehouse=described.root)}` builds it again")
     assert "\n" not in told

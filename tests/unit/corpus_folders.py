@@ -1,4 +1,4 @@
-"""A corpus room with claims to try."""
+"""The folder of a made-up corpus, with claims to try."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLAIM = {
     "table": '"core.fct_turns"',
     "type": '"expect_column_values_to_be_in_set"',
     "kwargs": '{ column = "source_speaker", value_set = ["A", "B"] }',
-    "rows": '{ corpus_id = "room" }',
+    "rows": '{ corpus_id = "toy" }',
     "why": '"They are two."',
 }
 
@@ -29,8 +29,8 @@ NUMBER = {"kind": '"count"', "type": None, "kwargs": None, "rows": None}
 NUMBER |= {"sql": '"select count(*) from core.fct_turns"', "expected": "2"}
 
 
-def room(folder: Path, *claims: dict[str, str | None]) -> Path:
-    """A corpus room with these claims, each the usual one with some keys changed; None leaves a key out."""
+def corpus_folder(folder: Path, *claims: dict[str, str | None]) -> Path:
+    """Write the folder of a corpus with these claims, each the usual one with some keys changed; None leaves a key out."""
     text = LISTED
     for changes in claims:
         entries = {key: value for key, value in (CLAIM | changes).items() if value is not None}
