@@ -51,7 +51,6 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_wheel_builds_answers_and_reports_outside_the_clone(command: Path, tmp_path: Path) -> None:
-    """U6."""
     python = command.with_name("python")
     place = run(
         python, "-c", "import dialogue_warehouse.paths; print(dialogue_warehouse.paths.CLONE)", cwd=tmp_path

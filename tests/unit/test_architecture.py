@@ -60,6 +60,16 @@ IMPORTS_WHEN_RUN = "dialogue_warehouse.cli."
 PYTHON = sorted(path for folder in PACKAGES for path in (CLONE / folder).rglob("*.py"))
 
 
+def test_page_lists_the_packages_in_their_order() -> None:
+    page = (CLONE / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = re.findall(
+        r"^\| (`(?:pipelines|expectations|dialogue_warehouse)[\w.]*`(?:, `[\w.]+`)*) \|", page, flags=re.M
+    )
+    names = [name for cell in listed for name in re.findall(r"`([\w.]+)`", cell)]
+    full = [f"dialogue_warehouse{name}" if name.startswith(".") else name for name in names]
+    assert full == [packages[0] for packages in FLOORS]
+
+
 def floor_of(module: str) -> int:
     """Find the floor of a module."""
     for floor, packages in enumerate(FLOORS):

@@ -45,7 +45,7 @@ def settings(paths: WarehousePaths, source: Path | None, **options: object) -> S
 
 
 def test_the_sample_does_not_replace_real_files(paths):
-    """U2: and the message says what would be lost, what it was made from, and what to type."""
+    """And the message says what would be lost, what it was made from, and what to type."""
     publish(paths, (ONE, "verified"), (ONE, "mismatch"), (OTHER, "simulated"))
     with pytest.raises(InputError) as refused:
         checks.refuse_less(settings(paths, None), paths)
@@ -58,7 +58,7 @@ def test_the_sample_does_not_replace_real_files(paths):
 
 
 def test_a_narrower_build_does_not_drop_a_corpus(paths, tmp_path):
-    """U2, U3: neither by --corpora nor by a source that lacks it, whether real or generated."""
+    """Neither by --corpora nor by a source that lacks it, whether real or generated."""
     publish(paths, (ONE, "verified"), (OTHER, "simulated"))
     both = offer(tmp_path / "both", ONE, OTHER)
     with pytest.raises(InputError, match=f"1 generated file of {OTHER} would be dropped"):
@@ -70,13 +70,12 @@ def test_a_narrower_build_does_not_drop_a_corpus(paths, tmp_path):
 
 @pytest.mark.parametrize("verification", ["verified", "simulated"])
 def test_as_much_or_more_replaces_what_is_published(paths, tmp_path, verification):
-    """U2: real files replace generated and real ones."""
+    """Real files replace generated and real ones."""
     publish(paths, (ONE, verification))
     checks.refuse_less(settings(paths, offer(tmp_path / "both", ONE, OTHER)), paths)
 
 
 def test_generated_files_replace_generated_ones_and_no_real_ones(paths, tmp_path):
-    """U2."""
     source = offer(tmp_path / "generated", ONE, generated=True)
     publish(paths, (ONE, "simulated"))
     checks.refuse_less(settings(paths, source), paths)
@@ -87,7 +86,6 @@ def test_generated_files_replace_generated_ones_and_no_real_ones(paths, tmp_path
 
 
 def test_replace_says_otherwise(paths, monkeypatch):
-    """U2."""
     publish(paths, (ONE, "verified"))
     checks.refuse_less(settings(paths, None, replace=True), paths)
     monkeypatch.setenv("DIALOGUE_REPLACE", "1")
@@ -95,14 +93,14 @@ def test_replace_says_otherwise(paths, monkeypatch):
 
 
 def test_nothing_that_could_be_read_is_nothing_to_lose(paths, tmp_path):
-    """U2: a damaged warehouse can be built again."""
+    """A damaged warehouse can be built again."""
     checks.refuse_less(settings(paths, None), WarehousePaths(tmp_path / "none"))
     paths.build_database(BUILD).write_bytes(b"damaged")
     checks.refuse_less(settings(paths, None), paths)
 
 
 def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
-    """U2: what a run of the graph begins with, wherever it was started."""
+    """What a run of the graph begins with, wherever it was started."""
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     publish(paths, (ONE, "verified"))
@@ -113,7 +111,7 @@ def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
 
 
 def test_folder_of_one_corpus_is_told_the_folder_above_it(tmp_path):
-    """U15: `--source FOLDER/<corpus>` is told `--source FOLDER`."""
+    """`--source FOLDER/<corpus>` is told `--source FOLDER`."""
     source = offer(tmp_path / "releases", ONE)
     paths = WarehousePaths(tmp_path / "warehouse")
     with pytest.raises(InputError, match=rf"the releases stand below --source {source}$"):
@@ -122,7 +120,7 @@ def test_folder_of_one_corpus_is_told_the_folder_above_it(tmp_path):
 
 
 def test_what_is_suggested_for_a_table_works(con):
-    """U15: in a query and in `describe`."""
+    """In a query and in `describe`."""
     with pytest.raises(InputError, match='Did you mean "fct_turns"') as refused:
         query.run_query(con, "from core.fct_turn")
     assert "\n" not in str(refused.value)
@@ -132,7 +130,6 @@ def test_what_is_suggested_for_a_table_works(con):
 
 
 def test_escapes_are_visible_in_notices_and_warnings(tmp_path, capsys):
-    """F31."""
     counted = dict.fromkeys(("passed", "warned", "failed"), 0)
     told = ["key \x1b[31mred\x07"]
     print_summary(Summary("b", tmp_path / "dialogues.duckdb", 0, [], counted, warnings=told, notices=told))

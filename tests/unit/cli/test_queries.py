@@ -29,7 +29,6 @@ def sql(paths, *arguments: str, **options) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("text", ["-- why\nselect 1 as a", "--\tx\nselect 1 as a", "/* why */ select 1 as a"])
 def test_a_query_may_begin_with_a_comment(paths, text):
-    """U15."""
     assert sql(paths, "--csv", text) == (0, "a\n1\n", "")
 
 
@@ -37,7 +36,7 @@ def test_a_query_may_begin_with_a_comment(paths, text):
     "given", [("--json", "--csv"), ("--csv", "--format", "json"), ("--json", "--parquet", "x.parquet")]
 )
 def test_two_forms_are_refused_together(paths, given):
-    """U15: the last one does not win."""
+    """The last one does not win."""
     status, shown, told = sql(paths, *given, "select 1")
     assert (status, shown) == (2, "")
     assert f"{given[0]} and" in told or f"and {given[0]}" in told
@@ -76,7 +75,7 @@ def test_forms_of_the_options_are_those_of_printing():
 
 
 def test_a_parameter_is_a_value_and_no_text_of_the_query(paths):
-    """U15 and what issue 11 asks of `--param`."""
+    """Neither a quote nor a comment in a value ends it."""
     text = "select utterance from fct_turns where utterance = $said and turn_index < $n"
     status, shown, _ = sql(paths, "--json", "--param", "said=Hi", "--param", "n=3", text)
     assert (status, json.loads(shown)) == (0, [{"utterance": "Hi"}])
@@ -98,12 +97,10 @@ def test_a_parameter_that_is_missing_is_one_line(paths):
 
 @pytest.mark.parametrize("name", ["fct_turns", "core.fct_turns", "dialogues.core.fct_turns"])
 def test_names_resolve_with_and_without_schema(con, name):
-    """U16."""
     assert run(con, f"select count(*) from {name}") == [(len(TURNS),)]
 
 
 def test_show_tables_shows_them(con):
-    """U16."""
     assert {"fct_turns", "fct_frames"} <= {row[0] for row in run(con, "show tables")}
 
 
@@ -119,7 +116,7 @@ WIDE = "select 'sgd/train/' || 'x'.repeat(30) || '/7' as turn_key, " + ", ".join
 
 
 def test_rows_that_do_not_fit_are_shown_a_line_a_column(con):
-    """U12: every column, and every key whole."""
+    """Every column, and every key whole."""
     text = shown(con, WIDE, None)
     assert all(f"column_{n}" in text and f"value {n}" in text for n in range(12))
     assert f"turn_key   sgd/train/{'x' * 30}/7" in text
@@ -128,7 +125,6 @@ def test_rows_that_do_not_fit_are_shown_a_line_a_column(con):
 
 
 def test_a_table_that_is_asked_for_has_keys_last(con):
-    """U12."""
     text = shown(con, WIDE, "table")
     assert text.splitlines()[1].split()[:2] == ["column_0", "column_1"]
     assert "turn_key" not in text
@@ -136,7 +132,7 @@ def test_a_table_that_is_asked_for_has_keys_last(con):
 
 
 def test_a_key_is_cut_in_its_middle(con):
-    """U12: its ends tell it from another."""
+    """Its ends tell it from another."""
     text = shown(con, "select 'sgd/train/' || 'x'.repeat(80) || '/7' as turn_key", "table")
     assert "sgd/train/" in text
     assert "…" in text
@@ -144,7 +140,6 @@ def test_a_key_is_cut_in_its_middle(con):
 
 
 def test_long_results_go_to_the_pager_on_a_terminal_alone(con):
-    """U12."""
     paged: list[str] = []
     result = query.run_query(con, "from range(100)")
     terminal = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
@@ -162,7 +157,6 @@ def test_long_results_go_to_the_pager_on_a_terminal_alone(con):
 
 
 def test_a_time_limit_is_said_and_there_by_default(con):
-    """F14."""
     with pytest.raises(
         QueryError, match=r"given up after 0\.2 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more"
     ):
@@ -175,7 +169,6 @@ def test_a_time_limit_is_said_and_there_by_default(con):
 
 
 def test_escapes_are_visible_in_errors(paths, capsys):
-    """F31."""
     assert main(["sql", "--warehouse", str(paths.root), 'select "\x1b[31mred\x07" from fct_turns']) == 2
     assert main(["describe", "--warehouse", str(paths.root), "\x1b]0;title\x07"]) == 2
     assert main(["sql", "--format", "\x1b[31m"]) == 2
@@ -190,7 +183,7 @@ def test_escapes_are_visible_in_errors(paths, capsys):
 
 
 def test_a_reader_reads_the_pointer_again_when_its_build_is_gone(paths, monkeypatch):
-    """F15: another was published, and the one that the pointer named was pruned, between two steps of opening."""
+    """Another was published, and the one that the pointer named was pruned, between two steps of opening."""
     newer = "20990101T000000000000Z"
     published = builds.published_build
 

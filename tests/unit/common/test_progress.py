@@ -23,7 +23,7 @@ def on_a_terminal() -> Reporter:
 
 
 def test_a_stage_that_says_nothing_moves_all_the_same():
-    """U21: a sign and its seconds, on a terminal."""
+    """A sign and its seconds, on a terminal."""
     reporter = on_a_terminal()
     with reporter.stage("load", "framework") as stage:
         time.sleep(1.3)
@@ -36,7 +36,7 @@ def test_a_stage_that_says_nothing_moves_all_the_same():
 
 
 def test_where_a_stage_stands_is_shown_as_text():
-    """U21, F31: neither markup nor escapes of it reach the terminal."""
+    """Neither markup nor escapes of it reach the terminal."""
     reporter = on_a_terminal()
     with reporter.stage("model", "warehouse") as stage:
         stage.update("[bold]x\x1b[31m")
@@ -54,7 +54,7 @@ def test_without_a_terminal_a_stage_is_one_line(capsys):
 
 
 def test_seconds_are_those_of_the_work_where_it_began_before(capsys):
-    """U21: landing goes on in processes while the framework is loaded."""
+    """Landing goes on in processes while the framework is loaded."""
     with Reporter(quiet=False).stage("land", "fruit") as stage:
         stage.seconds = 7.25
     assert capsys.readouterr().err.rstrip().endswith(" 7.2 s")
@@ -62,7 +62,7 @@ def test_seconds_are_those_of_the_work_where_it_began_before(capsys):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_landing_in_processes_knows_how_long_it_took(generated_sample, tmp_path, monkeypatch, processes):
-    """U21: from the first file begun to the last one done, although nobody waited; 0 where nothing ran beside."""
+    """From the first file begun to the last one done, although nobody waited; 0 where nothing ran beside."""
     monkeypatch.setattr(lander, "WORTH_PROCESSES", 0)
     release = finding.find_release(max(registry.load_corpora(), key=lambda one: len(one.files)), generated_sample)
     with lander.Lander(tmp_path, Settings(processes=processes)) as landing:

@@ -253,7 +253,7 @@ def run(line: str, folder: Path, path: str) -> list[str]:
 @pytest.mark.parametrize("is_on_path", [True, False])
 @pytest.mark.parametrize("place", ["it's here/.venv/bin", "../elsewhere/bin"])
 def test_a_line_runs_the_program_with_its_arguments(tmp_path, monkeypatch, is_on_path, place):
-    """U8: whether the environment is on the PATH or not, below the working folder or not."""
+    """Whether the environment is on the PATH or not, below the working folder or not."""
     here = tmp_path / "work"
     here.mkdir()
     script = script_in((here / place).resolve())
@@ -267,14 +267,14 @@ def test_a_line_runs_the_program_with_its_arguments(tmp_path, monkeypatch, is_on
 
 
 def test_another_program_of_the_name_is_not_meant(tmp_path, monkeypatch):
-    """U8: what the PATH finds is another installation."""
+    """What the PATH finds is another installation."""
     monkeypatch.setattr(sys, "argv", [str(script_in(tmp_path / "ours"))])
     monkeypatch.setenv("PATH", str(script_in(tmp_path / "theirs").parent))
     assert shlex.split(command("tables"))[0] == str(tmp_path / "ours" / NAME)
 
 
 def test_a_line_names_the_warehouse_where_the_command_would_take_another(tmp_path, monkeypatch):
-    """U9: and only there."""
+    """And only there."""
     monkeypatch.delenv("DIALOGUE_WAREHOUSE", raising=False)
     assert command("tables", warehouse=tmp_path).endswith(f" tables --warehouse {tmp_path}")
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))

@@ -200,7 +200,7 @@ def test_quotes_are_the_documents_own_words(corpus_id: str) -> None:
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
 def test_what_is_said_of_our_own_columns_is_quoted_from_our_own_dictionary(corpus_id: str) -> None:
-    """T10: a column that this project derives is none of the publisher's words."""
+    """A column that this project derives is none of the publisher's words."""
     dictionary = (CLONE / "warehouse" / "dictionary.md").read_text(encoding="utf-8")
     quoted = [claim for claim in load_claims(corpus_id) if claim.document == "dictionary.md"]
     for claim in quoted:
@@ -209,7 +209,7 @@ def test_what_is_said_of_our_own_columns_is_quoted_from_our_own_dictionary(corpu
 
 
 def test_over_a_number_means_more_than_it_in_every_claim() -> None:
-    """T11: "over 18k" was refuted by 22,825, while "over 10K" was reproduced by 10,042."""
+    """ "over 18k" was refuted by 22,825, while "over 10K" was reproduced by 10,042."""
     read = {}
     for claim in (claim for corpus_id in corpus_ids() for claim in load_claims(corpus_id)):
         said = re.match(r"(?:The dataset contains )?over (\d+)k\b", claim.quote, flags=re.IGNORECASE)
@@ -221,7 +221,7 @@ def test_over_a_number_means_more_than_it_in_every_claim() -> None:
 
 
 def test_an_entry_says_itself_whose_words_it_quotes_or_its_document_does(tmp_path: Path) -> None:
-    """T17: what a note of this project repeats of a paper is the paper's."""
+    """What a note of this project repeats of a paper is the paper's."""
     folder = corpus_folder(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
     assert [claim.quotes_whom for claim in load_claims("toy", folder)] == ["publisher", "paper"]
     text = (folder / "claims.toml").read_text(encoding="utf-8")

@@ -58,7 +58,7 @@ def test_of_absent_corpora_nothing_is_judged(empty_warehouse: Bench) -> None:
 
 
 def test_invariants_hold_where_there_is_no_row_and_all_of_them_are_vacuous(empty_files: Bench) -> None:
-    """T4: not one is called reproduced on nothing, whatever it reads."""
+    """Not one is called reproduced on nothing, whatever it reads."""
     summary = empty_files.run()
     assert sorted(summary) == sorted([*corpus_ids(), "marts"])
     for corpus_id in corpus_ids():

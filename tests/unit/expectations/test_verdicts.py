@@ -145,13 +145,13 @@ def test_an_invariant_follows_its_expectation():
     ],
 )
 def test_what_holds_of_nothing_is_vacuous_and_not_reproduced(claim, measured, rows, expected):
-    """T4: a verdict says how many rows it is about, and one about none is no success."""
+    """A verdict says how many rows it is about, and one about none is no success."""
     check = verdicts.check(claim, WHOLE, Measured(*measured), Basis(rows))
     assert (check.verdict, check.is_as_recorded, check.rows_tested) == (*expected, rows)
 
 
 def test_refused_records_refute_what_no_row_breaks():
-    """T3: landing keeps the culprits out of the tables, and the verdict sees them all the same."""
+    """Landing keeps the culprits out of the tables, and the verdict sees them all the same."""
     refused = Basis(rows=2, refused=2, first_refused="a.json Expected `str` - at `$[3].text`")
     check = verdicts.check(INVARIANT, PART, Measured(True, '{"unexpected": 0}'), refused)
     assert (check.verdict, check.is_as_recorded, check.rows_tested) == ("refuted", False, 2)
@@ -164,7 +164,7 @@ def test_refused_records_refute_what_no_row_breaks():
 
 @pytest.mark.parametrize(("release", "files"), [(WHOLE, "published"), (PART, "published"), (SAMPLE, "generated")])
 def test_a_verdict_says_whose_files_it_was_given_on(release, files):
-    """T16: a number that the generator was tuned to is not one that the publisher's files have; unjudged ones too."""
+    """A number that the generator was tuned to is not one that the publisher's files have; unjudged ones too."""
     assert verdicts.check(INVARIANT, release, Measured(True, "{}"), TESTED).judged_on == files
     unjudged = replace(COUNT, not_checkable="nobody knows how")
     assert verdicts.check(unjudged, release, None, None).judged_on == files
@@ -290,7 +290,7 @@ def matching(claim: Claim) -> list[str]:
 
 @pytest.mark.parametrize("claim", WITH_REFUSALS, ids=lambda claim: claim.claim_id)
 def test_a_claim_names_refusals_that_landing_gives_and_not_all_of_them(claim: Claim) -> None:
-    """T3: an expression that no refusal matches would be a promise that nobody keeps."""
+    """An expression that no refusal matches would be a promise that nobody keeps."""
     found = matching(claim)
     assert found
     assert len(found) < len(refusals(claim.corpus_id))
@@ -314,7 +314,7 @@ def refused(audit: AuditProcess, tmp_path_factory: pytest.TempPathFactory) -> Be
 
 
 def test_a_claim_whose_culprits_landing_quarantined_is_refuted(refused: Bench) -> None:
-    """T3: S17, S15b, B02b, M11 and M09c were reproduced beside such records, and so was every other of this kind."""
+    """S17, S15b, B02b, M11 and M09c were reproduced beside such records, and so was every other of this kind."""
     refused.run()
     with duckdb.connect() as connection:
         checks = connection.execute(
@@ -351,7 +351,7 @@ def test_a_claim_whose_culprits_landing_quarantined_is_refuted(refused: Bench) -
     ],
 )
 def test_rows_of_a_claim_are_those_that_it_reads(tmp_path: Path, changes: dict[str, Any], query: str | None) -> None:
-    """T4: what is counted is what could have broken the claim."""
+    """What is counted is what could have broken the claim."""
     ((_, entry),) = read_claims("toy", corpus_folder(tmp_path, changes)).claims
     assert rows_query("toy", entry) == query
 

@@ -63,7 +63,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("record", "reason"), REFUSED.values(), ids=list(REFUSED))
 def test_record_of_which_something_would_be_lost_is_set_aside_whole(tmp_path: Path, record: str, reason: str) -> None:
-    """F22, T12, F5: lost the first value, came back as Infinity, or ended in an internal error."""
+    """Lost the first value, came back as Infinity, or ended in an internal error."""
     landed = land_among_others(tmp_path, record)
     (refused,) = landed.quarantine
     assert refused["error"].startswith(reason.replace(" - at `$", " - at `$[1]"))
@@ -95,7 +95,7 @@ def test_unknown_value_that_can_be_written_again_is_kept(tmp_path: Path, value: 
 
 
 def test_unknown_key_that_is_half_a_pair_has_a_pointer_that_can_be_stored(tmp_path: Path) -> None:
-    """F5: UTF-8 has no bytes for it, and writing the table of extra keys failed."""
+    """UTF-8 has no bytes for it, and writing the table of extra keys failed."""
     landed = land_among_others(tmp_path, with_members(r'"~u/\ud83d": 1'))
     (extra,) = landed.extras
     assert extra["json_pointer"].encode() == b"/1/~0u~1~ud83d"
@@ -103,7 +103,6 @@ def test_unknown_key_that_is_half_a_pair_has_a_pointer_that_can_be_stored(tmp_pa
 
 
 def test_record_key_that_is_half_a_pair_sets_its_record_aside(tmp_path: Path) -> None:
-    """F5."""
     landed = land(tmp_path, rb'{"a": ["x"], "\udc80": ["y"], "b": []}', ENTRIES, "entries.json")
     (refused,) = landed.quarantine
     assert refused == {
@@ -117,7 +116,7 @@ def test_record_key_that_is_half_a_pair_sets_its_record_aside(tmp_path: Path) ->
 
 
 def test_record_whose_key_was_there_before_is_set_aside(tmp_path: Path) -> None:
-    """T12: the build was aborted; the first record of the key is landed, those after it are kept whole."""
+    """The build was aborted; the first record of the key is landed, those after it are kept whole."""
     landed = land(tmp_path, b'{"a": ["x"], "b": [], "a": ["y"] , "a": 7}\n', ENTRIES, "entries.json")
     error = "the key 'a' stands twice in the file - at `$.a`"
     assert landed.quarantine == [
@@ -157,7 +156,7 @@ def test_file_of_parts_that_cannot_be_told_apart_is_refused_with_its_place(
 
 
 def test_parts_and_documents_with_deep_records_are_landed(tmp_path: Path) -> None:
-    """F5: in each container the record alone is set aside."""
+    """In each container the record alone is set aside."""
     text = f'{{"dev": [{json.dumps(ITEM)}, {DEEP}], "train": []}}'
     landed = land(tmp_path, gzip.compress(text.encode()), SPLITS, "splits.json.gz")
     assert (landed.parts, landed.record_count, len(landed.quarantine)) == (["dev", "train"], 2, 1)
@@ -184,14 +183,13 @@ def test_parts_and_documents_with_deep_records_are_landed(tmp_path: Path) -> Non
     ],
 )
 def test_file_that_is_no_json_is_refused_with_its_place_however_deep(tmp_path: Path, text: str, place: str) -> None:
-    """F5."""
     with pytest.raises(LandingError) as refused:
         land(tmp_path, text.encode(), ITEMS)
     assert str(refused.value) == f"toy/train/items.json: {place}"
 
 
 def test_ten_thousand_refusals_take_seconds(tmp_path: Path) -> None:
-    """F26: they took 13 s, a millisecond and more each."""
+    """They took 13 s, a millisecond and more each."""
     started = time.process_time()
     landed = land(tmp_path, gzip.compress(json.dumps([7] * 10_000).encode()), ITEMS, "train/items.json.gz")
     assert len(landed.quarantine) == 10_000
@@ -199,7 +197,7 @@ def test_ten_thousand_refusals_take_seconds(tmp_path: Path) -> None:
 
 
 def test_file_with_too_many_refusals_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F26, and its twin: as many as may be are set aside."""
+    """And its twin: as many as may be are set aside."""
     monkeypatch.setattr(checking, "MOST_REFUSED", 20)
     assert len(land(tmp_path, [7] * 20, ITEMS).quarantine) == 20
     with pytest.raises(LandingError) as refused:
@@ -211,7 +209,7 @@ def test_file_with_too_many_refusals_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_file_with_too_many_unknown_keys_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F26: unknown keys are bounded like refusals."""
+    """Unknown keys are bounded like refusals."""
     monkeypatch.setattr(checking, "MOST_EXTRAS", 20)
     assert len(land(tmp_path, [ITEM | {"zz": 1}] * 20, ITEMS).extras) == 20
     with pytest.raises(LandingError) as refused:
@@ -244,7 +242,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
 def test_damaged_raw_file_is_landed_again(tmp_path: Path, damage) -> None:
-    """F4: it was used as it was until somebody forced a landing; swapped ones stopped in tests of keys."""
+    """It was used as it was until somebody forced a landing; swapped ones stopped in tests of keys."""
     first = land(tmp_path, [ITEM | {"text": "first"}], ITEMS)
     second = land(tmp_path, [ITEM | {"text": "secnd"}], ITEMS, "dev/items.json")
     damage(tmp_path / "raw" / first.parquet, tmp_path / "raw" / second.parquet)
@@ -255,7 +253,7 @@ def test_damaged_raw_file_is_landed_again(tmp_path: Path, damage) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"garbage"])
 def test_damaged_empty_file_is_written_again(tmp_path: Path, content: bytes) -> None:
-    """F4: nothing helped, not even force."""
+    """Nothing helped, not even force."""
     corpus = make_corpus(tmp_path, ITEMS)
     empty = tmp_path / "raw" / landing.write_empty(corpus, ITEMS, tmp_path / "raw")
     whole = empty.read_bytes()

@@ -46,7 +46,7 @@ def replace_in_one_step(file: Path, content: bytes) -> None:
 def test_file_that_changes_between_hashing_and_reading_is_landed_as_it_was_hashed(
     task: LandingTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    """F21: DuckDB read the other file, and its rows were published under the checksum of the first."""
+    """DuckDB read the other file, and its rows were published under the checksum of the first."""
     file = tmp_path / "toy" / PATH
     before = items("was hashed", 3)
     file.write_bytes(before)
@@ -91,7 +91,7 @@ def test_file_that_stays_is_read_once(task: LandingTask, tmp_path: Path, monkeyp
 
 
 def test_file_swapped_all_the_time_is_landed_as_one_of_its_states(task: LandingTask, tmp_path: Path) -> None:
-    """F21: 16 of 30 landings of a file that was swapped had the other's rows under its checksum."""
+    """16 of 30 landings of a file that was swapped had the other's rows under its checksum."""
     file = tmp_path / "toy" / PATH
     contents = {landing.sha256_of(items(text, 1000)): text for text in ("first", "second")}
     stop = threading.Event()
@@ -117,7 +117,7 @@ def test_file_swapped_all_the_time_is_landed_as_one_of_its_states(task: LandingT
 
 
 def test_file_that_changes_whenever_it_is_read_is_refused(task: LandingTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F17: what is read while it is written is of no state at all."""
+    """What is read while it is written is of no state at all."""
     file, attempts = task.source / PATH, []
 
     def touch_and_look(path: Path) -> records.FileState | None:
@@ -172,7 +172,7 @@ def test_two_changes_within_a_tick_are_two_states(tmp_path: Path) -> None:
     ids=["deleted", "cut", "overwritten", "appended to", "replaced by the same", "touched", "left alone"],
 )
 def test_file_that_is_another_at_the_end_is_told(task: LandingTask, change, told: str | None) -> None:
-    """F17: a build of which a file was cut or deleted meanwhile ended as if nothing had happened."""
+    """A build of which a file was cut or deleted meanwhile ended as if nothing had happened."""
     landed = land_file(task)
     change(task.source / PATH)
     found = list(landing_results.changes_since([landed], task.source.parent))
@@ -180,7 +180,7 @@ def test_file_that_is_another_at_the_end_is_told(task: LandingTask, change, told
 
 
 def test_file_that_is_gone_when_it_is_read_is_refused_in_one_line(task: LandingTask, tmp_path: Path) -> None:
-    """F17: found when the folder was read, deleted before the file was."""
+    """Found when the folder was read, deleted before the file was."""
     release = Release(task.corpus, task.source, ((ITEMS, PATH), (ITEMS, "dev/items.json")), (), ())
     with (
         Lander(tmp_path / "raw", Settings()) as lander,

@@ -30,7 +30,7 @@ def run(paths, *arguments: str) -> str:
 
 
 def test_raw_tables_are_listed_and_described(paths):
-    """U13: in the words of the schema, and with what landing adds."""
+    """In the words of the schema, and with what landing adds."""
     add_raw_table(paths)
     assert re.search(rf"raw\.{TABLE.name} +2 +One row per record", run(paths, "tables"))
     for name in (TABLE.name, f"raw.{TABLE.name}"):
@@ -40,14 +40,13 @@ def test_raw_tables_are_listed_and_described(paths):
 
 
 def test_raw_tables_are_in_the_information_schema(paths):
-    """U13."""
     add_raw_table(paths)
     text = f"select column_name from information_schema.columns where table_catalog = 'raw' and table_name = '{TABLE.name}'"
     assert json.loads(run(paths, "sql", "--raw", "--json", text)) == [{"column_name": "record_index"}]
 
 
 def test_what_can_not_be_read_of_raw_hinders_no_list(paths):
-    """U13: the failing twin."""
+    """The failing twin."""
     paths.build_manifest(BUILD).unlink()
     listed = run(paths, "tables")
     assert "core.fct_turns" in listed
@@ -55,7 +54,7 @@ def test_what_can_not_be_read_of_raw_hinders_no_list(paths):
 
 
 def test_dictionary_has_every_raw_table_and_field():
-    """U13: each with what the schema says of it."""
+    """Each with what the schema says of it."""
     text = descriptions.dictionary()
     for corpus in registry.load_corpora():
         for table in descriptions.raw_tables(corpus):
@@ -65,7 +64,7 @@ def test_dictionary_has_every_raw_table_and_field():
 
 
 def test_no_example_orders_by_a_key_that_sorts_as_text():
-    """U17: /10 comes before /2; queries and README order by the number, and the dictionary says so."""
+    """/10 comes before /2; queries and README order by the number, and the dictionary says so."""
     texts = [path.read_text() for path in (CLONE / "warehouse" / "queries").glob("*.sql")]
     texts.append((CLONE / "README.md").read_text())
     ordered = re.compile(r"order by[^;)\n]*\b(?:turn|frame|action|slot|call|result|vote)_key\b")

@@ -60,7 +60,7 @@ def test_broken_archive_is_refused(data: bytes) -> None:
 
 
 def test_archive_of_300_mb_is_refused_by_its_ratio_at_once() -> None:
-    """F6: read with one call, it took five minutes and all memory."""
+    """Read with one call, it took five minutes and all memory."""
     data = bomb(BOMB_BYTES)
     started = time.process_time()
     tracemalloc.start()
@@ -73,7 +73,7 @@ def test_archive_of_300_mb_is_refused_by_its_ratio_at_once() -> None:
 
 
 def test_archive_beyond_the_largest_text_is_refused_whatever_its_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F6, and its twin: the same archive passes a larger limit."""
+    """And its twin: the same archive passes a larger limit."""
     data = gzip.compress(WORDS, 1, mtime=0)
     monkeypatch.setattr(unpacking, "LARGEST_TEXT", len(WORDS) - 1)
     with pytest.raises(LandingError, match="unpacks to more than 2 GiB"):
@@ -83,7 +83,7 @@ def test_archive_beyond_the_largest_text_is_refused_whatever_its_ratio(monkeypat
 
 
 def test_archive_is_unpacked_in_little_more_than_the_memory_of_its_text() -> None:
-    """F20: one read of 16 GiB and a byte asked the system for so much, whatever was in the archive."""
+    """One read of 16 GiB and a byte asked the system for so much, whatever was in the archive."""
     program = (
         "import resource, sys\n"
         "from dialogue_warehouse.releases.unpacking import unpack\n"

@@ -213,7 +213,7 @@ def test_only_web_addresses_become_links(hostile) -> None:
 
 
 def test_claims_say_whose_words_they_are_and_on_whose_files_they_were_judged(hostile) -> None:
-    """T16, T17 and T4: in the row of a claim, and counted apart on the first page."""
+    """In the row of a claim, and counted apart on the first page."""
     pages = report.render(hostile)
     assert "Words of this project&#39;s own measurement" in pages["claims.html"]
     assert "Tested on 1,234 rows of generated files." in pages["claims.html"]
@@ -223,7 +223,6 @@ def test_claims_say_whose_words_they_are_and_on_whose_files_they_were_judged(hos
 
 
 def test_what_is_so_by_design_is_told_apart_from_defects(hostile) -> None:
-    """T15."""
     pages = report.render(hostile)
     assert "<td>by design</td>" in pages["violations.html"]
     assert "<td>defect</td>" not in pages["violations.html"]
