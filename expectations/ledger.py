@@ -92,18 +92,18 @@ class Ledger:
 
 def open_ledger(database: Path, corpora: Sequence[str], scales: Mapping[str, float], settings: Settings) -> Ledger:
     """The ledger of a warehouse; `scales` says at which scale a corpus was generated."""
-    rooms = {corpus_id: read_claims(corpus_id) for corpus_id in corpora}
-    claims = tuple(claim for room in rooms.values() for claim, _ in room.claims)
+    declared = {corpus_id: read_claims(corpus_id) for corpus_id in corpora}
+    claims = tuple(claim for one in declared.values() for claim, _ in one.claims)
     queries = {
         claim.claim_id: rows_query(corpus_id, entry)
-        for corpus_id, room in rooms.items()
-        for claim, entry in room.claims
+        for corpus_id, one in declared.items()
+        for claim, entry in one.claims
     }
     with open_build(database, settings) as con:
         releases = _releases(con, corpora, scales)
         judged = [claim for claim in claims if not verdicts.unjudged(claim, releases[claim.corpus_id])]
         tested = count_basis(con, judged, queries)
-    own = tuple(defect for room in rooms.values() for defect in room.defects)
+    own = tuple(defect for one in declared.values() for defect in one.defects)
     return Ledger(claims, (*load_defects(None), *own), releases, queries, tested)
 
 

@@ -97,7 +97,7 @@ def _breaking(con: duckdb.DuckDBPyConnection, claim: Claim, refusals: Mapping[st
     return con.execute(matching, [found, claim.refused]).fetchall()[0][0]
 
 
-DIFFERENCES_TOLD = 5
+DIFFERENCES_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -256,8 +256,8 @@ def differences(expected: Rows | None, observed: Rows | None) -> str:
         if len(left) != len(right):
             told.append(f"{label}expected {len(left)} cells, observed {len(right)}")
         told += [f"{label}{b} instead of {a}" for a, b in zip(left, right, strict=False) if not same_cell(a, b)]
-    more = f" and {len(told) - DIFFERENCES_TOLD} more" if len(told) > DIFFERENCES_TOLD else ""
-    return "; ".join(told[:DIFFERENCES_TOLD]) + more
+    more = f" and {len(told) - DIFFERENCES_SHOWN} more" if len(told) > DIFFERENCES_SHOWN else ""
+    return "; ".join(told[:DIFFERENCES_SHOWN]) + more
 
 
 def describe_rows(rows: Rows) -> str:

@@ -1,4 +1,4 @@
-"""Writes the table of the corpora into the README, from what the rooms say: `python -m tests.readme`."""
+"""Writes the table of the corpora into the README, from what the corpora declare: `python -m tests.readme`."""
 
 from __future__ import annotations
 

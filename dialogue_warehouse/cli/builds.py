@@ -170,7 +170,7 @@ def _renew_report(settings: Settings, build_id: str) -> list[str]:
         if not is_about(build_id, paths.reports):
             return [f"the report was of another build: {write_report(paths, settings)} is written anew"]
     except Exception as error:
-        told = error if isinstance(error, InputError) else damage.behind(error, paths)
+        told = error if isinstance(error, InputError) else damage.cause_of(error, paths)
         if told is None:
             raise
         return [f"no report: {told}"]

@@ -62,7 +62,7 @@ def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | Non
         return None
     from dialogue_warehouse.reading import damage
 
-    return damage.behind(error, warehouse_paths(Settings.from_environment(warehouse=warehouse)))
+    return damage.cause_of(error, warehouse_paths(Settings.from_environment(warehouse=warehouse)))
 
 
 def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:

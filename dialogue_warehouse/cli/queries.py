@@ -108,7 +108,7 @@ def tables(**options: Any) -> None:
     from dialogue_warehouse.terminal import results
 
     settings = Settings.from_environment(**options)
-    with connection.open_with_what_raw_there_is(warehouse_paths(settings), settings) as con:
+    with connection.open_with_landed(warehouse_paths(settings), settings) as con:
         results.print_tables(catalogue.list_tables(con))
 
 
@@ -122,7 +122,7 @@ def describe(table: str, as_json: bool, **options: Any) -> None:
     from dialogue_warehouse.terminal import results
 
     settings = Settings.from_environment(**options)
-    with connection.open_with_what_raw_there_is(warehouse_paths(settings), settings) as con:
+    with connection.open_with_landed(warehouse_paths(settings), settings) as con:
         description = catalogue.describe_table(con, table, settings.warehouse)
     if as_json:
         click.echo(results.as_json(description))

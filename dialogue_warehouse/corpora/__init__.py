@@ -1,7 +1,7 @@
-"""The corpus rooms, and what a room is made of: the types it declares itself with, and the registry that finds it.
+"""The corpora: a folder each, and what such a folder is made of.
 
-What belongs here: a package a corpus, with the same furniture in each (`registry.FURNITURE`), and beside them the
-vocabulary that rooms share: records and entities (`room`), other forms (`forms`), generating (`generation`), claims and
-known defects (`claims`), and reading what is declared in TOML (`declarations`). What does not: anything that processes
-a release. Nothing outside the rooms names a corpus.
+What belongs here: a package a corpus, with the files that `registry.REQUIRED_FILES` names, and the modules that all
+corpora share: the types that a release is declared with (`release`), its other forms (`forms`), generators
+(`generation`), claims and known defects (`claims`), the suites made of them (`suites`), and the start of a new corpus
+(`starting`). What does not: anything that processes a release. No module outside the folder of a corpus names it.
 """

@@ -261,12 +261,12 @@ class _Document(Struct, forbid_unknown_fields=True):
 
 
 def load_claims(corpus_id: str, folder: Path | None = None) -> tuple[Claim, ...]:
-    """The claims of a room, as its documents make them. Raises DeclarationError."""
+    """Read the claims of a corpus, as its documents make them. Raises DeclarationError."""
     return tuple(claim for claim, _ in read_claims(corpus_id, folder).claims)
 
 
 def load_defects(corpus_id: str | None, folder: Path | None = None) -> tuple[Defect, ...]:
-    """The known defects of a room; of None, those that any corpus may have. Raises DeclarationError."""
+    """Read the known defects of a corpus; for None, those that any corpus may have. Raises DeclarationError."""
     if corpus_id is not None:
         return read_claims(corpus_id, folder).defects
     return read_defects(DEFECTS.name, None, read_array(DEFECTS.name, read_toml(DEFECTS, DEFECTS.name), "defects"))
@@ -281,9 +281,9 @@ class DeclaredClaims(NamedTuple):
 
 
 def read_claims(corpus_id: str, folder: Path | None = None) -> DeclaredClaims:
-    """The claims and defects of a room, checked. Raises DeclarationError."""
+    """Read and check the claims and defects of a corpus. Raises DeclarationError."""
     place = f"{corpus_id}/{CLAIMS}"
-    document = read_toml((folder or registry.room_folder(corpus_id)) / CLAIMS, place)
+    document = read_toml((folder or registry.corpus_folder(corpus_id)) / CLAIMS, place)
     unknown = sorted(document.keys() - {"documents", "claims", "defects"})
     if unknown:
         raise DeclarationError(f"{place}: unknown key '{unknown[0]}'")

@@ -1,4 +1,4 @@
-"""From a room's msgspec types to SQL: the DuckDB types that a release is read with, and the query that reads it.
+"""From a corpus' msgspec types to SQL: the DuckDB types that a release is read with, and the query that reads it.
 
 What a type writes as an object, an array or a scalar is read as STRUCT or MAP, LIST, VARCHAR, INTEGER, DOUBLE or
 BOOLEAN. Two shapes have no SQL counterpart and are read as JSON first: a struct that the release writes as an array,

@@ -1,8 +1,8 @@
-"""Other forms of a release: how a room declares one, and the pieces that its functions are made of.
+"""Other forms of a release: how a corpus declares one, and the pieces that its functions are made of.
 
-A form is a republication of the same records in another shape, such as the tables of a dataset hub. A room declares
-each form of its corpus in a module `<form>.py`, as a `Form` named FORM: the columns of its tables, a function that
-turns a row back into the release's own record, and what the form has lost. The record then passes the room's schema
+A form is a republication of the same records in another shape, such as the tables of a dataset hub. A corpus declares
+each of its forms in a module `<form>.py`, as a `Form` named FORM: the columns of its tables, a function that
+turns a row back into the release's own record, and what the form has lost. The record then passes the corpus' schema
 like any other, so that nothing behind landing knows of forms. Reading the files is
 `dialogue_warehouse.releases.form_files`.
 """

@@ -1,4 +1,4 @@
-"""What a room's `simulate.py` offers and is made of: planned files, sources of randomness, shares, JSON texts.
+"""What a corpus' `simulate.py` offers and is made of: planned files, sources of randomness, shares, JSON texts.
 
 Each file depends on nothing but its plan and the seed, so that any number of processes writes the same bytes. Writing
 the files is `pipelines.ingestion.simulating`.
@@ -15,18 +15,18 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
-from dialogue_warehouse import corpora as rooms
+from dialogue_warehouse import corpora
 
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """One file that a room's simulator is going to write; it has to be picklable."""
+    """One file that a corpus' simulator is going to write; it has to be picklable."""
 
     path: str
     weight: int
     """Roughly the file's bytes before any compression: heavy files are started first."""
     parameters: Any = None
-    """Whatever the room needs to render it."""
+    """What the simulator needs to render it."""
 
 
 class Simulator(Protocol):
@@ -87,5 +87,5 @@ def indented_array(records: Iterable[Any], final: bytes = b"") -> Iterator[bytes
 
 
 def simulator(corpus_id: str) -> Simulator:
-    """The simulator of a room."""
-    return cast("Simulator", importlib.import_module(f"{rooms.__name__}.{corpus_id}.simulate"))
+    """Return the simulator of a corpus."""
+    return cast("Simulator", importlib.import_module(f"{corpora.__name__}.{corpus_id}.simulate"))

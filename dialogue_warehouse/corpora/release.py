@@ -1,9 +1,9 @@
-"""The shape of a corpus room: what a room declares, and nothing about how it is processed.
+"""The types that the folder of a corpus declares its release with; nothing about how the release is processed.
 
-A room is a package `dialogue_warehouse.corpora.<corpus_id>` with `source.toml` (publication facts and every upstream
-file), `schema.py` (the release's records as msgspec Structs and the entities they come in), `claims.toml` (documented
-numbers and invariants, known defects), `simulate.py` (the same shape, generated) and `restore.sql` (the release's own
-JSON, rebuilt from core). `dialogue_warehouse.corpora.registry` finds the rooms.
+The folder is a package `dialogue_warehouse.corpora.<corpus_id>` with `source.toml` (publication facts and every
+upstream file), `schema.py` (the release's records as msgspec Structs and the entities they come in), `claims.toml`
+(documented numbers and invariants, known defects), `simulate.py` (the same shape, generated) and `restore.sql` (the
+release's own JSON, rebuilt from core). `dialogue_warehouse.corpora.registry` finds the folders.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One upstream file as the room's source.toml lists it. Unknown facts are None."""
+    """One upstream file as source.toml lists it. Unknown facts are None."""
 
     path: str
     url: str
@@ -81,7 +81,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A room, read: publication facts, files and entities."""
+    """A corpus as its folder declares it: publication facts, files and entities."""
 
     corpus_id: str
     title: str

@@ -31,8 +31,8 @@ PROJECT = "dbt_project/dbt_project.yml"
 SMALLEST, SMALLEST_FOLDER = "hotline", "docs/small_corpus"
 """The corpus that stands for one which is like no other, and where it stands."""
 NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
-TAKEN = ("shared", "landing", "core", "quality", "analytics", "marts", "raw", "all", "none", "forms", "room")
-"""Names that would meet a folder, a schema or a word of the project."""
+RESERVED_NAMES = ("shared", "landing", "core", "quality", "analytics", "marts", "raw", "all", "none", "forms")
+"""Names that a folder, a schema or a word of the project has already."""
 ENTRY = re.compile(r"^    (\w+): \[[^\]]*\]\n", flags=re.M)
 """An entry of `vars.corpora`, and of `vars.derived`, which not every corpus has."""
 
@@ -63,7 +63,7 @@ def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> lis
 def _refuse_name(name: str, clone: Path) -> None:
     if not NAME.fullmatch(name) or keyword.iskeyword(name):
         raise InputError(f"'{name}' cannot name a corpus: small letters and digits, a letter first, 2 to 30 of them")
-    if name in TAKEN or name == SMALLEST or (clone / f"dialogue_warehouse/corpora/{name}.py").exists():
+    if name in RESERVED_NAMES or name == SMALLEST or (clone / f"dialogue_warehouse/corpora/{name}.py").exists():
         raise InputError(f"'{name}' cannot name a corpus: the project uses the word")
     if (clone / f"dialogue_warehouse/corpora/{name}").exists():
         raise InputError(f"{name}: there is such a corpus")

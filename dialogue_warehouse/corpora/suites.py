@@ -89,11 +89,13 @@ class _MartCheck(Check, forbid_unknown_fields=True, kw_only=True):
 
 
 def load_corpus_suite(corpus_id: str, folder: Path | None = None) -> Suite:
-    """The suite of a room: its claims that can be checked, and guards of its defects. Raises DeclarationError."""
+    """Load the suite of a corpus: claims that can be checked, and guards of its defects. Raises DeclarationError."""
     place = f"{corpus_id}/{CLAIMS}"
-    room = read_claims(corpus_id, folder)
-    expectations = [_claim_expectation(place, entry, claim) for claim, entry in room.claims if not claim.not_checkable]
-    guards = [_guard(defect) for defect in room.defects if defect.expected is not None]
+    declared = read_claims(corpus_id, folder)
+    expectations = [
+        _claim_expectation(place, entry, claim) for claim, entry in declared.claims if not claim.not_checkable
+    ]
+    guards = [_guard(defect) for defect in declared.defects if defect.expected is not None]
     return _suite(corpus_id, place, (*expectations, *guards))
 
 
@@ -106,7 +108,7 @@ def load_marts_suites(path: Path = MARTS) -> tuple[Suite, ...]:
 
 
 def load_suites(corpora: Iterable[str] | None = None) -> tuple[Suite, ...]:
-    """The suites of these corpora (None: of every room) and those of the marts, under different names."""
+    """Load the suites of these corpora (None: of all) and those of the marts, under different names."""
     names = registry.corpus_ids() if corpora is None else tuple(corpora)
     suites = (*(load_corpus_suite(name) for name in names), *load_marts_suites())
     refuse_duplicates(MARTS.name, "suite", [suite.name for suite in suites])

@@ -1,4 +1,4 @@
-"""What the pages read of the published build: each query opens it anew and closes it, and is kept for that build."""
+"""Queries of the pages: each opens the published build and closes it again, and its answer is cached for that build."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dialogue_warehouse.site.pictures import Picture, read_pictures
 from dialogue_warehouse.storage import builds
 
 Read = TypeVar("Read")
-KEPT = 300
-"""Answers that are kept."""
+CACHED_ANSWERS = 300
+"""The most answers that are cached."""
 
 
 def settings() -> Settings:
@@ -39,7 +39,7 @@ def reading_published(read: Callable[[Connection], Read]) -> Read:
         with open_published(paths, settings=own) as con:
             return read(con)
     except Exception as error:
-        raise damage.behind(error, paths) or error from error
+        raise damage.cause_of(error, paths) or error from error
 
 
 def rows(query: str, **parameters: Any) -> list[Row]:
@@ -47,7 +47,7 @@ def rows(query: str, **parameters: Any) -> list[Row]:
     return _rows(build_id(), query, parameters)
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@st.cache_data(max_entries=CACHED_ANSWERS, show_spinner=False)
 def _rows(build: str, query: str, parameters: dict[str, Any]) -> list[Row]:
     return reading_published(lambda con: read_rows(con, query, parameters))
 

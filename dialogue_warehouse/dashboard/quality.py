@@ -112,9 +112,9 @@ def _claims(rows: list[Row]) -> None:
     for index in event.selection.rows:
         claim = rows[index]
         showing.heading(f"{claim['claim_id']}: {claim['description']}")
-        showing.told(f"“{claim['quote']}”")
+        showing.paragraph(f"“{claim['quote']}”")
         showing.note(f"{claim['document_title']}, {claim['locator']}")
-        showing.told(f"Documented: {claim['documented']}. Observed: {claim['observed']}. {claim['explanation']}")
+        showing.paragraph(f"Documented: {claim['documented']}. Observed: {claim['observed']}. {claim['explanation']}")
         if claim["query"]:
             st.code(claim["query"], language="sql")
 

@@ -34,7 +34,7 @@ def serve(paths: WarehousePaths, host: str, port: int) -> NoReturn:
     """
     require_extra("dashboard", "the dashboard")
     builds.published_build(paths)
-    _refuse_taken(host, port)
+    _refuse_used_address(host, port)
     command = [
         sys.executable,
         "-m",
@@ -51,7 +51,7 @@ def serve(paths: WarehousePaths, host: str, port: int) -> NoReturn:
     os.execve(sys.executable, command, variables)  # noqa: S606
 
 
-def _refuse_taken(host: str, port: int) -> None:
+def _refuse_used_address(host: str, port: int) -> None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

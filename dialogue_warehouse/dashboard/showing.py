@@ -28,14 +28,14 @@ def style() -> None:
     st.html(f"<style>{drawing.style()}{rendering.style()}{OWN}</style>")
 
 
-def told(text: str, kind: str = "") -> None:
+def paragraph(text: str, kind: str = "") -> None:
     """A text as it stands, in which nothing is markup."""
     st.html(markupsafe.Markup('<p class="told {}">{}</p>').format(kind, rendering.harmless(text)))
 
 
 def note(text: str) -> None:
     """A text in smaller letters."""
-    told(text, "soft")
+    paragraph(text, "soft")
 
 
 def heading(text: str) -> None:
@@ -46,7 +46,7 @@ def heading(text: str) -> None:
 def refused(text: str) -> None:
     """Why there is nothing to see."""
     st.error("This cannot be shown.")
-    told(text)
+    paragraph(text)
 
 
 def pictures(some: Iterable[Picture]) -> None:

@@ -150,17 +150,17 @@ def _write_separated(stream: BinaryIO | gzip.GzipFile, texts: Iterable[bytes]) -
     stream.write(b"\n")
 
 
-class Nothing(enum.Enum):
-    """What stands at a pointer where nothing does; its own type, because None is JSON's null."""
+class Absent(enum.Enum):
+    """The value at a pointer that leads to nothing; a type of its own, because None is JSON's null."""
 
     ABSENT = "absent"
 
 
-ABSENT: Final = Nothing.ABSENT
+ABSENT: Final = Absent.ABSENT
 FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list": [], "empty_object": {}}
 """What a form of source_exceptions stands for: the file has it, where core's columns have another or none.
 
-`absent` is for a key that a room's restore.sql always writes and that a record of the file leaves out.
+`absent` is for a key that a corpus' restore.sql always writes and that a record of the file leaves out.
 """
 
 

@@ -1,6 +1,6 @@
 """Restoration: each upstream file rebuilt, as JSON, from core tables alone.
 
-A room's `restore.sql` has one query an entity, which gives the file, place and JSON of each record. What the columns
+A corpus' `restore.sql` has one query an entity, which gives the file, place and JSON of each record. What the columns
 cannot show is put back last, in this order: forms from `source_exceptions`, keys from `source_extras`, whole records
 from `source_quarantine`. Memory holds two batches of files. No raw Parquet and no source is read.
 """
@@ -34,17 +34,17 @@ RESTORE_SQL = "restore.sql"
 
 
 def restore_queries(corpus: Corpus) -> dict[str, str]:
-    """The query of each entity, from the room's restore.sql. Raises RoomError for a room that lacks one."""
+    """Return the query of each entity from restore.sql. Raises CorpusError where one is missing."""
     path = corpus.folder / RESTORE_SQL
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise registry.RoomError(f"{corpus.corpus_id}: {RESTORE_SQL} is missing") from error
+        raise registry.CorpusError(f"{corpus.corpus_id}: {RESTORE_SQL} is missing") from error
     sections = re.split(r"^-- entity: (\w+)\n", text, flags=re.MULTILINE)[1:]
     queries = dict(zip(sections[::2], sections[1::2], strict=True))
     lacking = [entity.name for entity in corpus.entities if entity.name not in queries]
     if lacking:
-        raise registry.RoomError(f"{corpus.corpus_id}/{RESTORE_SQL}: no query for {', '.join(lacking)}")
+        raise registry.CorpusError(f"{corpus.corpus_id}/{RESTORE_SQL}: no query for {', '.join(lacking)}")
     return queries
 
 

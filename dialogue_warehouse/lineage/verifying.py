@@ -1,8 +1,8 @@
 """Verification: every file of a build rebuilt from core and compared, as JSON, with the file that was read.
 
 A file of another form is compared as the records that its rows are undone to: what was an object in the release has no
-order. Two records are equal when both pass the room's strict schema to equal values; where the schema does not take one
-of them (extra keys, refused records) they are compared as plain JSON, in which 1, 1.0 and true differ. Files are
+order. Two records are equal when both pass the strict schema to equal values; where the schema does not take one of
+them (extra keys, refused records) they are compared as plain JSON, in which 1, 1.0 and true differ. Files are
 compared one after the other, record by record.
 """
 
@@ -69,8 +69,8 @@ def verify_database(
 
     `found_as` has the path at the source of each file that was read under another name than in its release.
     """
-    rooms = [registry.load_corpus(corpus_id) for corpus_id in corpora]
-    with open_core(database, settings) as con, contextlib.closing(Restorer(con).files(rooms)) as files:
+    loaded = [registry.load_corpus(corpus_id) for corpus_id in corpora]
+    with open_core(database, settings) as con, contextlib.closing(Restorer(con).files(loaded)) as files:
         yield from verify(files, source, found_as)
 
 

@@ -61,7 +61,7 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
                 raise
 
 
-def open_with_what_raw_there_is(paths: WarehousePaths, settings: Settings) -> Connection:
+def open_with_landed(paths: WarehousePaths, settings: Settings) -> Connection:
     """Open the published build with its raw tables, or without them where they cannot be read."""
     try:
         return open_published(paths, raw=True, settings=settings)

@@ -36,7 +36,7 @@ OF_OTHER_TABLES = (duckdb.BinderException, duckdb.CatalogException)
 """Errors about a table or a column that is not there."""
 
 
-def behind(error: Exception, paths: WarehousePaths) -> InputError | None:
+def cause_of(error: Exception, paths: WarehousePaths) -> InputError | None:
     """Name what is wrong with the published build, in one line that says what to do; None where nothing is found.
 
     Damage is looked for only when the error is one that damage can cause, because that reads the whole build.

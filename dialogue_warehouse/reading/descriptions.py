@@ -205,7 +205,7 @@ HEADER = """# Data dictionary
 
 Every published table and column. Generated from the descriptions in `dbt_project/` by
 `python -m dialogue_warehouse.reading.descriptions`; the same texts are comments inside the database
-(`dialogue-warehouse describe TABLE`). The tables of `raw` are there with `sql --raw` alone, described by the rooms'
+(`dialogue-warehouse describe TABLE`). The tables of `raw` are there with `sql --raw` alone, described by the corpora's
 schemas.
 
 Keys are text and sort as text, `…/10` before `…/2`: what comes in order is ordered by the numbers beside them, such as

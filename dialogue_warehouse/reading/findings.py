@@ -166,7 +166,7 @@ def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | Non
 
 
 def _of_corpora(column: str, corpora: Iterable[str]) -> list[str]:
-    """The condition, if any. Raises RoomError for a name that is no corpus."""
+    """The condition, if any. Raises CorpusError for a name that is no corpus."""
     names = ", ".join(literal(registry.load_corpus(name).corpus_id) for name in corpora)
     return [f"{column} in ({names})"] if names else []
 

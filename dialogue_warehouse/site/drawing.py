@@ -120,10 +120,10 @@ def bars(
         Line(
             label,
             [
-                [Bar(index, (value or 0) / longest, f"{label}, {name}: {_told(value, words)}")]
+                [Bar(index, (value or 0) / longest, f"{label}, {name}: {_shown(value, words)}")]
                 for index, (name, value) in enumerate(zip(series, values, strict=True))
             ],
-            [Cell(_told(value, words)) for value in values],
+            [Cell(_shown(value, words)) for value in values],
         )
         for label, values in rows
     ]
@@ -193,7 +193,7 @@ def shades(
     return Chart(head, columns, lines, is_shaded=True)
 
 
-def _told(value: float | None, words: Words) -> str:
+def _shown(value: float | None, words: Words) -> str:
     return "-" if value is None else words(value)
 
 
@@ -224,5 +224,5 @@ def _step(size: float) -> int:
 
 @functools.cache
 def template(name: str) -> jinja2.Template:
-    """A template of this room."""
+    """Load a template of the pages."""
     return rendering.environment(rendering.TEMPLATES, harmless=harmless, pieces=_pieces, step=_step).get_template(name)

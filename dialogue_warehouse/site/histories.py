@@ -128,7 +128,7 @@ def join_suites(results: list[Row], builds: list[str]) -> dict[str, list[Row]]:
 def _declared() -> Mapping[tuple[str, str], Expectation]:
     try:
         suites = load_suites()
-    except DeclarationError:  # a room that is being edited must not take the report of a published build away
+    except DeclarationError:  # a corpus that is being edited must not take the report of a published build away
         return {}
     return {(suite.name, entry.expectation_id): entry for suite in suites for entry in suite.expectations}
 

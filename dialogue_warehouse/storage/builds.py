@@ -27,7 +27,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths, tables_beside
 from dialogue_warehouse.releases.source_tree import Ignored
 from dialogue_warehouse.settings import DUCKDB, RELEASE_FORM, Settings
-from dialogue_warehouse.storage.landed import Carried, Landed
+from dialogue_warehouse.storage.landed import Fallback, Landed
 
 NAMES = "dialogue-warehouse://"
 """What the names of the files begin with, as `dialogue_warehouse.storage.parquet_files` answers to them."""
@@ -144,7 +144,7 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """What landing each file came to; extra keys and refused records are left out."""
     scales: dict[str, float] = {}
     """The scales of the corpora whose release was generated."""
-    carried: dict[str, Carried] = {}
+    carried: dict[str, Fallback] = {}
     """The corpora that stayed as they were published."""
     verdicts: dict[str, int] = {}
     """What became of its claims: verdict -> claims, and UNEXPECTED for those that are not as the ledger has it."""

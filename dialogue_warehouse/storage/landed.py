@@ -59,7 +59,7 @@ class Landed:
         return f"{self.corpus_id}/{path}" if self.form == RELEASE_FORM else path
 
 
-class Carried(msgspec.Struct, frozen=True):
+class Fallback(msgspec.Struct, frozen=True):
     """Why a corpus stayed as it was published, and since when."""
 
     build_id: BuildId
@@ -71,9 +71,9 @@ class Carried(msgspec.Struct, frozen=True):
         """Whether something is wrong with what it would have been built from."""
         return self.reason != NOT_ASKED_FOR
 
-    def told_of(self, corpus_id: str) -> str:
+    def describe(self, corpus_id: str) -> str:
         """What people are told, in one line."""
-        return f"{corpus_id} stays as in build {self.build_id}: {self.reason}"
+        return f"{corpus_id} falls back to build {self.build_id}: {self.reason}"
 
 
 def data_version(files: Iterable[Landed]) -> str:
@@ -89,7 +89,7 @@ def places_of(files: Iterable[Landed]) -> dict[str, str]:
     return {file.source_file_id: file.found_as for file in files if file.found_as}
 
 
-def refuse_what_is_unknown(landed: Landed) -> None:
+def refuse_unknown(landed: Landed) -> None:
     """Raise LandingError when something of the file was set aside."""
     for extra in landed.extras:
         raise LandingError(f"{landed.source_file_id}: the schema does not know the key at {extra['json_pointer']}")

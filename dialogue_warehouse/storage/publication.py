@@ -23,7 +23,7 @@ from dialogue_warehouse.storage import builds, ownership, retention
 from dialogue_warehouse.storage.builds import Pointer
 
 
-def show(build_id: str, paths: WarehousePaths, rolled_back: str = "") -> None:
+def publish(build_id: str, paths: WarehousePaths, rolled_back: str = "") -> None:
     """Make a kept build the published one: the pointer first, then the file, each replaced in one step.
 
     `rolled_back` is the fingerprint of the newest build, where that is gone back from.
@@ -78,7 +78,7 @@ def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
     except InputError:  # it may have been at any step: pointer and files say themselves whether they are right
         started = None
     if started and paths.build_database(started.build_id).exists():
-        show(started.build_id, paths)
+        publish(started.build_id, paths)
         yield f"build {started.build_id} had passed, but its publication was broken off: it is finished now"
     elif started:
         for file in (paths.build_manifest, paths.build_tables):
@@ -98,7 +98,7 @@ def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
     whole = [build_id for build_id in reversed(retention.kept_builds(paths)) if is_whole(paths, build_id)]
     shown = [build_id for build_id in whole if not builds.damage(paths, build_id)]
     for build_id in [*shown, *whole][:1]:
-        show(build_id, paths)
+        publish(build_id, paths)
         told += f"; it names build {build_id} again"
     yield told
 
@@ -137,7 +137,7 @@ def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Ite
     whole = [other for other in reversed(retention.kept_builds(paths)) if is_whole(paths, other)]
     files.remove(paths.published)
     if whole:
-        show(whole[0], paths)
+        publish(whole[0], paths)
         yield f"{told}; build {whole[0]} is shown in its place"
     else:
         files.remove(paths.pointer)
@@ -165,7 +165,7 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
             if damaged:
                 raise InputError(f"{damaged[0]}: is not what was published, so that nobody can go back to it")
             newest = retention.kept_builds(paths)[-1]
-            show(target, paths, _fingerprint(paths, newest) if target != newest else "")
+            publish(target, paths, _fingerprint(paths, newest) if target != newest else "")
     return before, target
 
 

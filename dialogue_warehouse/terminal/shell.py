@@ -102,7 +102,7 @@ class Shell:
         try:
             self._run(text)
         except InputError as error:
-            told = damage.behind(error, WarehousePaths(self.settings.warehouse)) or error
+            told = damage.cause_of(error, WarehousePaths(self.settings.warehouse)) or error
             print(visible_lines(f"error: {told}"))
         except KeyboardInterrupt:
             print("interrupted")

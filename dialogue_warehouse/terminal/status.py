@@ -40,7 +40,7 @@ class BuildStatus:
     verdicts: dict[str, int]
     """What became of its claims: verdict -> claims, and `unexpected` for those that are not as the ledger has it."""
     carried: tuple[str, ...]
-    """What of it stayed as it was published before, a line a corpus."""
+    """The corpora that fell back to an earlier build, a line each."""
     built_at: str | None
     source: str | None
     form: str
@@ -147,7 +147,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         is_pinned=bool(manifest and manifest.is_pinned),
         verdicts=manifest.verdicts if manifest else {},
         carried=tuple(
-            carried.told_of(corpus_id) for corpus_id, carried in (manifest.carried if manifest else {}).items()
+            fallback.describe(corpus_id) for corpus_id, fallback in (manifest.carried if manifest else {}).items()
         ),
         built_at=manifest.started_at if manifest else None,
         source=manifest.source if manifest else None,
@@ -200,7 +200,7 @@ def print_status(found: Status, console: Console | None = None) -> None:
         console.print(_builds_grid(found.builds))
     for build in found.builds:
         for line in build.carried if build.is_published else ():
-            console.print(Text(f"kept       {line}"), soft_wrap=True)
+            console.print(Text(f"fallback   {line}"), soft_wrap=True)
     for file in found.damaged[:DISPLAYED_DAMAGED]:
         console.print(f"damaged    {file} is not what was published: the next build puts it right", soft_wrap=True)
     if len(found.damaged) > DISPLAYED_DAMAGED:

@@ -41,7 +41,7 @@ class Trouble(msgspec.Struct, frozen=True):
     since: str
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Alert(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the file: one message, and what became of it."""
 
     at: str
@@ -104,9 +104,9 @@ def _left_as_they_were(paths: WarehousePaths) -> Iterator[str]:
     """The corpora of the published build whose source was damaged, a line each."""
     with contextlib.suppress(InputError):
         build_id = builds.pointed_build(paths)
-        for corpus_id, carried in (builds.read_manifest(paths, build_id).carried if build_id else {}).items():
-            if carried.is_damaged:
-                yield carried.told_of(corpus_id)
+        for corpus_id, fallback in (builds.read_manifest(paths, build_id).carried if build_id else {}).items():
+            if fallback.is_damaged:
+                yield fallback.describe(corpus_id)
 
 
 def _standing(paths: WarehousePaths) -> str:
@@ -127,9 +127,9 @@ def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> st
     from pipelines.building import channels  # needs requests, which most builds do not
 
     undelivered = tuple(_without_secrets(place, settings)[:LONGEST] for place in channels.undelivered(settings, text))
-    told = Told(at=_now(), kind=kind, text=text, undelivered=undelivered)
+    alert = Alert(at=_now(), kind=kind, text=text, undelivered=undelivered)
     try:
-        _append(paths.alerts, msgspec.json.encode(told) + b"\n")
+        _append(paths.alerts, msgspec.json.encode(alert) + b"\n")
     except OSError as error:
         return f"{paths.alerts}: an alert could not be recorded: {error.strerror}"
     return None

@@ -87,8 +87,8 @@ def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
 def refuse_full_disk(settings: Settings, paths: WarehousePaths) -> None:
     """Raise BuildError when a build of this source does not fit beside what is there."""
     needed = needed_bytes(settings, paths)
-    reused = sum(map(_bytes_below, _reused(paths)))
-    if shutil.disk_usage(paths.root).free + reused < needed:
+    overwritten = sum(map(_bytes_below, _overwritten(paths)))
+    if shutil.disk_usage(paths.root).free + overwritten < needed:
         raise BuildError(f"{paths.root}: {_need(needed, paths.root)}")
 
 
@@ -98,12 +98,12 @@ def _bytes_below(folder: Path) -> int:
     return sum(state.size for state in states if state)
 
 
-def _reused(paths: WarehousePaths) -> tuple[Path, ...]:
-    """What a build writes over or writes on."""
+def _overwritten(paths: WarehousePaths) -> tuple[Path, ...]:
+    """The folders whose files a build overwrites or appends to."""
     return paths.scratch, paths.dagster_home, paths.raw, paths.sample
 
 
-def told_of_full_disk(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
+def explain_full_disk(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
     """An error that a full disk has caused, as one that says where and how much is needed; None for any other."""
     if not is_full(error):
         return None
@@ -116,7 +116,7 @@ def explaining(settings: Settings, paths: WarehousePaths) -> Generator[None]:
     try:
         yield
     except BaseException as error:
-        if (told := told_of_full_disk(error, settings, paths)) is not None:
+        if (told := explain_full_disk(error, settings, paths)) is not None:
             raise told from error
         raise
 
@@ -148,8 +148,8 @@ def _mebibytes(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Holding:
-    """What a build has of a corpus."""
+class CorpusFiles:
+    """How many files of a corpus a build has, and whether they are generated."""
 
     files: int
     is_generated: bool
@@ -164,7 +164,7 @@ def refuse_less(settings: Settings, paths: WarehousePaths) -> None:
         return
     held = _published(paths, settings)
     offered = _offered(settings, paths)
-    if settings.keep_going or settings.refresh:  # what is not there, or not asked for, stays
+    if settings.keep_going or settings.refresh:  # what is not there, or not asked for, falls back
         named = {corpus.corpus_id for corpus in registry.load_corpora(settings.only)}
         offered = {key: one for key, one in held.items() if key in named} | {
             key: one for key, one in offered.items() if not settings.refresh or key in settings.refresh
@@ -180,12 +180,12 @@ def refuse_less(settings: Settings, paths: WarehousePaths) -> None:
         )
 
 
-def is_to_stay(corpus_id: str, paths: WarehousePaths, settings: Settings) -> bool:
-    """Whether a corpus is published, so that it can stay as it is."""
+def can_fall_back(corpus_id: str, paths: WarehousePaths, settings: Settings) -> bool:
+    """Say whether a corpus is published, so that it can fall back to its published files."""
     return corpus_id in _published(paths, settings)
 
 
-def _loss(corpus_id: str, before: Holding, after: Holding | None) -> str | None:
+def _loss(corpus_id: str, before: CorpusFiles, after: CorpusFiles | None) -> str | None:
     """What a build would take away of a corpus; None where that is nothing."""
     kind = "generated" if before.is_generated else "real"
     files = f"{before.files:,} {kind} file{'' if before.files == 1 else 's'} of {corpus_id}"
@@ -196,7 +196,7 @@ def _loss(corpus_id: str, before: Holding, after: Holding | None) -> str | None:
     return None
 
 
-def _published(paths: WarehousePaths, settings: Settings) -> dict[str, Holding]:
+def _published(paths: WarehousePaths, settings: Settings) -> dict[str, CorpusFiles]:
     """What the published build has of each corpus; nothing where none can be read, for then nothing can be lost."""
     query = """
         select corpus_id, count(*), bool_and(verification = 'simulated')
@@ -210,17 +210,17 @@ def _published(paths: WarehousePaths, settings: Settings) -> dict[str, Holding]:
             rows = con.execute(query).fetchall()
     except (InputError, duckdb.Error):
         return {}
-    return {corpus_id: Holding(files, is_generated) for corpus_id, files, is_generated in rows}
+    return {corpus_id: CorpusFiles(files, is_generated) for corpus_id, files, is_generated in rows}
 
 
-def _offered(settings: Settings, paths: WarehousePaths) -> dict[str, Holding]:
+def _offered(settings: Settings, paths: WarehousePaths) -> dict[str, CorpusFiles]:
     """What a build of these settings would have of each corpus; the embedded sample has all of them, generated."""
     corpora = registry.load_corpora(settings.only)
     if settings.source is None:
-        return {corpus.corpus_id: Holding(len(corpus.files), is_generated=True) for corpus in corpora}
+        return {corpus.corpus_id: CorpusFiles(len(corpus.files), is_generated=True) for corpus in corpora}
     found = [finding.find(corpus, settings, paths) for corpus in corpora]
     return {
-        release.corpus.corpus_id: Holding(len(release.files), release.marked is not None)
+        release.corpus.corpus_id: CorpusFiles(len(release.files), release.marked is not None)
         for release in found
         if release.files
     }
@@ -285,11 +285,11 @@ def _why_nothing_is_read(
         return f"holds the files of {corpus_id}; put it at FOLDER/{corpus_id} and give --source FOLDER"
     return (
         f"no data file of {places.replace('/', '')}; expected below {places} "
-        f"({download}, `{command('status')}` lists where they come from){_what_is_there(settings, paths)}"
+        f"({download}, `{command('status')}` lists where they come from){_unread_files(settings, paths)}"
     )
 
 
-def _what_is_there(settings: Settings, paths: WarehousePaths) -> str:
+def _unread_files(settings: Settings, paths: WarehousePaths) -> str:
     """What lies in the source and is not read, behind a sentence; empty where nothing lies there."""
     corpora = registry.load_corpora(settings.only)
     lines = [line for corpus in corpora for line in finding.find(corpus, settings, paths).ignored_lines()]
@@ -336,5 +336,5 @@ def _check_form(settings: Settings, paths: WarehousePaths, corpora: tuple[Corpus
             raise InputError(f"{settings.source}: is the folder of one data set, give --source {parent}")
         raise InputError(
             f"{settings.source}: no data file of the form {settings.form}; "
-            f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}{_what_is_there(settings, paths)}"
+            f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}{_unread_files(settings, paths)}"
         )

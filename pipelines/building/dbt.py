@@ -127,7 +127,7 @@ class NodeResult:
     """The compiled SQL: a test's selects the rows that fail."""
     folders: tuple[str, ...] = ()
     """The folders of the model, or of the model that a test is about."""
-    taken_from: str = ""
+    reused_from: str = ""
     """The published build in which it passed, where it was not run."""
 
 

@@ -1,8 +1,8 @@
-"""Keep a damaged corpus as it is published, while others are built; and find which corpus, file and record fail.
+"""Fall back to the published files of a damaged corpus; find the corpus, file and record that a failure is about.
 
-Landed files of the published build take the place of a corpus whose source is damaged, or whose rows fail a check,
-where building is to keep going. The models and checks run over their rows as over all others. A failing model is run on
-parts of the rows, to name the corpus, the file and the record.
+With `keep_going`, a corpus whose source is damaged, or whose rows fail a check, falls back: the files that the
+published build landed take the place of the new ones, and the other corpora are built. Models and checks run over
+these rows as over all others. A failing model is run on parts of the rows, to name the corpus, file and record.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.unpacking import sha256_of
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
 from dialogue_warehouse.storage import builds
-from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Carried, Landed
+from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Fallback, Landed
 from pipelines.building import fingerprint
-from pipelines.building.checks import is_to_stay
+from pipelines.building.checks import can_fall_back
 from pipelines.building.state import Build
 from pipelines.ingestion import landing, raw_layer
 
@@ -144,88 +144,88 @@ def _place(dialogue_key: str | None, select: Select) -> str:
     return ""
 
 
-class Kept(NamedTuple):
-    """What a build has of a corpus."""
+class LandedCorpus(NamedTuple):
+    """The files of a corpus that a build uses, landed by it or by the published build."""
 
     landed: list[Landed]
     scale: dict[str, float]
     """The scale of its release, where that was generated."""
-    carried: Carried | None
-    """Why, and since when; None where it was landed."""
+    fallback: Fallback | None
+    """Why it falls back, and to which build; None where it was landed."""
 
 
-def keep(corpus: Corpus, paths: WarehousePaths, reason: str) -> Kept:
-    """What the published build has of a corpus, for the same reason. Raises InputError where that cannot be used."""
+def fall_back(corpus: Corpus, paths: WarehousePaths, reason: str) -> LandedCorpus:
+    """Return the files of a corpus in the published build. Raises InputError where they cannot be used."""
     build_id = builds.pointed_build(paths)
     if build_id is None:
-        raise InputError(f"{corpus.corpus_id}: cannot stay as it is published, because nothing is")
+        raise InputError(f"{corpus.corpus_id}: cannot fall back, because nothing is published")
     manifest = builds.read_manifest(paths, build_id)
     files = [_whole(corpus, file, paths) for file in manifest.files if file.corpus_id == corpus.corpus_id]
     if not files:
-        raise InputError(f"{corpus.corpus_id}: cannot stay as it is published: build {build_id} has none of it")
+        raise InputError(f"{corpus.corpus_id}: cannot fall back: build {build_id} has none of it")
     scale = {key: value for key, value in manifest.scales.items() if key == corpus.corpus_id}
     before = manifest.carried.get(corpus.corpus_id)
-    if before and reason == NOT_ASKED_FOR:  # what was wrong with it is not put right by not looking
-        return Kept(files, scale, before)
-    return Kept(files, scale, Carried(before.build_id if before else build_id, reason))
+    if before and reason == NOT_ASKED_FOR:  # a damaged corpus is still damaged when a run does not read it
+        return LandedCorpus(files, scale, before)
+    return LandedCorpus(files, scale, Fallback(before.build_id if before else build_id, reason))
 
 
 def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:
-    """What landing a file came to, with what was set aside. Raises InputError where its Parquet is not what it was."""
+    """Read what landing a file recorded. Raises InputError where its Parquet has changed since."""
     parquet = paths.raw / file.parquet
     form = registry.load_form(corpus.corpus_id, file.form) if file.form != RELEASE_FORM else None
     if not parquet.stem.endswith(f"-{landing.schema_hash(corpus, form and form.name)}"):
-        raise InputError(
-            f"{file.source_file_id}: cannot stay as it is published: another version of the code landed it"
-        )
+        raise InputError(f"{file.source_file_id}: cannot fall back: another version of the code landed it")
     try:
         landed = msgspec.json.decode(read_regular(parquet.with_suffix(".json")), type=Landed)
         is_whole = sha256_of(read_regular(parquet)) == landed.parquet_sha256
     except (OSError, msgspec.MsgspecError):
         is_whole = False
     if not is_whole:
-        raise InputError(f"{file.source_file_id}: cannot stay as it is published: {parquet} is damaged")
+        raise InputError(f"{file.source_file_id}: cannot fall back: {parquet} is damaged")
     return replace(landed, verification=file.verification, found_as=file.found_as, state=None)
 
 
 def reason_not_to_land(corpus: Corpus, is_there: bool, settings: Settings, paths: WarehousePaths) -> str | None:
-    """Why a corpus stays as it is before anybody has looked into its files; None where it is to be landed."""
+    """Return why a corpus falls back before its files are read; None where it is to be landed."""
     if settings.refresh and corpus.corpus_id not in settings.refresh:
         return NOT_ASKED_FOR
-    if not is_there and settings.keep_going and is_to_stay(corpus.corpus_id, paths, settings):
+    if not is_there and settings.keep_going and can_fall_back(corpus.corpus_id, paths, settings):
         return "none of its files is at the source"
     return None
 
 
-def hold_back(error: CheckError, build: Build, settings: Settings, paths: WarehousePaths, reporter: Reporter) -> Build:
-    """The build with the corpora at fault as they are published, ready to be modelled again.
+def fall_back_after(
+    error: CheckError, build: Build, settings: Settings, paths: WarehousePaths, reporter: Reporter
+) -> Build:
+    """Let the corpora at fault fall back, and return the build, ready to be modelled again.
 
-    Raises the error where building is not to keep going, or it cannot be said whose rows failed, or those of the
-    published build fail as well, or nothing new would be left; with a word on why, where a corpus cannot stay.
+    Raises the error without `keep_going`, where the corpora at fault are not known or have fallen back already, and
+    where no new corpus would be left; with the reason, where a corpus cannot fall back.
     """
     if not settings.keep_going:
         raise error
     at_fault = error.at_fault or _only_change(build, error, paths)
-    about, stays = set(settings.refresh or build.corpora), set(build.carried)
-    if not at_fault or stays & set(at_fault) or about <= stays | set(at_fault):
+    about, fallen_back = set(settings.refresh or build.corpora), set(build.fallbacks)
+    if not at_fault or fallen_back & set(at_fault) or about <= fallen_back | set(at_fault):
         raise error
     try:
-        kept = {
-            corpus_id: keep(registry.load_corpus(corpus_id), paths, reason.splitlines()[0])
+        published = {
+            corpus_id: fall_back(registry.load_corpus(corpus_id), paths, reason.splitlines()[0])
             for corpus_id, reason in at_fault.items()
         }
     except InputError as why:
         raise CheckError(f"{error}; {why}") from error
-    for corpus_id, one in kept.items():
-        assert one.carried is not None
-        notice = one.carried.told_of(corpus_id)
+    for corpus_id, one in published.items():
+        assert one.fallback is not None
+        notice = one.fallback.describe(corpus_id)
         reporter.notice(notice)
         build = replace(
             build,
             landed=(*(file for file in build.landed if file.corpus_id != corpus_id), *one.landed),
             raw=build.raw | raw_layer.link_raw(registry.load_corpus(corpus_id), one.landed, paths),
             scales={key: scale for key, scale in build.scales.items() if key != corpus_id} | one.scale,
-            carried=build.carried | {corpus_id: one.carried},
+            fallbacks=build.fallbacks | {corpus_id: one.fallback},
             notices=(*(line for line in build.notices if re.split("[:/]", line)[0] != corpus_id), notice),
         )
     for database in (paths.scratch_database, paths.scratch_staging):
@@ -236,7 +236,7 @@ def hold_back(error: CheckError, build: Build, settings: Settings, paths: Wareho
 def write_catalog(build: Build, paths: WarehousePaths) -> tuple[Build, dict[str, int]]:
     """Write the raw tables about a build that has landed everything, and note its fingerprint; their row counts."""
     built = [corpus for corpus in registry.load_corpora() if corpus.corpus_id in build.corpora]
-    counts = raw_layer.write_catalog(built, build.landed, paths, build.carried)
+    counts = raw_layer.write_catalog(built, build.landed, paths, build.fallbacks)
     return replace(build, fingerprint=fingerprint.fingerprint_landed(build)).save(paths), counts
 
 

@@ -61,16 +61,16 @@ CHANGES_COLUMNS = {
 }
 """The rows of `quality.build_changes`."""
 
-CARRIED_OVER = ("builds", "expectation_results", "build_changes")
-"""The tables of `quality` that tell of every build."""
+HISTORY_TABLES = ("builds", "expectation_results", "build_changes")
+"""The tables of `quality` with rows of every build."""
 
 
 def prepare_audit(build: Build, paths: WarehousePaths, settings: Settings) -> list[str]:
-    """Write the row of this build and carry over the history of the published one, as Parquet for dbt to load.
+    """Write the row of this build and copy the history of the published one, as Parquet for dbt to load.
 
-    What of the history cannot be read, a line each; normally nothing.
+    Returns a line where the history cannot be read.
     """
-    for name in CARRIED_OVER:
+    for name in HISTORY_TABLES:
         folder = paths.scratch_audit / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "history.parquet").unlink(missing_ok=True)
@@ -89,7 +89,7 @@ def prepare_audit(build: Build, paths: WarehousePaths, settings: Settings) -> li
         "corpora": ",".join(build.corpora),
     }
     files.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_COLUMNS, [row | counts])
-    return _carry_over(paths, settings)
+    return _copy_history(paths, settings)
 
 
 def _relative_source(build: Build, paths: WarehousePaths) -> str:
@@ -99,7 +99,7 @@ def _relative_source(build: Build, paths: WarehousePaths) -> str:
     return os.path.relpath(build.source, paths.root)
 
 
-def _carry_over(paths: WarehousePaths, settings: Settings) -> list[str]:
+def _copy_history(paths: WarehousePaths, settings: Settings) -> list[str]:
     """Copy the history of the published build; a line when there is one that cannot be read."""
     build_id = builds.pointed_build(paths)
     if build_id is None:
@@ -109,12 +109,12 @@ def _carry_over(paths: WarehousePaths, settings: Settings) -> list[str]:
         with open_build(database, settings) as con:
             listed = "select table_name from information_schema.tables where table_schema = 'quality'"
             there = con.execute(listed).fetchall()
-            for name in CARRIED_OVER:
+            for name in HISTORY_TABLES:
                 target = paths.scratch_audit / name / "history.parquet"
                 if (name,) in there:  # another version may have published it
                     con.execute(f"copy quality.{name} to {literal(str(target))} (format parquet)")
     except (InputError, duckdb.Error) as error:
-        for name in CARRIED_OVER:
+        for name in HISTORY_TABLES:
             (paths.scratch_audit / name / "history.parquet").unlink(missing_ok=True)
         return [f"{database}: the history of earlier builds cannot be read, it begins anew: {one_line(error)}"]
     return []
@@ -131,7 +131,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
         before = Side(base, paths.build_database(base))
         now = Side(build.build_id, paths.scratch_database, paths.scratch_audit / "claim_checks")
         try:
-            found = compare(before, now, settings, same=build.taken)
+            found = compare(before, now, settings, same=build.reused)
         except (InputError, duckdb.Error) as error:
             raise BuildError(f"what differs from build {base} cannot be found out: {one_line(error)}") from error
     rows = list(change_rows(found)) if found else []
@@ -152,20 +152,20 @@ def _is_readable(database: Path, settings: Settings) -> bool:
     return True
 
 
-def keep_restorations(build: Build, paths: WarehousePaths, settings: Settings) -> None:
-    """Carry over what was found of the files of corpora that stay as they are published."""
-    target = paths.scratch_audit / "restorations" / "carried.parquet"
+def copy_restorations(build: Build, paths: WarehousePaths, settings: Settings) -> None:
+    """Copy the restorations of the corpora that fall back from the published build."""
+    target = paths.scratch_audit / "restorations" / "published.parquet"
     target.unlink(missing_ok=True)
     base = builds.pointed_build(paths)
-    if build.carried and base is not None:
-        listed = ", ".join(literal(corpus_id) for corpus_id in sorted(build.carried))
+    if build.fallbacks and base is not None:
+        listed = ", ".join(literal(corpus_id) for corpus_id in sorted(build.fallbacks))
         rows = f"from quality.restorations where split_part(source_file_id, '/', 1) in ({listed})"
         with open_build(paths.build_database(base), settings) as con:
             con.execute(f"copy ({rows}) to {literal(str(target))} (format parquet)")
 
 
-TOLD = 3
-"""Cases that are named."""
+CASES_SHOWN = 3
+"""The most cases that a failure names."""
 
 
 def first_cases(database: Path, suite: str, expectation: Expectation, settings: Settings) -> list[str]:
@@ -175,7 +175,7 @@ def first_cases(database: Path, suite: str, expectation: Expectation, settings: 
         return []
     with connect(settings, database, read_only=True) as con:
         try:
-            found = con.sql(f"from ({query}) order by all limit {TOLD}")
+            found = con.sql(f"from ({query}) order by all limit {CASES_SHOWN}")
             rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
         except duckdb.Error:  # an expectation whose query fails has failed for that, and says so itself
             return []

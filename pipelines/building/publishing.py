@@ -45,7 +45,7 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
     if folder.is_dir():
         folder.rename(paths.build_tables(build.build_id))
     database.rename(paths.build_database(build.build_id))
-    publication.show(build.build_id, paths)
+    publication.publish(build.build_id, paths)
     paths.started_publication.unlink()
     return paths.published
 
@@ -80,7 +80,7 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths,
         ignored=build.ignored,
         raw=build.raw,
         scales=build.scales,
-        carried=build.carried,
+        carried=build.fallbacks,
         verdicts=_verdicts(paths.scratch_database, settings),
         database=describe_file(database),
         tables={file.relative_to(folder).as_posix(): describe_file(file) for file in builds.files_below(folder)},

@@ -107,7 +107,7 @@ class Project:
 
 
 class Reuse:
-    """What of a build is to be run, where the rest stays as it is in the published one."""
+    """The models and tests of a build that must run; the tables of all others are reused."""
 
     def __init__(self, project: Project, inputs: str, base: BuildManifest | None) -> None:
         """Compare the definitions with those of the published build, None where nothing can be taken from it."""
@@ -135,7 +135,7 @@ class Reuse:
                 waiting.add(name)
         return left - waiting
 
-    def taken(self) -> list[str]:
+    def reused(self) -> list[str]:
         """The published tables whose rows are those of the published build."""
         now, before, project = self.now, self.before, self.project
         return sorted(
@@ -159,7 +159,7 @@ def plan(written: Mapping[str, Any], build: Build, paths: WarehousePaths, settin
     project, inputs = Project(written), _inputs(build, paths)
     is_whole = settings.force or (build.engine, build.tables) != (DUCKDB, DUCKDB_TABLES)
     reuse = Reuse(project, inputs, None if is_whole else _base(paths))
-    return reuse if reuse.taken() else Reuse(project, inputs, None)
+    return reuse if reuse.reused() else Reuse(project, inputs, None)
 
 
 def _base(paths: WarehousePaths) -> BuildManifest | None:
@@ -217,10 +217,10 @@ def run(
         same = _same_rows(reuse, tables, paths, settings) if reuse.left() - chosen else set()
         reuse.note(chosen, same)
         chosen = reuse.ready() if same == tables else reuse.left()
-    return _with_taken(reuse, ran)
+    return _with_reused(reuse, ran)
 
 
-def _with_taken(reuse: Reuse, ran: dict[str, NodeResult]) -> list[NodeResult]:
+def _with_reused(reuse: Reuse, ran: dict[str, NodeResult]) -> list[NodeResult]:
     """What was run, and a result for all that was not and need not be."""
     assert reuse.base is not None
     project, results = reuse.project, []
@@ -231,8 +231,8 @@ def _with_taken(reuse: Reuse, ran: dict[str, NodeResult]) -> list[NodeResult]:
         if name in ran:
             results.append(ran[name])
         elif name not in missing and not project.is_ephemeral(name):
-            is_test, taken_from = project.is_test(name), reuse.base.build_id
-            results.append(NodeResult(name, node["name"], is_test, True, 0.0, 0, "", "", taken_from=taken_from))
+            is_test, reused_from = project.is_test(name), reuse.base.build_id
+            results.append(NodeResult(name, node["name"], is_test, True, 0.0, 0, "", "", reused_from=reused_from))
     return results
 
 

@@ -38,7 +38,7 @@ def build(
     """Run the models and their tests on Spark: `spark_tables` has the tables. Raises ModelError and ClusterError."""
     manifest = dbt.parse(paths, SPARK)
     _make_room(manifest, paths, spark)
-    with _ansi(), session.told_settings() if isinstance(spark, session.Server) else contextlib.nullcontext():
+    with _ansi(), session.server_settings() if isinstance(spark, session.Server) else contextlib.nullcontext():
         return dbt.build(manifest, paths, exclude=exclude, report=report, settings=settings, engine=SPARK)
 
 

@@ -18,7 +18,7 @@ from dialogue_warehouse.releases.source_tree import Ignored
 from dialogue_warehouse.settings import DUCKDB, DUCKDB_TABLES, RELEASE_FORM, Settings
 from dialogue_warehouse.storage import builds, retention
 from dialogue_warehouse.storage.builds import EMBEDDED_SAMPLE, Definitions
-from dialogue_warehouse.storage.landed import Carried, Landed
+from dialogue_warehouse.storage.landed import Fallback, Landed
 from pipelines.building.checks import check_before_building
 from pipelines.ingestion import simulating
 
@@ -50,11 +50,11 @@ class Build:
     """The scales of the corpora whose release was generated."""
     changed: str = ""
     """What differs from the build before, in a few words."""
-    carried: dict[str, Carried] = field(default_factory=dict)
-    """The corpora that stay as they are published."""
+    fallbacks: dict[str, Fallback] = field(default_factory=dict)
+    """The corpora that fall back to their published files."""
     definitions: Definitions = field(default_factory=Definitions)
     """What its models and tests were made from."""
-    taken: tuple[str, ...] = ()
+    reused: tuple[str, ...] = ()
     """The tables whose rows are those of the published build."""
     notices: tuple[str, ...] = ()
     """What the user is told that does not stop the build; told again when nothing has changed."""
@@ -132,16 +132,16 @@ def add_landed(
     raw: dict[str, list[str]],
     scale: dict[str, float],
     notices: list[str],
-    carried: dict[str, Carried],
+    fallbacks: dict[str, Fallback],
     ignored: dict[str, tuple[Ignored, ...]],
 ) -> Build:
-    """Note what a corpus landed or kept, the scale of a generated release, notices, and files that are not read."""
+    """Add a corpus: its landed files, the scale of a generated release, notices, and files that are not read."""
     return replace(
         build,
         landed=(*build.landed, *landed),
         raw=build.raw | raw,
         scales=build.scales | scale,
-        carried=build.carried | carried,
+        fallbacks=build.fallbacks | fallbacks,
         notices=(*build.notices, *notices),
         ignored=build.ignored | ignored,
     ).save(paths)

@@ -99,7 +99,7 @@ class Session:
             found = session.sql(text)
             rows = found.collect() if most is None else found.limit(most).collect()
         except Exception as error:
-            raise ClusterError(told(error)) from error
+            raise ClusterError(one_line(error)) from error
         return found.columns, [tuple(row) for row in rows]
 
     def run(self, function: Callable[[Given], Result], items: Iterable[Given]) -> list[Result]:
@@ -115,7 +115,7 @@ class Session:
         try:
             return context.parallelize(given, len(given)).map(function).collect()
         except Exception as error:
-            raise ClusterError(told(error)) from error
+            raise ClusterError(one_line(error)) from error
 
     def close(self) -> None:
         """End the session and its JVM."""
@@ -152,7 +152,7 @@ class Session:
             if not isinstance(error, Exception):
                 raise
             raise ClusterError(
-                f"Spark does not start with master {self._settings.spark_master}: {told(error)} ({log} has more)"
+                f"Spark does not start with master {self._settings.spark_master}: {one_line(error)} ({log} has more)"
             ) from error
         finally:  # pyspark puts its own in the place of what answers the keyboard
             if threading.current_thread() is threading.main_thread():
@@ -177,7 +177,7 @@ def _end_jvm() -> None:
         process.wait()
 
 
-def told(error: Exception) -> str:
+def one_line(error: Exception) -> str:
     """What an error of Spark's says, in one line: its own sentence, and not the plan or the stack below it."""
     java_error = getattr(error, "java_exception", None)
     of_a_server = getattr(error.args[0], "status", None) if error.args else None
@@ -239,7 +239,7 @@ class Server:
             rows = cursor.fetchall() if most is None else cursor.fetchmany(most)
             return [column[0] for column in cursor.description], [tuple(row) for row in rows]
         except Exception as error:
-            raise ClusterError(f"{self._master}: {told(error)}") from error
+            raise ClusterError(f"{self._master}: {one_line(error)}") from error
 
     def close(self) -> None:
         """End the connection; the server stands."""
@@ -252,13 +252,13 @@ class Server:
             from pyhive import hive
 
             host, port, user = address(self._master)
-            with told_settings():
+            with server_settings():
                 self._connection = hive.connect(host=host, port=port, username=user)
         return self._connection
 
 
 @contextlib.contextmanager
-def told_settings() -> Generator[None]:
+def server_settings() -> Generator[None]:
     """Let every connection that pyhive makes begin by setting what results rest on, as long as the context lasts.
 
     What pyhive itself would send with the request, and dbt with it, Spark 4 does not heed.

@@ -51,7 +51,7 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
         if settings.verify:
             with context.resources.reporter.stage("verify", "warehouse") as stage:
                 source = settings.source or paths.sample
-                read = [corpus_id for corpus_id in build.corpora if corpus_id not in build.carried]
+                read = [corpus_id for corpus_id in build.corpora if corpus_id not in build.fallbacks]
                 for result in verifying.verify_database(
                     paths.scratch_database, source, read, settings, places_of(build.landed)
                 ):
@@ -59,7 +59,7 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
                     stage.update(result.source_file_id)
                 stage.detail = f"{len(results):,} files, {sum(result.records for result in results):,} records"
         verifying.write_results(results, paths.scratch_audit / "restorations")
-        history.keep_restorations(build, paths, settings)
+        history.copy_restorations(build, paths, settings)
         unequal = sum(not result.is_equal for result in results)
         yield dg.MaterializeResult(asset_key=RESTORATIONS, metadata={"dagster/row_count": len(results)})
         yield dg.AssetCheckResult(
@@ -133,7 +133,7 @@ def _audit_again(context: dg.AssetExecutionContext) -> tuple[dict[str, dict], Ch
         if error is None:
             return summary, None
         try:
-            fallback.hold_back(error, build, settings, paths, reporter)
+            fallback.fall_back_after(error, build, settings, paths, reporter)
         except CheckError as final:
             return summary, final
         models.remodel(context)

@@ -90,7 +90,7 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
 
 def _told(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
     """The error that says in one line what a library's own error means for a build; None for any other."""
-    if (full := checks.told_of_full_disk(error, settings, paths)) is not None:
+    if (full := checks.explain_full_disk(error, settings, paths)) is not None:
         return full
     if isinstance(error, AuditError):
         return BuildError(str(error))

@@ -90,8 +90,8 @@ def _run(context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str
     checks = {spec.metadata.get(UNIQUE_ID): spec for spec in context.assets_def.check_specs}
     for result in results:
         metadata: dict[str, Any] = {"seconds": result.seconds}
-        if result.taken_from:
-            metadata["taken_from"] = result.taken_from
+        if result.reused_from:
+            metadata["reused_from"] = result.reused_from
         if result.is_test:
             if spec := checks.get(result.unique_id):
                 yield dg.AssetCheckResult(
@@ -124,29 +124,29 @@ def _run_models(
     while True:
         with reporter.stage(stage_name, "warehouse" if is_warehouse else "audit") as stage:
             if is_warehouse and spark is None:
-                results, build = _make_what_changed(project, build, paths, settings, stage)
+                results, build = _build_changed(project, build, paths, settings, stage)
             elif spark is None:
                 results = dbt.build(project.manifest, paths, report=stage.update, settings=settings, **selection)
             else:
                 results = spark_models.build(paths, spark, report=stage.update, settings=settings, **selection)
-            ran = [result for result in results if not result.taken_from]
+            ran = [result for result in results if not result.reused_from]
             tests = sum(result.is_test for result in ran)
             stage.detail = f"{len(ran) - tests} models, {tests} tests"
             if len(ran) < len(results):
-                stage.detail += f"; {len(results) - len(ran)} stay as they were"
+                stage.detail += f"; {len(results) - len(ran)} reused"
         error = dbt.failure(results, paths, spark and spark_models.select(spark), settings)
         if error is None and spark is not None:
             error = _load(results, project.manifest, paths, settings, reporter)
         if error is None:
             return results, None
         try:
-            build = fallback.hold_back(error, build, settings, paths, reporter)
+            build = fallback.fall_back_after(error, build, settings, paths, reporter)
         except CheckError as final:
             return results, final
         project = dbt.parse_and_write(paths)  # a run leaves its own marks in a manifest
 
 
-def _make_what_changed(
+def _build_changed(
     project: dbt.Parsed, build: state.Build, paths: WarehousePaths, settings: Settings, stage: Stage
 ) -> tuple[list[dbt.NodeResult], state.Build]:
     """Run the models and tests of the warehouse: those that may come to something new."""
@@ -156,7 +156,7 @@ def _make_what_changed(
         results = run(exclude=dbt.AUDIT_TAG)
     else:
         results = reusing.run(reuse, paths, settings, lambda selector: run(select=selector, tests="empty"))
-    return results, replace(build, definitions=reuse.now, taken=tuple(reuse.taken())).save(paths)
+    return results, replace(build, definitions=reuse.now, reused=tuple(reuse.reused())).save(paths)
 
 
 def _load(

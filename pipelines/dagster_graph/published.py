@@ -62,7 +62,7 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
         description="The published warehouse, dialogues.duckdb: schemas core, analytics and quality.",
         kinds={"duckdb"},
         owners=resources.OWNERS,
-        freshness_policy=resources.published_often_enough(told),
+        freshness_policy=resources.warehouse_freshness(told),
         required_resource_keys={"settings", "paths", "reporter"},
         pool=resources.POOL,
     )
@@ -92,7 +92,7 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
 
 def _landed_now(build: state.Build) -> list[Landed]:
     """The files that this build has read itself."""
-    return [file for file in build.landed if file.corpus_id not in build.carried]
+    return [file for file in build.landed if file.corpus_id not in build.fallbacks]
 
 
 def write_dbt_docs(paths: WarehousePaths, settings: Settings) -> None:

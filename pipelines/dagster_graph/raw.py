@@ -1,6 +1,6 @@
 """Raw assets: each corpus's release as landed Parquet, and the catalog of what was landed.
 
-One multi-asset a corpus, made from its room; no corpus is named here.
+One multi-asset a corpus, made from its folder; no corpus is named here.
 For the concept see https://docs.dagster.io/guides/build/assets/defining-assets
 """
 
@@ -15,9 +15,9 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding, source_tree
 from dialogue_warehouse.releases.source_tree import NO_CORPUS, Ignored
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
-from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Carried, Landed, data_version
-from pipelines.building import checks, fallback, state
-from pipelines.building.fallback import Kept
+from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Fallback, Landed, data_version
+from pipelines.building import checks, state
+from pipelines.building.fallback import LandedCorpus, fall_back, reason_not_to_land, write_catalog
 from pipelines.dagster_graph import resources
 from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander
@@ -41,7 +41,7 @@ def release_spec(corpus: Corpus, told: Settings) -> dg.AssetSpec:
         description=f"The files of {corpus.title} as published.",
         owners=resources.OWNERS,
         kinds={"file"},
-        freshness_policy=resources.looked_at_often_enough(told),
+        freshness_policy=resources.release_freshness(told),
         metadata={"homepage": corpus.homepage, "license": corpus.license, "listed_files": len(corpus.files)},
     )
 
@@ -70,38 +70,37 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         landed: list[Landed] = []
         notices: list[str] = []
         scale: dict[str, float] = {}
-        carried: dict[str, Carried] = {}
+        fallbacks: dict[str, Fallback] = {}
         ignored: dict[str, tuple[Ignored, ...]] = {}
         release = finding.find(corpus, settings, paths)
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
-                kept = _land_or_keep(release, context.resources.lander, settings, paths)
-                landed, scale = kept.landed, kept.scale
+                landed, scale, fallback = _land_or_fall_back(release, context.resources.lander, settings, paths)
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
                 stage.seconds = context.resources.lander.seconds(release)
-                if kept.carried:
-                    carried = {corpus.corpus_id: kept.carried}
-                    stage.detail = f"stays as in build {kept.carried.build_id}"
-            notices = [kept.carried.told_of(corpus.corpus_id)] if kept.carried else _notices(settings, release, landed)
-            is_asked_for = kept.carried is None or kept.carried.reason != NOT_ASKED_FOR
+                if fallback:
+                    fallbacks = {corpus.corpus_id: fallback}
+                    stage.detail = f"falls back to build {fallback.build_id}"
+            notices = [fallback.describe(corpus.corpus_id)] if fallback else _notices(settings, release, landed)
+            is_asked_for = fallback is None or fallback.reason != NOT_ASKED_FOR
             ignored = {corpus.corpus_id: release.ignored} if is_asked_for and release.ignored else {}
             for notice in (*notices, *(release.ignored_lines() if ignored else ())):
                 reporter.notice(notice)
         raw = raw_layer.link_raw(corpus, landed, paths)
-        state.add_landed(build, paths, landed, raw, scale, notices, carried, ignored)
-        if landed and not carried:
+        state.add_landed(build, paths, landed, raw, scale, notices, fallbacks, ignored)
+        if landed and not fallbacks:
             context.log_event(_read_by_a_build(corpus, landed))
         for entity in corpus.entities:
-            files = [file for file in landed if file.entity == entity.name]
+            of_entity = [file for file in landed if file.entity == entity.name]
             yield dg.MaterializeResult(
                 asset_key=keys[entity.name],
-                data_version=dg.DataVersion(data_version(files)),
+                data_version=dg.DataVersion(data_version(of_entity)),
                 metadata={
-                    "dagster/row_count": sum(file.record_count - len(file.quarantine) for file in files),
-                    "files": len(files),
-                    "bytes": sum(file.bytes for file in files),
-                    "quarantined": sum(len(file.quarantine) for file in files),
+                    "dagster/row_count": sum(file.record_count - len(file.quarantine) for file in of_entity),
+                    "files": len(of_entity),
+                    "bytes": sum(file.bytes for file in of_entity),
+                    "quarantined": sum(len(file.quarantine) for file in of_entity),
                 },
             )
 
@@ -114,26 +113,28 @@ def _read_by_a_build(corpus: Corpus, landed: list[Landed]) -> dg.AssetMaterializ
     return dg.AssetMaterialization(release_key(corpus), description="read by a build", metadata=metadata)
 
 
-def _land_or_keep(release: finding.Release, lander: Lander, settings: Settings, paths: WarehousePaths) -> Kept:
-    """Land a release; keep what is published of it where the run is not about it, or it is damaged and others are not.
+def _land_or_fall_back(
+    release: finding.Release, lander: Lander, settings: Settings, paths: WarehousePaths
+) -> LandedCorpus:
+    """Land a release; fall back to its published files where the run is not about it, or it is damaged.
 
-    Raises InputError for a release that is damaged and may not stay as it is.
+    Raises InputError for a damaged release that cannot fall back.
     """
     corpus = release.corpus
-    reason = fallback.reason_not_to_land(corpus, bool(release.files), settings, paths)
+    reason = reason_not_to_land(corpus, bool(release.files), settings, paths)
     if reason is not None:
-        return fallback.keep(corpus, paths, reason)
+        return fall_back(corpus, paths, reason)
     try:
         landed = lander.land(release)
     except InputError as error:
-        if not settings.keep_going or not checks.is_to_stay(corpus.corpus_id, paths, settings):
+        if not settings.keep_going or not checks.can_fall_back(corpus.corpus_id, paths, settings):
             raise
         try:
-            return fallback.keep(corpus, paths, str(error))
+            return fall_back(corpus, paths, str(error))
         except InputError as why:
             raise InputError(f"{error}; {why}") from error
     marker = source_tree.read_marker(release.marked) if landed and release.marked else None
-    return Kept(landed, {corpus.corpus_id: marker.scale} if marker else {}, None)
+    return LandedCorpus(landed, {corpus.corpus_id: marker.scale} if marker else {}, None)
 
 
 def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
@@ -161,7 +162,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
             build = replace(build, ignored=build.ignored | {NO_CORPUS: in_no_corpus})
             for line in finding.foreign_lines(settings, in_no_corpus):
                 context.resources.reporter.notice(line)
-        _, counts = fallback.write_catalog(build, paths)
+        _, counts = write_catalog(build, paths)
         for name, count in counts.items():
             yield dg.MaterializeResult(
                 asset_key=dg.AssetKey(["raw", name]),
@@ -175,7 +176,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
 def _refuse_nothing_new(build: state.Build, settings: Settings) -> None:
     """Raise InputError when every corpus that the build is about is damaged: there is nothing to publish."""
     about = settings.refresh or build.corpora
-    damaged = {corpus_id: build.carried[corpus_id].reason for corpus_id in about if corpus_id in build.carried}
+    damaged = {corpus_id: build.fallbacks[corpus_id].reason for corpus_id in about if corpus_id in build.fallbacks}
     if about and len(damaged) == len(about):
         lines = (
             why if why.startswith(f"{corpus_id}/") else f"{corpus_id}: {why}" for corpus_id, why in damaged.items()

@@ -1,4 +1,4 @@
-"""The strict check of a file's records against the room's types: what passes, what is extra, what is refused.
+"""The strict check of a file's records against the corpus' types: what passes, what is extra, what is refused.
 
 What a type does not know is set aside with its place, never dropped: an extra key's value, or the whole record.
 """

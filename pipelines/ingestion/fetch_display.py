@@ -44,7 +44,7 @@ class FetchDisplay:
         self._totals: dict[str, int] = {}
         self._open: dict[str, list[str]] = {}
         self._results: dict[str, list[Result]] = {}
-        self._told: dict[str, float] = {}
+        self._reported: dict[str, float] = {}
         self._started = self._spoken = time.perf_counter()
 
     def __enter__(self) -> FetchDisplay:
@@ -71,15 +71,15 @@ class FetchDisplay:
     def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
         """A file is asked for again in some seconds; the same cause is told now and then only."""
         now = time.perf_counter()
-        if now - self._told.get(cause, -HEARTBEAT) >= HEARTBEAT:
-            self._told[cause] = now
+        if now - self._reported.get(cause, -HEARTBEAT) >= HEARTBEAT:
+            self._reported[cause] = now
             self._reporter.line(f"{'retry':<8} {wanted.name}: {cause}; again in {seconds:.1f} s")
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
         """The next address of a file is asked; said once for all files of a corpus that fail for the same cause."""
         key = f"{wanted.corpus.corpus_id} {cause} {host}"
-        if key not in self._told:
-            self._told[key] = time.perf_counter()
+        if key not in self._reported:
+            self._reported[key] = time.perf_counter()
             self._reporter.line(f"{'mirror':<8} {wanted.name}: {cause}; asking {host} instead")
 
     def finish(self, result: Result) -> None:

@@ -1,6 +1,6 @@
 """Landing: the publisher's bytes become checked, typed, nested Parquet. One file in, one Parquet out.
 
-Each record is decoded strictly with the room's msgspec type, then DuckDB reads the file with the column types derived
+Each record is decoded strictly with the corpus' msgspec type, then DuckDB reads the file with the column types derived
 from that same type and writes Parquet. What the type does not know is kept, never dropped: an extra key's value goes
 to `extras`, a record that the type refuses goes to `quarantine`, whole. A file that is no JSON is always refused.
 
@@ -33,7 +33,7 @@ from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.releases.records import LandingError, read_settled, state_of
 from dialogue_warehouse.releases.unpacking import sha256_of, unpack, verification_of
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
-from dialogue_warehouse.storage.landed import Landed, refuse_what_is_unknown
+from dialogue_warehouse.storage.landed import Landed, refuse_unknown
 from pipelines.ingestion.checking import RecordCheck
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _land_file(task: LandingTask) -> Landed:
         landed = _land(entity, landed, task.file, data, parquet, table)
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
     if task.strict:
-        refuse_what_is_unknown(landed)
+        refuse_unknown(landed)
     return replace(landed, verification=verification, state=file_state, found_as=task.found_as)
 
 

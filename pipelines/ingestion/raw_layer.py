@@ -17,7 +17,7 @@ from dialogue_warehouse.common.files import write_table
 from dialogue_warehouse.corpora.claims import load_defects
 from dialogue_warehouse.corpora.release import Corpus, raw_table
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.storage.landed import Carried, Landed
+from dialogue_warehouse.storage.landed import Fallback, Landed
 from pipelines.ingestion import landing
 
 CATALOG_TABLES = {
@@ -73,7 +73,7 @@ CATALOG_TABLES = {
 }
 """The raw tables about the build itself: one row a corpus, a rule, a file read, an extra key, a refused record.
 
-A rule for all corpora has no corpus_id, and one row more for each corpus whose room says more of it.
+A rule for all corpora has no corpus_id, and one row more for each corpus that says more of it.
 """
 
 
@@ -102,13 +102,13 @@ def write_catalog(
     corpora: Iterable[Corpus],
     landed: Iterable[Landed],
     paths: WarehousePaths,
-    carried: Mapping[str, Carried] = MappingProxyType({}),
+    fallbacks: Mapping[str, Fallback] = MappingProxyType({}),
 ) -> dict[str, int]:
-    """Write the raw tables about the build itself; their row counts. `carried` are the corpora that stay as is."""
+    """Write the raw tables about the build itself, and return their row counts."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in CATALOG_TABLES}
     rules = list(load_defects(None))
     for corpus in corpora:
-        stays = carried.get(corpus.corpus_id)
+        stays = fallbacks.get(corpus.corpus_id)
         why = {"carried_from": stays and stays.build_id, "carried_because": stays and stays.reason}
         rows["corpora"].append(
             {name: getattr(corpus, name) for name in CATALOG_TABLES["corpora"] if name not in why} | why

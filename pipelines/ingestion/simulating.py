@@ -42,7 +42,7 @@ def simulate(
     processes: int = 1,
     report: Callable[[SimulatedFile], None] | None = None,
 ) -> list[SimulatedFile]:
-    """Write the generated releases of all rooms, or the named ones, to `to/<corpus_id>/<path>`.
+    """Write the generated releases of all corpora, or the named ones, to `to/<corpus_id>/<path>`.
 
     A release that was generated before is replaced; a folder that holds anything else is refused.
     """

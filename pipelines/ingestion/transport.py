@@ -216,12 +216,14 @@ def _open_http(session: Session, url: str, offset: int, etag: str | None) -> Gen
             ),
             is_framed=total is not None or response.raw.chunked,
             encoding=response.headers.get("Content-Encoding"),
-            read=hurried(lambda count: response.raw.read1(count, decode_content=False), host_of(url), seconds),
+            read=with_minimum_rate(
+                lambda count: response.raw.read1(count, decode_content=False), host_of(url), seconds
+            ),
         )
 
 
-def hurried(read: Callable[[int], bytes], host: str, seconds: float) -> Callable[[int], bytes]:
-    """Read in the same way, as long as enough bytes come in each such time."""
+def with_minimum_rate(read: Callable[[int], bytes], host: str, seconds: float) -> Callable[[int], bytes]:
+    """Wrap a reader, which then raises TransientError when a host sends fewer than LEAST_RATE bytes a second."""
     since, received = time.monotonic(), 0
 
     def read_on(count: int) -> bytes:

@@ -24,7 +24,7 @@ ENTITIES: dict[str, list[str]] = PROJECT["vars"]["corpora"]
 DERIVED: dict[str, list[str]] = PROJECT["vars"]["derived"]
 VOCABULARIES: dict[str, list[str]] = PROJECT["vars"]["vocabularies"]
 EVERY_CORPUS = "every corpus"
-"""The rows of all corpora: where a table is not stacked from those of the rooms."""
+"""The rows of all corpora: where a table is not stacked from those of the corpora."""
 UNHEARD = "unheard-of"
 """What is no word, and no row's key."""
 FILLERS = {"varchar": "'filler'", "boolean": "false", "timestamp": "timestamp '2026-01-01'"}

@@ -32,7 +32,7 @@ from tests.dbt_runs import compiled
 TABLES = read_tables()
 BY_NAME = {table.name: table for table in TABLES}
 BOOKKEEPING = {"accounting", "exceptions", "pointer_forms", "key_pointers"}
-"""What a room says of its rows, and publishes nowhere."""
+"""What a corpus says of its rows, and publishes nowhere."""
 NORMALLY_EMPTY = {"exceptions"}
 
 

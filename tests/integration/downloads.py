@@ -19,7 +19,7 @@ from pipelines.ingestion import wanted as wanted_files
 from pipelines.ingestion.fetch_display import FetchDisplay
 from pipelines.ingestion.fetching import Outcome, Result
 from pipelines.ingestion.wanted import Wanted
-from tests.unit.listed_files import corpus
+from tests.unit.ingestion.listed_files import corpus
 
 CONTENT = bytes(range(256)) * 4096
 """1 MiB."""

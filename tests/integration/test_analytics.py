@@ -98,7 +98,7 @@ def test_no_column_is_the_same_throughout(disturbed_folder, table) -> None:
 
 
 def test_agreement_counts_what_one_annotator_alone_marked(disturbed_folder) -> None:
-    """T6: of the segments with one label, which used to drop out, each lowers the agreement of its label."""
+    """Of the segments with one label, which used to drop out, each lowers the agreement of its label."""
     with duckdb.connect(str(disturbed_folder / "dialogues.duckdb"), read_only=True) as con:
         counts = con.execute(
             "select spans_by_both, spans_by_one, span_f1, least_span_precision from analytics.annotator_agreement"

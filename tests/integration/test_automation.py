@@ -234,7 +234,7 @@ def test_a_run_waits_for_a_build_that_ends_in_time(tmp_path: Path) -> None:
 
 
 def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitions: Any, instance: Any) -> None:
-    """U4, U5: what belongs together cannot be divided, and a step without what comes before it says so in one line."""
+    """What belongs together cannot be divided, and a step without what comes before it says so in one line."""
     import dagster as dg
 
     def of(*keys: dg.AssetKey) -> Any:
@@ -289,7 +289,7 @@ def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitio
 def test_command_of_dagster_that_selects_a_part_is_refused_in_one_line(
     definitions: Any, command: str, option: str, selected: str | None, told: str | None
 ) -> None:
-    """U5: as the definitions see it while that command loads them."""
+    """As the definitions see it while that command loads them."""
     from pipelines.dagster_graph.graph import SelectionError, refuse_part
 
     with click.Context(click.Command(command)) as context:
@@ -346,7 +346,7 @@ def test_every_check_runs_with_what_it_checks(definitions: Any) -> None:
 
 
 def test_releases_that_were_read_are_shown_so(paths: WarehousePaths) -> None:
-    """U19: `landing` is what a build has read, and when."""
+    """`landing` is what a build has read, and when."""
     import dagster as dg
 
     with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
@@ -403,7 +403,7 @@ def test_a_run_keeps_going_and_verifies_unless_it_is_told_not_to(monkeypatch: py
 def test_a_run_never_replaces_real_files_by_the_sample(
     paths: WarehousePaths, definitions: Any, instance: Any, real_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U2: "Materialize all" without a source, on a warehouse of real files."""
+    """ "Materialize all" without a source, on a warehouse of real files."""
     shutil.rmtree(paths.root)
     shutil.copytree(real_folder, paths.root)
     published = builds.pointed_build(paths)

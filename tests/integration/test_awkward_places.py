@@ -15,7 +15,7 @@ from tests.conftest import build_warehouse, run_command
 
 
 def test_folder_of_any_name_is_built_and_read(tmp_path: Path, awkward_releases: Path) -> None:
-    """F27: SQLite took `%20` for a blank and wrote into another folder, a colon broke dagster.yaml."""
+    """SQLite took `%20` for a blank and wrote into another folder, a colon broke dagster.yaml."""
     name = 'a: b%20c it\'s "q" #&'
     folder = build_warehouse(tmp_path / name, "--source", awkward_releases, "--corpora", "bbai")
     assert sorted(path.name for path in tmp_path.iterdir()) == [name]
@@ -26,7 +26,7 @@ def test_folder_of_any_name_is_built_and_read(tmp_path: Path, awkward_releases: 
 
 
 def test_folder_whose_name_is_a_pattern_is_refused_in_one_line(tmp_path: Path) -> None:
-    """F27: DuckDB would look for whatever matches."""
+    """DuckDB would look for whatever matches."""
     refused = run_command("build", "--warehouse", tmp_path / "wh[1]")
     told = f"error: {tmp_path}/wh[1]: the path of a warehouse cannot have any of * ? [ ] {{ }}\n"
     assert (refused.returncode, refused.stderr) == (2, told)
@@ -35,7 +35,7 @@ def test_folder_whose_name_is_a_pattern_is_refused_in_one_line(tmp_path: Path) -
 def test_warehouse_of_another_user_is_read_and_verified_and_every_write_refused_in_one_line(
     tmp_path: Path, awkward_folder: Path, awkward_releases: Path
 ) -> None:
-    """F18: `verify` and `build` ended in an internal error."""
+    """`verify` and `build` ended in an internal error."""
     folder = shutil.copytree(awkward_folder, tmp_path / "theirs", symlinks=True)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(path.stat().st_mode & ~0o222)

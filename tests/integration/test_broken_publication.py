@@ -61,7 +61,7 @@ def passed(tmp_path: Path) -> WarehousePaths:
         with duckdb.connect(str(database)) as con:
             con.execute(f"create schema core; create table core.fct_turns as select '{database.name}' as a")
     paths.build_manifest(OLD).write_text(json.dumps({"raw": {}}))
-    publication.show(OLD, paths)
+    publication.publish(OLD, paths)
     return paths
 
 
@@ -142,7 +142,7 @@ def test_build_after_a_broken_publication_mends_it_and_says_so(
     shutil.copyfile(paths.build_database(newest), paths.build_database("20200101T000000000000Z"))
     with duckdb.connect(str(paths.build_database("20200101T000000000000Z"))) as con:
         con.execute("drop table core.fct_turns")
-    publication.show("20200101T000000000000Z", paths)
+    publication.publish("20200101T000000000000Z", paths)
     paths.pointer.write_text(json.dumps({"build_id": newest}))  # killed between pointer and link
     settings = Settings(source=awkward_releases, warehouse=paths.root)
     assert fingerprint.unchanged(settings) is None

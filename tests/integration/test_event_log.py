@@ -159,7 +159,7 @@ def test_pool_has_its_limit_before_anybody_looks_at_the_queue(tmp_path: Path) ->
 def test_oldest_runs_are_forgotten_and_their_files_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, opened: str
 ) -> None:
-    """F33: a warehouse does not grow for ever. A run of the schedule has Dagster's own storage, which leaves files."""
+    """A warehouse does not grow for ever. A run of the schedule has Dagster's own storage, which leaves files."""
     paths = WarehousePaths(tmp_path / "ours")
     write_configuration(paths)
     runs = []
@@ -194,7 +194,6 @@ def test_oldest_runs_are_forgotten_and_their_files_removed(
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"SQLite format 3\x00" + b"x" * 5000])
 def test_damaged_history_begins_anew_and_is_told(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture) -> None:
-    """F24."""
     paths = WarehousePaths(tmp_path / "ours")
     with open_instance(paths, print) as instance:
         run_in(instance)

@@ -1,4 +1,4 @@
-"""The quick part of `make faults`: each fault happens, and what must hold after it holds (issue 12, point 7)."""
+"""The quick part of `make faults`: each fault happens, and what must hold after it holds."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
     ],
 )
 def test_headers_without_end_are_given_up_in_the_time_of_silence(web, tmp_path, first, again, pause):
-    """F12: a server that always sends something was listened to for ever."""
+    """A server that always sends something was listened to for ever."""
     file = listed(web, "a")
     web.faults["/a"] = [drip(first, again, pause)]
     settings = replace(QUICK, attempts=1)

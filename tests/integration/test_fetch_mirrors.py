@@ -30,7 +30,7 @@ from tests.integration.downloads import (
     status,
     whole,
 )
-from tests.unit.listed_files import corpus
+from tests.unit.ingestion.listed_files import corpus
 
 pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
 

@@ -32,7 +32,6 @@ def on_a_disk_of(mebibytes: int, folder: Path, script: str) -> subprocess.Comple
 
 
 def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> None:
-    """F11."""
     ended = on_a_disk_of(30, tmp_path, f"{BUILD}; echo $?; ls -A wh")
     told = f"error: {tmp_path}/wh: a build of this source needs about 74 MiB, and 30 MiB are free\n"
     assert (ended.stderr, ended.stdout) == (told, "1\n.dialogue-warehouse\n.lock\n.trouble.json\nalerts.jsonl\n")
@@ -42,7 +41,7 @@ def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> 
     ("moment", "again"), [("wh/.dagster/history", f"{BUILD} && echo built"), ("wh/.scratch/audit", "echo left")]
 )
 def test_disk_that_fills_up_meanwhile_is_told_in_one_line(tmp_path: Path, moment: str, again: str) -> None:
-    """F11: Dagster's event log ended in an internal error, with the lines of a traceback before it."""
+    """Dagster's event log ended in an internal error, with the lines of a traceback before it."""
     fill = f"(while ! test -e {moment}; do sleep 0.02; done; cat /dev/zero > filler 2>/dev/null) & "
     ended = on_a_disk_of(84, tmp_path, f"{fill}{BUILD}; echo $?; ls wh; rm filler; {again}")
     told = f"error: {tmp_path}/wh: No space left on device; a build of this source needs about 74 MiB, and "

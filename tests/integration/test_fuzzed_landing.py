@@ -1,8 +1,8 @@
-"""Landing never fails by itself: two thousand files a run, made at random in each room's schema or damaged by hand.
+"""Landing never fails by itself: two thousand files a run, made at random in each corpus' schema or damaged by hand.
 
 Each is landed or refused in one line that names it. No record is lost: each is a row or in quarantine, and one whose
 value depends on its reader (equal keys, a number beyond a double) is in quarantine, as text. `DIALOGUE_SEED` gives the
-files of a run again, `DIALOGUE_EXAMPLES` asks for more (issue 11, point 8).
+files of a run again, `DIALOGUE_EXAMPLES` asks for more.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pipelines.ingestion.landing import LandingTask, land_file
 from tests import fixtures
 from tests.integration.mutations import mutate, pack
 from tests.integration.random_releases import SEED, Drawing, Known, content_of, files_of
-from tests.unit.test_landing import ITEM, ITEMS, make_corpus
+from tests.unit.item_files import ITEM, ITEMS, make_corpus
 
 CASES = max(2000, 300 * int(os.environ.get("DIALOGUE_EXAMPLES", "0")))
 GENERATED = 4
@@ -126,7 +126,7 @@ class Fuzz:
 def test_no_file_makes_landing_fail(
     corpus_id: str, generated_sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F5, F6, F7, F22 and T12 at large; on what came before 248 of 2,028 files ended in an internal error."""
+    """Many files at once; on an earlier version 248 of 2,028 files ended in an internal error."""
     print(f"DIALOGUE_SEED={SEED} gives these files again")
     monkeypatch.setattr(records, "TICK", 0)  # nobody changes these files
     corpus = registry.load_corpus(corpus_id)

@@ -249,7 +249,7 @@ def test_run_is_recorded_with_rows_and_checks(awkward_folder: Path) -> None:
 
 
 def test_page_of_dagster_is_served_on_the_loopback_address_alone() -> None:
-    """F34: it answers whatever host a request names, so it must not be reached from outside; the README says so."""
+    """It answers whatever host a request names, so it must not be reached from outside; the README says so."""
     told = subprocess.run(
         ["make", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True
     ).stdout

@@ -20,11 +20,11 @@ from dialogue_warehouse.releases.form_files import undo_rows
 from tests.conftest import build_warehouse, run_command
 
 COMMON_DIALOGUES = {"mutualfriends": 10, "sgd": 85}
-ROOMS = tuple(COMMON_DIALOGUES)
+CORPORA = tuple(COMMON_DIALOGUES)
 PLACES = {"source_file_id", "record_index", "record_pointer"}
 LOSSY = {("fct_turns", "occurred_at"), ("fct_turns", "source_time")}
 DIALOGUES = Path("mutual_friends/plain_text/train.parquet")
-BUILD = ("--form", "huggingface", "--corpora", ",".join(ROOMS))
+BUILD = ("--form", "huggingface", "--corpora", ",".join(CORPORA))
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def rows_of(con: duckdb.DuckDBPyConnection, database: str, table: str, only: set
     kept = ", ".join(f'"{name}"' for name in names if name not in PLACES and (table, name) not in only)
     condition = ["true"]
     if "corpus_id" in names:
-        condition.append(f"corpus_id in {ROOMS}")
+        condition.append(f"corpus_id in {CORPORA}")
     for key in ("dialogue_key", "scenario_key"):
         if key in names:
             condition.append(f"{key} in (select dialogue_key from common)")
@@ -136,7 +136,7 @@ def test_losses_are_violations_of_the_form(both: duckdb.DuckDBPyConnection) -> N
         "order by source_file_id, detail"
     )
     documented = []
-    for corpus_id in ROOMS:
+    for corpus_id in CORPORA:
         form = registry.load_form(corpus_id, "huggingface")
         for table in form.tables:
             for split in ("train", "validation") if corpus_id == "mutualfriends" else form.parts:
@@ -149,7 +149,7 @@ def test_losses_are_violations_of_the_form(both: duckdb.DuckDBPyConnection) -> N
 def test_form_has_the_defects_of_the_release(both: duckdb.DuckDBPyConnection) -> None:
     query = (
         "select rule_id, dialogue_key, turn_index, row_key, detail from {}.quality.violations "
-        f"where corpus_id in {ROOMS} and rule_id not in ('lossy_form', 'reused_dialogue_id') "
+        f"where corpus_id in {CORPORA} and rule_id not in ('lossy_form', 'reused_dialogue_id') "
         "and (dialogue_key is null or dialogue_key in (select dialogue_key from common)) order by all"
     )
     form, released = (both.execute(query.format(database)).fetchall() for database in ("form", "released"))
@@ -233,7 +233,7 @@ def test_form_is_verified_and_restored_as_the_form(form_folder: Path, forms: Pat
     assert len(verified) == 8
     assert all(file["is_equal"] for file in verified)
     assert sum(file["records"] for file in verified) == 159
-    for corpus_id in ROOMS:
+    for corpus_id in CORPORA:
         completed = run_command("restore", "--corpus", corpus_id, "--to", tmp_path, "--warehouse", form_folder)
         assert completed.returncode == 0, completed.stderr
     restored = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet"))
@@ -249,7 +249,7 @@ def test_form_is_verified_and_restored_as_the_form(form_folder: Path, forms: Pat
         assert both[0] == both[1], path
 
 
-@pytest.mark.parametrize("corpus_id", ROOMS)
+@pytest.mark.parametrize("corpus_id", CORPORA)
 def test_every_real_row_comes_back_from_its_record(forms: Path, corpus_id: str) -> None:
     form = registry.load_form(corpus_id, "huggingface")
     count = 0
@@ -271,7 +271,7 @@ def test_manifest_of_the_build_names_the_form(form_folder: Path) -> None:
 
 
 def test_corpora_without_the_form_are_skipped_with_a_notice(built: tuple[Path, str]) -> None:
-    for corpus_id in set(registry.corpus_ids()) - set(ROOMS):
+    for corpus_id in set(registry.corpus_ids()) - set(CORPORA):
         assert f"{corpus_id}: not offered in the form huggingface, skipped" in built[1]
     assert "1 of 3 files are not there" in built[1]
 
@@ -306,7 +306,7 @@ def test_rows_that_cannot_be_undone_are_set_aside_and_the_others_land(forms: Pat
         violations = con.execute("select count(*) from quality.violations where rule_id = 'refused_record'").fetchall()
         accounted = con.execute(
             "select published, quarantined, core from quality.row_accounting where entity = 'dialogues' "
-            f"and corpus_id in {ROOMS} order by corpus_id"
+            f"and corpus_id in {CORPORA} order by corpus_id"
         ).fetchall()
     assert counts == [("mutualfriends", 8), ("sgd", 84)]
     assert (violations, accounted) == ([(3,)], [(8, 2, 8), (84, 1, 84)])

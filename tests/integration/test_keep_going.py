@@ -1,4 +1,4 @@
-"""A corpus whose source is damaged stays as it is published, and says so, while the others are built."""
+"""A corpus whose source is damaged falls back to its published files, and says so, while the others are built."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def snapshot(database: Path, *corpora: str) -> dict[str, list[Any]]:
 def kept(
     awkward_folder: Path, awkward_releases: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[WarehousePaths, Path, str]:
-    """A warehouse whose last build kept two corpora, the release it was built from, and the build before."""
+    """A warehouse in whose last build two corpora fell back, the release it was built from, and the build before."""
     folder = tmp_path_factory.mktemp("kept")
     source = Path(shutil.copytree(awkward_releases, folder / "releases"))
     paths = WarehousePaths(shutil.copytree(awkward_folder, folder / "warehouse"))
@@ -66,7 +66,7 @@ def kept(
     built = run_command(*command, "--keep-going", "--verify")
     assert built.returncode == 0, built.stderr
     for corpus_id, reason in ((DAMAGED, f"{DAMAGED}/ontology.json: not JSON"), (GONE, "none of its files is at the")):
-        assert f"notice: {corpus_id} stays as in build {before}: {reason}" in built.stdout
+        assert f"notice: {corpus_id} falls back to build {before}: {reason}" in built.stdout
     return paths, source, before
 
 
@@ -94,29 +94,29 @@ def test_everybody_is_told(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
     (published, *_) = read_status(paths, Settings(warehouse=paths.root)).builds
     assert [line.partition(":")[0] for line in published.carried] == [
-        f"{corpus_id} stays as in build {before}" for corpus_id in (DAMAGED, GONE)
+        f"{corpus_id} falls back to build {before}" for corpus_id in (DAMAGED, GONE)
     ]
     assert sum(published.verdicts.values()) > 100
     page = (paths.reports / "index.html").read_text()
-    assert page.count(f"stays as in build <code>{before}</code>") == 2
+    assert page.count(f"falls back to build <code>{before}</code>") == 2
     last = json.loads(paths.alerts.read_text().splitlines()[-1])
     assert last["kind"] == "failure"
     assert last["text"].startswith(
-        f"The build of {paths.root} has failed in part.\n{DAMAGED} stays as in build {before}"
+        f"The build of {paths.root} has failed in part.\n{DAMAGED} falls back to build {before}"
     )
 
 
 def test_what_is_kept_again_says_where_it_is_from(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
-    again = fallback.keep(registry.load_corpus(GONE), paths, "still")
-    assert again.carried == fallback.Carried(before, "still")
+    again = fallback.fall_back(registry.load_corpus(GONE), paths, "still")
+    assert again.fallback == fallback.Fallback(before, "still")
     assert len(again.landed) == 3
     parquet = paths.raw / again.landed[0].parquet
     content = parquet.read_bytes()
     try:
         parquet.write_bytes(content[:-1])
-        with pytest.raises(InputError, match=rf"{GONE}/.*: cannot stay as it is published: .* is damaged"):
-            fallback.keep(registry.load_corpus(GONE), paths, "still")
+        with pytest.raises(InputError, match=rf"{GONE}/.*: cannot fall back: .* is damaged"):
+            fallback.fall_back(registry.load_corpus(GONE), paths, "still")
     finally:
         parquet.write_bytes(content)
 
@@ -147,9 +147,9 @@ def test_what_is_published_nowhere_cannot_stay(tmp_path: Path, awkward_releases:
     assert f"error: {DAMAGED}/ontology.json: not JSON" in built.stderr
     corpus = registry.load_corpus(DAMAGED)
     paths = WarehousePaths(tmp_path / "new")
-    assert not checks.is_to_stay(DAMAGED, paths, Settings())
-    with pytest.raises(InputError, match=f"{DAMAGED}: cannot stay as it is published, because nothing is"):
-        fallback.keep(corpus, paths, "x")
+    assert not checks.can_fall_back(DAMAGED, paths, Settings())
+    with pytest.raises(InputError, match=f"{DAMAGED}: cannot fall back, because nothing is published"):
+        fallback.fall_back(corpus, paths, "x")
 
 
 def test_where_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def with_a_candidate_twice(parts: Any) -> Any:
 def test_rows_that_fail_a_check_stay_out(
     sample_folder: Path, tmp_path: Path, edit: Callable[[Any], Any], told: str, options: tuple[str, ...]
 ) -> None:
-    """What lands and fails later: the corpus stays as it is published, and what is new of another is published.
+    """What lands and fails later: the corpus falls back, and what is new of another is published.
 
     No publication makes a test of the models fail: where that is tried, the fault is planted in a model.
     """
@@ -210,16 +210,16 @@ def test_rows_that_fail_a_check_stay_out(
         assert f"error: {told}" in stopped.stderr
         built = run_command(*command, "--keep-going")
     assert built.returncode == 0, built.stderr
-    assert f"notice: {DAMAGED} stays as in build {before}: {told}" in built.stdout
+    assert f"notice: {DAMAGED} falls back to build {before}: {told}" in built.stdout
     now, manifest = builds.published_build(paths)[1], builds.read_manifest(paths, builds.published_build(paths)[0])
     assert snapshot(now, *registry.corpus_ids())["dim_source_files"]
     for corpus_id in registry.corpus_ids():
         assert (snapshot(now, corpus_id) == snapshot(database, corpus_id)) is (corpus_id != NEW)
     assert {corpus_id: one.build_id for corpus_id, one in manifest.carried.items()} == {DAMAGED: before}
     assert [line for line in manifest.notices if line.startswith(DAMAGED)] == [
-        manifest.carried[DAMAGED].told_of(DAMAGED)
+        manifest.carried[DAMAGED].describe(DAMAGED)
     ]
-    assert json.loads(paths.alerts.read_text().splitlines()[-1])["text"].count(f"{DAMAGED} stays as in build") == 1
+    assert json.loads(paths.alerts.read_text().splitlines()[-1])["text"].count(f"{DAMAGED} falls back to build") == 1
     if options:
         return  # the mended release is built once
     shutil.copytree(sample_folder / "sample" / DAMAGED, source / DAMAGED, dirs_exist_ok=True)
@@ -229,7 +229,9 @@ def test_rows_that_fail_a_check_stay_out(
     assert json.loads(paths.alerts.read_text().splitlines()[-1])["kind"] == "recovery"
 
 
-def test_what_cannot_be_held_back_fails(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
+def test_build_fails_where_no_corpus_can_fall_back(
+    awkward_folder: Path, awkward_releases: Path, tmp_path: Path
+) -> None:
     """The corpus that a run is about fails, or one that is published nowhere: there is nothing to fall back on."""
     paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
     project = copy_with_unknown_split(tmp_path / "clone", DAMAGED)
@@ -242,4 +244,4 @@ def test_what_cannot_be_held_back_fails(awkward_folder: Path, awkward_releases: 
     nowhere = build_with(project, tmp_path / "new", *options)
     assert nowhere.returncode == 1
     assert not (tmp_path / "new" / "dialogues.duckdb").exists()
-    assert nowhere.stderr.endswith(f"; {DAMAGED}: cannot stay as it is published, because nothing is\n")
+    assert nowhere.stderr.endswith(f"; {DAMAGED}: cannot fall back, because nothing is published\n")

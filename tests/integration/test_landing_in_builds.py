@@ -70,7 +70,7 @@ def odd_releases(awkward_releases: Path, tmp_path_factory: pytest.TempPathFactor
 def test_odd_records_abort_no_build_and_come_back_within_4_gb_of_address_space(
     awkward_releases: Path, odd_releases: tuple[Path, dict[str, int]], tmp_path: Path
 ) -> None:
-    """F20, F5, F7 and T12: every file has records that no reader keeps; nothing is refused, and all is restored.
+    """Every file has records that no reader keeps; nothing is refused, and all is restored.
 
     Every build asked for 16 GiB at once, which a machine with less memory and swap refuses.
     """
@@ -106,7 +106,7 @@ def test_odd_records_abort_no_build_and_come_back_within_4_gb_of_address_space(
 
 
 def test_file_that_changes_in_a_build_is_told(awkward_releases: Path, tmp_path: Path) -> None:
-    """F17: one file is deleted and one replaced once they are landed; status 0 alone was all that was said."""
+    """One file is deleted and one replaced once they are landed; status 0 alone was all that was said."""
     source = tmp_path / "source"
     shutil.copytree(awkward_releases, source)
     corpus = registry.load_corpora()[0]

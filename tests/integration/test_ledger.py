@@ -183,14 +183,14 @@ def by_files(folder: Path) -> dict[str, set[str]]:
 
 
 def test_verdicts_on_generated_files_say_so(sample_folder: Path, real_folder: Path) -> None:
-    """T16: a sample has the numbers that it was made to have."""
+    """A sample has the numbers that it was made to have."""
     assert by_files(sample_folder) == {"generated": set(registry.corpus_ids())}
     assert set(by_files(real_folder)) == {"published"}
     assert "judged_on" in run_command("claims", "--warehouse", sample_folder, "--csv").stdout.splitlines()[0]
 
 
 def test_each_claim_says_whose_words_it_quotes(sample_folder: Path) -> None:
-    """T17: what this project wrote down itself is no claim of the publisher's."""
+    """What this project wrote down itself is no claim of the publisher's."""
     claims = json.loads(run_command("claims", "--warehouse", sample_folder, "--json").stdout)
     voices = {claim["quotes_whom"] for claim in claims}
     assert voices == {"publisher", "paper", "other_project", "own_measurement"}
@@ -203,7 +203,7 @@ def test_each_claim_says_whose_words_it_quotes(sample_folder: Path) -> None:
 
 
 def test_a_verdict_says_how_many_rows_it_is_about(sample_folder: Path) -> None:
-    """T4: every verdict has them, and none is called reproduced without one."""
+    """Every verdict has them, and none is called reproduced without one."""
     claims = json.loads(run_command("claims", "--warehouse", sample_folder, "--json").stdout)
     for claim in claims:
         judged = claim["verdict"] not in ("source_absent", "not_checkable")
@@ -213,7 +213,7 @@ def test_a_verdict_says_how_many_rows_it_is_about(sample_folder: Path) -> None:
 
 
 def test_what_is_so_by_design_is_no_defect(real_folder: Path) -> None:
-    """T15: the two are told apart in the rules, in each case, and in what a corpus and a build count."""
+    """The two are told apart in the rules, in each case, and in what a corpus and a build count."""
     rules = json.loads(run_command("violations", "--warehouse", real_folder, "--rules", "--json").stdout)
     by_design = {rule["rule_id"] for rule in rules if rule["kind"] == "property"}
     assert {"stray_vote_key", "uneven_ballot", "none_in_human", "question_without_example"} <= by_design

@@ -76,14 +76,13 @@ def test_nothing_is_mended_where_nothing_happened(paths: WarehousePaths) -> None
 
 
 def test_builds_are_in_the_order_they_were_published(paths: WarehousePaths) -> None:
-    """F16: the clock said otherwise."""
+    """The clock said otherwise."""
     assert retention.kept_builds(paths) == [FIRST, SECOND]
     retention.prune(paths, 1)
     assert retention.kept_builds(paths) == [SECOND]
 
 
 def test_database_that_nobody_here_made_is_no_build_and_is_left_alone(paths: WarehousePaths) -> None:
-    """F33."""
     foreign = paths.builds / "mine.duckdb"
     foreign.touch()
     retention.prune(paths, 1)
@@ -92,7 +91,7 @@ def test_database_that_nobody_here_made_is_no_build_and_is_left_alone(paths: War
 
 
 def test_published_files_are_for_reading_only(paths: WarehousePaths) -> None:
-    """U7: whoever forgets to say read-only is refused; and the published file is not the build's own."""
+    """Whoever forgets to say read-only is refused; and the published file is not the build's own."""
     for file in (paths.published, paths.build_database(SECOND)):
         assert file.stat().st_mode & 0o222 == 0
     assert not paths.published.samefile(paths.build_database(SECOND))
@@ -100,7 +99,6 @@ def test_published_files_are_for_reading_only(paths: WarehousePaths) -> None:
 
 @pytest.mark.parametrize("how", DAMAGES)
 def test_published_file_is_taken_from_the_kept_build(paths: WarehousePaths, how: str) -> None:
-    """F2, U7."""
     damage(paths.published, how)
     assert builds.damage(paths, SECOND) == [paths.published]
     assert publication.mend(paths) == [f"{paths.published} was not build {SECOND}, which is published: it is again"]
@@ -109,7 +107,6 @@ def test_published_file_is_taken_from_the_kept_build(paths: WarehousePaths, how:
 
 @pytest.mark.parametrize("how", DAMAGES)
 def test_kept_build_is_taken_from_the_published_file(paths: WarehousePaths, how: str) -> None:
-    """F2."""
     database = paths.build_database(SECOND)
     damage(database, how)
     assert builds.damage(paths, SECOND) == [database]
@@ -119,7 +116,6 @@ def test_kept_build_is_taken_from_the_published_file(paths: WarehousePaths, how:
 
 @pytest.mark.parametrize("how", DAMAGES)
 def test_build_before_is_shown_where_both_are_lost(paths: WarehousePaths, how: str) -> None:
-    """F2."""
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, how)
     (told,) = publication.mend(paths)
@@ -129,7 +125,6 @@ def test_build_before_is_shown_where_both_are_lost(paths: WarehousePaths, how: s
 
 
 def test_nothing_is_published_where_nothing_is_whole(paths: WarehousePaths) -> None:
-    """F2."""
     retention.prune(paths, 1)
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, "cut")
@@ -147,7 +142,6 @@ def test_file_with_another_time_is_read_before_it_is_doubted(paths: WarehousePat
 
 @pytest.mark.parametrize("content", ["", "{", "{}", "[]", "null", '{"build_id": 1}', "\ud800", "[" * 100_000])
 def test_damaged_pointer_is_told_and_made_again(paths: WarehousePaths, content: str) -> None:
-    """F3."""
     paths.pointer.write_bytes(content.encode(errors="surrogatepass"))
     with pytest.raises(InputError, match=r"^[^\n]*published\.json: [^\n]*$"):
         builds.published_build(paths)
@@ -158,7 +152,7 @@ def test_damaged_pointer_is_told_and_made_again(paths: WarehousePaths, content: 
 
 
 def test_pointer_that_is_a_folder_is_told_and_made_again(paths: WarehousePaths) -> None:
-    """F3; with the published file gone too, the last build that is whole is shown."""
+    """With the published file gone too, the last build that is whole is shown."""
     damage(paths.pointer, "a folder")
     paths.published.unlink()
     damage(paths.build_database(SECOND), "cut")
@@ -169,7 +163,6 @@ def test_pointer_that_is_a_folder_is_told_and_made_again(paths: WarehousePaths) 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"build_id": []}', "folder"])
 def test_damaged_note_of_a_publication_stops_nothing(paths: WarehousePaths, content: str) -> None:
-    """F3."""
     if content == "folder":
         paths.started_publication.mkdir()
     else:
@@ -179,7 +172,6 @@ def test_damaged_note_of_a_publication_stops_nothing(paths: WarehousePaths, cont
 
 
 def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
-    """F24."""
     damage(paths.build_manifest(SECOND), "cut")
     damage(paths.build_manifest(FIRST), "a folder")
     removed = f"{paths.build_manifest(FIRST)} was a folder where a file belongs: it is removed"
@@ -190,7 +182,6 @@ def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
 
 
 def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePaths) -> None:
-    """F33, F10."""
     gone = os.getpid()  # of another container, say, where that is another process
     left = [paths.root / f".reports.{gone}.tmp", paths.root / f".reports.{gone}.old"]
     for folder in left:
@@ -303,7 +294,6 @@ def test_folder_in_the_place_of_the_lock_does_not_hold_it(paths: WarehousePaths)
 
 
 def test_scratch_folder_that_is_a_link_is_not_emptied(paths: WarehousePaths, tmp_path: Path) -> None:
-    """F25."""
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "file").touch()
@@ -316,7 +306,6 @@ def test_scratch_folder_that_is_a_link_is_not_emptied(paths: WarehousePaths, tmp
 
 
 def test_link_in_the_scratch_folder_is_removed_and_not_followed(paths: WarehousePaths, tmp_path: Path) -> None:
-    """F25."""
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious/file").touch()
     shutil.rmtree(paths.dbt_target, ignore_errors=True)
@@ -327,7 +316,6 @@ def test_link_in_the_scratch_folder_is_removed_and_not_followed(paths: Warehouse
 
 
 def test_lock_that_is_a_link_is_not_written(paths: WarehousePaths, tmp_path: Path) -> None:
-    """F25."""
     (tmp_path / "precious").write_text("kept")
     paths.lock.unlink(missing_ok=True)
     paths.lock.symlink_to(tmp_path / "precious")
@@ -338,7 +326,6 @@ def test_lock_that_is_a_link_is_not_written(paths: WarehousePaths, tmp_path: Pat
 
 @pytest.mark.parametrize("place", ["/dev/null", "/proc/nothing", "/dev/null/below"])
 def test_place_where_no_warehouse_can_be_is_told_in_a_line(place: str) -> None:
-    """F9."""
     for command in ("build", "tables", "verify", "report"):
         refused = run_command(command, "--warehouse", place)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), (command, refused.stderr)
@@ -346,7 +333,7 @@ def test_place_where_no_warehouse_can_be_is_told_in_a_line(place: str) -> None:
 
 
 def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F16: a clock that stands still, or was set back to the microsecond."""
+    """A clock that stands still, or was set back to the microsecond."""
 
     class Stopped(datetime):
         @classmethod
@@ -359,7 +346,7 @@ def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeyp
 
 
 def test_changed_file_is_noticed_by_whoever_proves_it(paths: WarehousePaths) -> None:
-    """U7: `verify` refuses, `status` says it."""
+    """`verify` refuses, `status` says it."""
     verifying.refuse_damage(paths)
     assert "damaged" not in run_command("status", "--warehouse", paths.root).stdout
     damage(paths.published, "overwritten")
@@ -373,7 +360,7 @@ def test_changed_file_is_noticed_by_whoever_proves_it(paths: WarehousePaths) -> 
 
 
 def test_build_in_a_damaged_warehouse_ends_well(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
-    """F2, F3, F24: all that we keep ourselves at once, and `--force` works."""
+    """All that we keep ourselves at once, and `--force` works."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
     build_id, database = builds.published_build(paths)
@@ -393,7 +380,7 @@ def test_build_in_a_damaged_warehouse_ends_well(awkward_folder: Path, awkward_re
 def test_unchanged_build_renews_a_report_of_another_build(
     awkward_folder: Path, awkward_releases: Path, tmp_path: Path
 ) -> None:
-    """F23, F29: killed between publication and report; and a folder with something foreign in it is told and left."""
+    """Killed between publication and report; and a folder with something foreign in it is told and left."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
     build_id, _ = builds.published_build(paths)

@@ -24,7 +24,7 @@ from tests import fixtures
 
 NAME = "kiosk"
 PAGE = (CLONE / "docs" / "add_a_corpus.md").read_text(encoding="utf-8")
-ROOM, STAGING, CONFORMED, RULES, FIXTURES = (place.format(NAME) for place in starting.PLACES)
+FOLDER, STAGING, CONFORMED, RULES, FIXTURES = (place.format(NAME) for place in starting.PLACES)
 PYTEST = ("-m", "pytest", "-n", "0")
 """In one process: the tests that run this have the processors busy."""
 LAWS = (*PYTEST, "tests/unit/test_architecture.py", "-k", "with_its_grain_first or conformed_model or is_there")
@@ -33,7 +33,7 @@ SHAPES = (*PYTEST, "tests/unit/test_fixtures.py", "-k", f"complete and {NAME}")
 PROBLEMS = ("-c", f"from tests import fixtures; raise SystemExit('; '.join(fixtures.problems('{NAME}')))")
 SIMULATE = ("-m", "dialogue_warehouse", "simulate", "--to", "generated", "--corpora", NAME)
 MISSING = {
-    **{f"{ROOM}/{name}": (SIMULATE, f"{NAME}: {name} is missing") for name in registry.FURNITURE},
+    **{f"{FOLDER}/{name}": (SIMULATE, f"{NAME}: {name} is missing") for name in registry.REQUIRED_FILES},
     **{f"{FIXTURES}/{name}": (PROBLEMS, f"{FIXTURES}/{name} is missing") for name in fixtures.PIECES},
     f"{STAGING}/stg_{NAME}__spans.sql": (LAWS, f"stg_{NAME}__spans"),
     f"{STAGING}/_{NAME}__models.yml": (LAWS, f"stg_{NAME}__spans"),
@@ -116,7 +116,7 @@ def test_page_names_every_place() -> None:
     for place in starting.PLACES:
         assert f"{place.format('<corpus>').removeprefix('dbt_project/models/')}/`" in PAGE, place
     assert starting.PROJECT in PAGE
-    assert [piece for piece in registry.FURNITURE if f"| `{piece}` |" not in PAGE] == []
+    assert [piece for piece in registry.REQUIRED_FILES if f"| `{piece}` |" not in PAGE] == []
     commands = re.findall(r"dialogue-warehouse ([a-z-]+)", PAGE)
     assert {"new-corpus", "build", "claims"} <= set(commands)
 

@@ -31,7 +31,7 @@ def readable(paths: WarehousePaths) -> dict[Path, bytes]:
 
 @pytest.mark.parametrize("narrowing", [(), ("--corpora", ONE, "--corpora", OTHER)])
 def test_build_refuses_and_changes_nothing(published: WarehousePaths, awkward_releases: Path, narrowing: tuple) -> None:
-    """U2, U3: neither the sample nor two of the corpora replace all of them; options that are repeated add up."""
+    """Neither the sample nor two of the corpora replace all of them; options that are repeated add up."""
     before = readable(published)
     source = ("--source", awkward_releases) if narrowing else ()
     refused = run_command("build", "--warehouse", published.root, *source, *narrowing)
@@ -46,7 +46,7 @@ def test_build_refuses_and_changes_nothing(published: WarehousePaths, awkward_re
 def test_run_of_the_graph_refuses_and_changes_nothing(
     published: WarehousePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U2: what "Materialize all" does in Dagster, whose settings come from the environment."""
+    """What "Materialize all" does in Dagster, whose settings come from the environment."""
     from pipelines.dagster_graph.graph import load_graph
 
     for name in ("SOURCE", "ONLY", "REPLACE"):
@@ -88,7 +88,7 @@ def test_run_of_the_graph_checks_its_input_and_the_disk_first(
 
 
 def test_restore_overwrites_nothing_that_differs(awkward_folder: Path, tmp_path: Path) -> None:
-    """U1: nothing at all is written, until it is told to; what is equal may be written again."""
+    """Nothing at all is written, until it is told to; what is equal may be written again."""
     restore = ("restore", "--warehouse", awkward_folder, "--corpus", ONE, "--to", tmp_path)
     assert run_command(*restore).returncode == 0
     restored = snapshot(tmp_path)
@@ -111,7 +111,7 @@ def test_restore_overwrites_nothing_that_differs(awkward_folder: Path, tmp_path:
 
 
 def test_restore_replaces_no_folder(awkward_folder: Path, tmp_path: Path) -> None:
-    """U1: not even when it is told to overwrite."""
+    """Not even when it is told to overwrite."""
     restore = ("restore", "--warehouse", awkward_folder, "--corpus", ONE, "--to", tmp_path)
     assert run_command(*restore).returncode == 0
     file = min(snapshot(tmp_path))

@@ -32,7 +32,7 @@ def run_probe(body: str, **pipes: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_nothing_that_says_goodbye_at_the_end_is_imported_before_the_process_begins() -> None:
-    """F10: what is registered before our own end is never called, and leaves locks that are told as leaks."""
+    """What is registered before our own end is never called, and leaves locks that are told as leaks."""
     code = "import sys, dialogue_warehouse.cli.main; print('multiprocessing.util' in sys.modules)"
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=True).stdout == "False\n"

@@ -108,7 +108,7 @@ def test_every_table_has_the_same_rows_and_types(parquet_folder: Path) -> None:
 def test_every_table_is_described_alike(parquet_folder: Path, sample_folder: Path) -> None:
     described = []
     for folder in (sample_folder, parquet_folder):
-        with connection.open_with_what_raw_there_is(WarehousePaths(folder), Settings()) as con:
+        with connection.open_with_landed(WarehousePaths(folder), Settings()) as con:
             described.append(
                 {
                     f"{one.schema}.{one.table}": (

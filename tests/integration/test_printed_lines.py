@@ -28,7 +28,7 @@ def paste(line: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_next_commands_of_a_build_can_be_pasted(sample_folder: Path, tmp_path: Path) -> None:
-    """U8, U9: they answer from the warehouse that was built, with nothing activated."""
+    """They answer from the warehouse that was built, with nothing activated."""
     sample_folder = Path(shutil.copytree(sample_folder, tmp_path / "warehouse"))  # no other test builds there meanwhile
     built = run_command("build", "--warehouse", sample_folder)
     assert "nothing changed" in built.stdout
@@ -42,14 +42,14 @@ def test_next_commands_of_a_build_can_be_pasted(sample_folder: Path, tmp_path: P
 
 
 def test_commands_of_the_readme_are_those_of_the_activated_environment() -> None:
-    """U8: the README says once what puts the name on the PATH, before it uses the name."""
+    """The README says once what puts the name on the PATH, before it uses the name."""
     activation = ". .venv/bin/activate"
     assert activation in README
     assert README.index(activation) < README.index("dialogue-warehouse tables")
 
 
 def test_status_names_the_source_of_what_is_published(awkward_folder: Path, awkward_releases: Path) -> None:
-    """U10: and counts the files there, not those of the sample."""
+    """And counts the files there, not those of the sample."""
     shown = run_command("status", "--warehouse", awkward_folder).stdout
     build_id = (awkward_folder / "published.json").read_text().split('"')[3]
     assert f"published  build {build_id}, made from {awkward_releases}\n" in shown
@@ -60,7 +60,7 @@ def test_status_names_the_source_of_what_is_published(awkward_folder: Path, awkw
 
 
 def test_files_that_are_not_those_listed_are_told(awkward_folder: Path, awkward_warehouse, tmp_path: Path) -> None:
-    """U11: a notice a corpus, also when nothing has changed since."""
+    """A notice a corpus, also when nothing has changed since."""
     awkward_folder = Path(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
     told = run_command("build", "--warehouse", awkward_folder, "--source", awkward_source(awkward_folder)).stdout
     query = "select corpus_id, count(*), count(*) filter (where verification = 'mismatch') from core.dim_source_files group by 1"
@@ -74,7 +74,7 @@ def test_files_that_are_not_those_listed_are_told(awkward_folder: Path, awkward_
 
 
 def test_files_that_are_those_listed_are_not_told(sample_folder: Path, tmp_path: Path) -> None:
-    """U11: the failing twin."""
+    """The failing twin."""
     sample_folder = Path(shutil.copytree(sample_folder, tmp_path / "warehouse"))
     assert "checksum" not in run_command("build", "--warehouse", sample_folder).stdout
 
@@ -106,7 +106,7 @@ def database(awkward_folder: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:sqlglotrs")
 def test_what_strict_refuses_for_names_file_record_and_key(database: Path, failing) -> None:
-    """U22: the first cases of each claim that rows break, in one line with the claim."""
+    """The first cases of each claim that rows break, in one line with the claim."""
     from pipelines.dagster_graph.audit import failure
 
     failures = {
@@ -133,7 +133,7 @@ def test_what_strict_refuses_for_names_file_record_and_key(database: Path, faili
 
 
 def test_cases_that_are_named_are_rows_that_break_the_claim(database: Path, failing) -> None:
-    """U22: each key that is told is one that its query selects, and its record is the one there."""
+    """Each key that is told is one that its query selects, and its record is the one there."""
     checked = 0
     with connect(Settings(), database, read_only=True) as con:
         for suite, one in failing:

@@ -33,7 +33,7 @@ def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
     """A copy of a warehouse with one published build, links and all."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
-    publication.show(builds.pointed_build(paths), paths)
+    publication.publish(builds.pointed_build(paths), paths)
     return paths
 
 
@@ -189,7 +189,7 @@ def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> Non
         raw = {"toy__items": [f"raw/toy/items/{stem}.parquet"]}
         manifest = BuildManifest(build_id=name, started_at="2026-01-01", source="/releases", raw=raw)
         paths.build_manifest(name).write_bytes(encode_manifest(manifest))
-    publication.show(names[0], paths)
+    publication.publish(names[0], paths)
     retention.prune(paths, builds_kept=2)
     assert retention.kept_builds(paths) == [names[0], names[2], names[3]]
     left = {file for file in items.iterdir() if file not in foreign}

@@ -1,4 +1,4 @@
-"""Readers see one published build or another, whole, however often it changes under them (issue 12, point 6)."""
+"""Readers see one published build or another, whole, however often it changes under them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.benchmarks import compare_builds
 from tests.integration.clones import build_with, copy_clone
 
 ANALYTICS = "models/marts/analytics/"
-OF_EVERY_BUILD = {f"quality.{name}" for name in history.CARRIED_OVER}
+OF_EVERY_BUILD = {f"quality.{name}" for name in history.HISTORY_TABLES}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def replace(file: Path, old: str, new: str) -> None:
 
 def test_what_has_not_changed_is_taken_from_the_published_build(changed: tuple[WarehousePaths, str]) -> None:
     paths, told = changed
-    found = re.search(r"(\d+) models, (\d+) tests; (\d+) stay as they were", told)
+    found = re.search(r"(\d+) models, (\d+) tests; (\d+) reused", told)
     assert found, told
     models, tests, stay = map(int, found.groups())
     assert models < 20 and tests == 2  # of label_distribution and of corpus_profile, which reads it

@@ -122,7 +122,7 @@ def found(database: Path, corpus_id: str) -> dict[str, int]:
 def test_three_copies_are_found_by_rule_table_and_query(
     sample_warehouse: Path, copied_warehouse: Path, corpus_id: str
 ) -> None:
-    """T7: "the same text" was defined three times, and three copies were one, two or three."""
+    """ "the same text" was defined three times, and three copies were one, two or three."""
     before, after = found(sample_warehouse, corpus_id), found(copied_warehouse, corpus_id)
     assert len(set(before.values())) == 1
     assert {name: after[name] - before[name] for name in after} == {"rule": 3, "table": 3, "query": 3}

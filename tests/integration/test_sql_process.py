@@ -34,7 +34,7 @@ def paths(tmp_path: Path) -> WarehousePaths:
 
 @pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
 def test_a_query_that_takes_too_long_is_given_up(paths, text):
-    """F14: one that heeds no interrupt too."""
+    """One that heeds no interrupt too."""
     started = time.monotonic()
     done = subprocess.run(
         [*COMMAND, "--warehouse", str(paths.root), "--timeout", "0.5", text],
@@ -74,7 +74,7 @@ def test_limits_of_the_environment_are_those_of_a_query(paths: WarehousePaths, t
 @pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
 @pytest.mark.usefixtures("answered_signals")
 def test_an_interrupt_ends_a_query_at_once_and_quietly(paths, text):
-    """F30: 130, one word, no matter what the query does."""
+    """130, one word, no matter what the query does."""
     arguments = [*COMMAND, "--warehouse", str(paths.root), text]
     with subprocess.Popen(arguments, cwd=CLONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1.5)

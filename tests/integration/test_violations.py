@@ -202,7 +202,7 @@ def entries(path: Path) -> list[dict[str, Any]]:
 
 CATALOGUE = {
     None: entries(SHARED),
-    **{name: entries(registry.room_folder(name) / "claims.toml") for name in registry.corpus_ids()},
+    **{name: entries(registry.corpus_folder(name) / "claims.toml") for name in registry.corpus_ids()},
 }
 """Corpus, or None for all -> its entries."""
 ENTRIES = [(corpus_id, entry) for corpus_id, listed in CATALOGUE.items() for entry in listed]

@@ -1,4 +1,4 @@
-"""A row and its record of each form that a room declares, and the files to write them to."""
+"""A row and its record of each form that a corpus declares, and the files to write them to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from dialogue_warehouse.corpora import forms, registry
 from dialogue_warehouse.settings import FORMS, RELEASE_FORM
 
-ROOMS = [
+OFFERED = [
     (corpus, name)
     for name in FORMS
     for corpus in registry.corpus_ids()

@@ -60,6 +60,16 @@ IMPORTS_WHEN_RUN = "dialogue_warehouse.cli."
 PYTHON = sorted(path for folder in PACKAGES for path in (CLONE / folder).rglob("*.py"))
 
 
+def test_page_lists_the_packages_in_their_order() -> None:
+    page = (CLONE / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = re.findall(
+        r"^\| (`(?:pipelines|expectations|dialogue_warehouse)[\w.]*`(?:, `[\w.]+`)*) \|", page, flags=re.M
+    )
+    names = [name for cell in listed for name in re.findall(r"`([\w.]+)`", cell)]
+    full = [f"dialogue_warehouse{name}" if name.startswith(".") else name for name in names]
+    assert full == [packages[0] for packages in FLOORS]
+
+
 def floor_of(module: str) -> int:
     """Find the floor of a module."""
     for floor, packages in enumerate(FLOORS):
@@ -130,23 +140,23 @@ def test_no_circle_of_imports() -> None:
     assert circle_of({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": set()}) == {"a", "b", "c"}
 
 
-@pytest.mark.parametrize("room", sorted({path.parent for path in PYTHON}), ids=lambda room: room.name)
-def test_room_says_what_belongs_in_it(room: Path) -> None:
-    docstring = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8")))
+@pytest.mark.parametrize("package", sorted({path.parent for path in PYTHON}), ids=lambda package: package.name)
+def test_package_says_what_belongs_in_it(package: Path) -> None:
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
     assert docstring
-    if room.parent in (CLONE, CLONE / "pipelines", CLONE / "dialogue_warehouse"):
+    if package.parent in (CLONE, CLONE / "pipelines", CLONE / "dialogue_warehouse"):
         assert "What belongs here: " in docstring
         assert "What does not: " in " ".join(docstring.split())
 
 
-def layer_and_room(path: Path) -> tuple[str, str]:
+def layer_and_folder(path: Path) -> tuple[str, str]:
     """The layer of a model, and its folder there; the rules behind the violations are a layer of their own."""
-    layer, room, *below = path.relative_to(MODELS).parts
-    return ("rules", below[1]) if below[0] == "rules" else (layer, room)
+    layer, folder, *below = path.relative_to(MODELS).parts
+    return ("rules", below[1]) if below[0] == "rules" else (layer, folder)
 
 
 HOW_MANY_CORPORA = re.compile(
-    r"\b(?:[3-9]|three|four|five|six|seven|eight|nine)\s+(?:\w+\s+){0,2}(?:corpora|releases|publishers|rooms of corpora)\b"
+    r"\b(?:[3-9]|three|four|five|six|seven|eight|nine)\s+(?:\w+\s+){0,2}(?:corpora|releases|publishers)\b"
     r"|\ball\s+(?:three|four|five|six|seven|eight|nine)\b"
     r"|\b(?:fifth|sixth|seventh)\s+corpus\b",
     flags=re.IGNORECASE,
@@ -158,14 +168,14 @@ def countings(text: str) -> list[str]:
     return [" ".join(found[0].split()) for found in HOW_MANY_CORPORA.finditer(text)]
 
 
-def test_no_file_outside_the_rooms_says_how_many_corpora_there_are() -> None:
+def test_no_file_outside_the_corpora_says_how_many_corpora_there_are() -> None:
     command = ["git", "ls-files", "-co", "--exclude-standard"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CLONE).stdout.splitlines()
-    rooms = [place.format(corpus_id) for place in starting.PLACES for corpus_id in CORPORA]
+    owned = [place.format(corpus_id) for place in starting.PLACES for corpus_id in CORPORA]
     outside = [
         CLONE / name
         for name in listed
-        if not name.startswith(tuple(f"{room}/" for room in rooms))
+        if not name.startswith(tuple(f"{folder}/" for folder in owned))
         and Path(name).suffix not in (".lock", ".parquet", ".png")
     ]
     found = {
@@ -205,41 +215,46 @@ def test_staging_only_renames_casts_and_unnests(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((MODELS / "staging").rglob("*.sql")), ids=lambda path: path.stem)
 def test_staging_reads_its_own_corpus_and_one_source(path: Path) -> None:
-    room = path.parent.name
+    folder = path.parent.name
     text = path.read_text(encoding="utf-8")
     read = set(re.findall(r"source\('(\w+)', '(\w+)'\)", text)) | {
         ("ref", name) for name in re.findall(r"ref\('(\w+)'\)", text)
     }
     assert len(read) == 1
     kind, name = read.pop()
-    assert (kind, name.startswith(f"stg_{room}__")) == ("ref", True) or kind == f"raw_{room}"
+    assert (kind, name.startswith(f"stg_{folder}__")) == ("ref", True) or kind == f"raw_{folder}"
 
 
 @pytest.mark.parametrize("path", sorted(MODELS.rglob("*.sql")), ids=lambda path: path.stem)
 def test_layers_read_only_what_stands_before_them(path: Path) -> None:
-    layer, room = layer_and_room(path)
+    layer, folder = layer_and_folder(path)
     allowed = {
-        ("staging", room): ("stg_",),
-        ("intermediate", room): (f"stg_{room}__", f"int_{room}__", "stg_landing__corpora", "stg_landing__source_files"),
+        ("staging", folder): ("stg_",),
+        ("intermediate", folder): (
+            f"stg_{folder}__",
+            f"int_{folder}__",
+            "stg_landing__corpora",
+            "stg_landing__source_files",
+        ),
         ("marts", "core"): ("stg_landing__", "fct_"),
         ("marts", "analytics"): ("dim_", "fct_", "source_", "violations", "shared__repeated_texts", *ANALYTICS),
         ("marts", "quality"): ("dim_", "fct_", "source_", "stg_landing__rules", "violations"),
-        ("rules", room): ("dim_", "fct_", "source_", f"{room}__"),
-    }[layer, room]
+        ("rules", folder): ("dim_", "fct_", "source_", f"{folder}__"),
+    }[layer, folder]
     names = re.findall(r"ref\('(\w+)'\)", path.read_text(encoding="utf-8"))
     assert [name for name in names if not name.startswith(allowed)] == []
     if layer == "intermediate" and not path.stem.endswith("__accounting"):
         assert "source(" not in path.read_text(encoding="utf-8")
 
 
-def test_model_names_say_layer_and_room() -> None:
+def test_model_names_say_layer_and_folder() -> None:
     for path in SQL:
-        layer, room = layer_and_room(path)
+        layer, folder = layer_and_folder(path)
         expected = {
-            "staging": rf"stg_{room}__\w+",
-            "intermediate": rf"int_{room}__\w+",
-            "marts": r"(dim|fct|source)_\w+" if room == "core" else r"(?!int_|stg_)[a-z_]+",
-            "rules": rf"{room}__\w+",
+            "staging": rf"stg_{folder}__\w+",
+            "intermediate": rf"int_{folder}__\w+",
+            "marts": r"(dim|fct|source)_\w+" if folder == "core" else r"(?!int_|stg_)[a-z_]+",
+            "rules": rf"{folder}__\w+",
         }[layer]
         assert re.fullmatch(expected, path.stem), path
 
@@ -297,7 +312,7 @@ def test_union_macro_reads_every_conformed_model() -> None:
 
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_room_is_complete(corpus_id: str) -> None:
-    assert registry.problems(registry.room_folder(corpus_id)) == []
+    assert registry.problems(registry.corpus_folder(corpus_id)) == []
 
 
 def test_room_that_lacks_furniture_is_told_what(tmp_path: Path) -> None:

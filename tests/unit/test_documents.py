@@ -27,6 +27,18 @@ def test_every_path_of_the_map_is_there() -> None:
     assert [path for path in paths if not (CLONE / path).exists()] == []
 
 
+def test_every_file_of_the_architecture_is_there() -> None:
+    """A name without a folder, as in `a/b.py`, `c.py`, is in the folder of the name before it."""
+    page = (CLONE / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = page.replace("<corpus>", registry.corpus_ids()[0])
+    folder, missing, count = CLONE, [], 0
+    for name in re.findall(r"`([\w./]+\.(?:py|sql|html|toml)|[\w./]+/)`", page):
+        path = CLONE / name if (CLONE / name).exists() else folder / name
+        missing += [] if path.exists() else [name]
+        folder, count = path.parent, count + 1
+    assert (missing, count > 40) == ([], True)
+
+
 def test_every_command_of_the_readme_exists() -> None:
     used = set(re.findall(r"dialogue-warehouse (\w+)", README))
     assert used
@@ -50,7 +62,7 @@ def test_readme_fits_a_screen_before_the_settings() -> None:
     assert README.index("## Settings") < 7500
 
 
-def test_table_of_corpora_is_what_the_rooms_say() -> None:
+def test_table_of_corpora_is_what_the_corpora_declare() -> None:
     assert readme.rewrite(README) == README
     assert all(corpus.summary for corpus in registry.load_corpora())
 

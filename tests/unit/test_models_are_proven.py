@@ -73,18 +73,18 @@ def core_table_of_entity() -> dict[str, str]:
 
 
 @cache
-def restored_models(room: str) -> frozenset[str]:
-    """The staged and conformed models of a room that lead to a core table from which its release is rebuilt."""
-    if room not in registry.corpus_ids():
+def restored_models(corpus_id: str) -> frozenset[str]:
+    """The staged and conformed models of a corpus that lead to a core table from which its release is rebuilt."""
+    if corpus_id not in registry.corpus_ids():
         return frozenset()
-    restoring = (registry.load_corpus(room).folder / "restore.sql").read_text(encoding="utf-8")
+    restoring = (registry.load_corpus(corpus_id).folder / "restore.sql").read_text(encoding="utf-8")
     read = set(re.findall(r"\b(?:dim|fct|source)_\w+", restoring))
     texts = {
         path.stem: path.read_text(encoding="utf-8")
         for layer in ("staging", "intermediate")
-        for path in (MODELS / layer / room).glob("*.sql")
+        for path in (MODELS / layer / corpus_id).glob("*.sql")
     }
-    entities = {f"int_{room}__{entity}": table for entity, table in core_table_of_entity().items()}
+    entities = {f"int_{corpus_id}__{entity}": table for entity, table in core_table_of_entity().items()}
     waiting = [name for name in texts if entities.get(name) in read]
     found: set[str] = set()
     while waiting:
@@ -117,14 +117,14 @@ def test_model_has_a_unit_test_or_another_proof(place: str) -> None:
         ("marts/core/fct_new", 41),
         ("staging/landing/stg_landing__new", 25),
         *(
-            (f"{layer}/{room}/{prefix}_{room}__{entity}", lines)
-            for room in registry.corpus_ids()
+            (f"{layer}/{corpus_id}/{prefix}_{corpus_id}__{entity}", lines)
+            for corpus_id in registry.corpus_ids()
             for layer, prefix, entity, lines in (
                 ("intermediate", "int", "dialogues", 41),
                 ("intermediate", "int", "read_by_nobody", 13),
                 ("staging", "stg", "read_by_nobody", 13),
             )
-            if (place := f"{prefix}_{room}__{entity}") not in unit_tested()
+            if (place := f"{prefix}_{corpus_id}__{entity}") not in unit_tested()
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""A rule behind `quality.violations` is written in SQL and described in the room it belongs to: one of the two is refused."""
+"""A rule behind `quality.violations` is written in SQL and described in the folder of its corpus: one of the two is refused."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def rules_in_sql(folder: Path) -> set[str]:
 
 
 def described_rules() -> dict[str, set[str]]:
-    """Folder of rules -> the rules that its room describes; a rule for all corpora belongs to the shared ones."""
+    """Folder of rules -> the rules that its corpus describes; a rule for all corpora belongs to the shared ones."""
     shared = {defect.rule_id for defect in load_defects(None)}
-    rooms = {name: {defect.rule_id for defect in load_defects(name)} - shared for name in registry.corpus_ids()}
-    return rooms | {SHARED: shared}
+    own = {name: {defect.rule_id for defect in load_defects(name)} - shared for name in registry.corpus_ids()}
+    return own | {SHARED: shared}
 
 
 def disagreements(folder: Path, described: dict[str, set[str]]) -> list[str]:
     """The rules that are only described or only written, a line each."""
     told = []
-    for room in sorted(described.keys() | {path.name for path in folder.iterdir() if path.is_dir()}):
-        known, written = described.get(room, set()), rules_in_sql(folder / room)
-        told += [f"{room}: {rule} has no SQL" for rule in sorted(known - written)]
-        told += [f"{room}: {rule} is not described" for rule in sorted(written - known)]
+    for corpus_id in sorted(described.keys() | {path.name for path in folder.iterdir() if path.is_dir()}):
+        known, written = described.get(corpus_id, set()), rules_in_sql(folder / corpus_id)
+        told += [f"{corpus_id}: {rule} has no SQL" for rule in sorted(known - written)]
+        told += [f"{corpus_id}: {rule} is not described" for rule in sorted(written - known)]
     return told
 
 
 def test_every_rule_is_written_and_described() -> None:
     assert disagreements(RULES, described_rules()) == []
-    assert all(rules_in_sql(RULES / room) for room in (SHARED, *registry.corpus_ids()))
+    assert all(rules_in_sql(RULES / corpus_id) for corpus_id in (SHARED, *registry.corpus_ids()))
 
 
 def test_rule_that_is_only_written_or_only_described_is_named(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def from_environment(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> o
 
 @pytest.mark.parametrize("name", ["STRICT", "VERIFY", "FORCE", "REPLACE"])
 def test_switch_is_on_or_off_or_refused(monkeypatch, name):
-    """U14: what is neither is not silently off."""
+    """What is neither is not silently off."""
     assert [from_environment(monkeypatch, name, text) for text in ("1", "1 ", "TRUE", "yes", "on")] == [True] * 5
     assert [from_environment(monkeypatch, name, text) for text in ("0", " false", "No", "OFF")] == [False] * 4
     for text in ("maybe", "y", "2", "ｏｎ"):
@@ -67,14 +67,13 @@ def test_switch_is_on_or_off_or_refused(monkeypatch, name):
 @pytest.mark.parametrize("name", ["THREADS", "PROCESSES", "BUILDS_KEPT", "JOBS", "ATTEMPTS"])
 @pytest.mark.parametrize("text", ["0", "-1", "²", "１", "1.5", "many", "100000", "1" * 5_000])
 def test_count_that_cannot_be_is_refused_with_its_bounds(monkeypatch, name, text):
-    """U14, F13: a hundred thousand threads are told, not begun."""
+    """A hundred thousand threads are told, not begun."""
     with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is no number from 1 to \d+"):
         from_environment(monkeypatch, name, text)
 
 
 @pytest.mark.parametrize("name", ["THREADS", "PROCESSES"])
 def test_threads_and_processes_go_up_to_four_a_core(monkeypatch, name):
-    """F13."""
     most = 4 * (os.cpu_count() or 1)
     assert from_environment(monkeypatch, name, f" {most}") == most
     with pytest.raises(SettingsError, match=f"from 1 to {most}, 4 a core of this machine"):
@@ -83,7 +82,6 @@ def test_threads_and_processes_go_up_to_four_a_core(monkeypatch, name):
 
 @pytest.mark.parametrize("text", ["4GB", "1.5 GiB", "512MiB", "300MB", "50%", "1tb", " 2GB "])
 def test_memory_is_what_duckdb_can_be_told(monkeypatch, text):
-    """F19."""
     limit = from_environment(monkeypatch, "MEMORY_LIMIT", text)
     with duckdb.connect(config={"memory_limit": limit}) as con:
         assert con.execute("select 1").fetchone() == (1,)
@@ -91,14 +89,13 @@ def test_memory_is_what_duckdb_can_be_told(monkeypatch, text):
 
 @pytest.mark.parametrize("text", ["lots", "-1", "0", "GB", "4", "4 potatoes", "none", "٤GB"])
 def test_memory_that_is_no_size_is_refused(monkeypatch, text):
-    """U14, F19: -1, which DuckDB takes for no limit, too."""
+    """-1, which DuckDB takes for no limit, too."""
     with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: '.*' is no size such as 4GB, 512MiB or 50%"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
 
 
 @pytest.mark.parametrize("text", ["60MB", "0GB", "1%", "101%", "299MB"])
 def test_memory_that_nothing_works_with_is_refused_with_the_least(monkeypatch, text):
-    """F19."""
     with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: .*the least that a build works with is 300MB"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
 

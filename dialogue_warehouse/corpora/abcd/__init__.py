@@ -1,1 +1,1 @@
-"""The room of ABCD, Action-Based Conversations Dataset."""
+"""The corpus ABCD, Action-Based Conversations Dataset."""

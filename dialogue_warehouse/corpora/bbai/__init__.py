@@ -1,1 +1,1 @@
-"""The room of BBAI, One Agent To Rule Them All."""
+"""The corpus BBAI, One Agent To Rule Them All."""

@@ -1,1 +1,1 @@
-"""The room of MutualFriends."""
+"""The corpus MutualFriends."""

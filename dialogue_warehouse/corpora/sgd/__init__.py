@@ -1,1 +1,1 @@
-"""The room of SGD, Schema-Guided Dialogue."""
+"""The corpus SGD, Schema-Guided Dialogue."""

@@ -1,1 +1,1 @@
-"""The room of Taskmaster-1."""
+"""The corpus Taskmaster-1."""

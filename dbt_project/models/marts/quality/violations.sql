@@ -1,9 +1,10 @@
 {#- Every row that breaks a rule. The rules of a corpus stand in rules/<corpus>/<corpus>__rules, those that mean the
-    same in every corpus in rules/shared; what is known of each, its thread too, is the rooms' and lands as a table. -#}
+    same in every corpus in rules/shared; what is known of each,
+    its thread too, is declared by the corpus and lands as a table. -#}
 with
 
 found as (
-    {%- for room in ['shared'] + var('corpora') | list %}
+    {%- for owner in ['shared'] + var('corpora') | list %}
     select
         rule_id,
         corpus_id,
@@ -16,7 +17,7 @@ found as (
         service,
         slot_name,
         detail
-    from {{ ref(room ~ '__rules') }}
+    from {{ ref(owner ~ '__rules') }}
     {%- if not loop.last %}
 
     union all

@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
 {#- The options in the order of the release; the agents are named, because a question's other keys share their
-    namespace. A test holds this list against the room's schema. -#}
+    namespace. A test holds this list against the corpus' schema. -#}
 {%- set options = [
     'none', 'alexa', 'google', 'houndify', 'recipe', 'dictionary', 'task_manager', 'hotel', 'stock', 'math', 'sport',
     'wikipedia', 'mobile', 'banking', 'coffee', 'event_search', 'jokes', 'reminders', 'adasa', 'covid'

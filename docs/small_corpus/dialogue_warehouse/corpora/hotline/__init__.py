@@ -1,1 +1,1 @@
-"""The room of Hotline."""
+"""The corpus Hotline."""

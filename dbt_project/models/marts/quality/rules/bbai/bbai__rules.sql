@@ -1,5 +1,5 @@
 {#- What is wrong in BBAI, one CTE a rule, named as the rule; claims.toml describes each under [[defects]].
-    Longer than 240 lines: one file a room, because each node costs dbt some 20 ms a build. -#}
+    Longer than 240 lines: one file a corpus, because each node costs dbt some 20 ms a build. -#}
 with
 
 responses as (

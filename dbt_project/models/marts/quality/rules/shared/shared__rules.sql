@@ -1,6 +1,6 @@
 {#- The rules that mean the same in every corpus, one CTE a rule, named as the rule; defects.toml describes each. The
     rules about texts stand in shared__text_rules.
-    Longer than 240 lines: one file a room, because each node costs dbt some 20 ms a build. -#}
+    Longer than 240 lines: one file a corpus, because each node costs dbt some 20 ms a build. -#}
 with
 
 dialogues as (

@@ -1,0 +1,147 @@
+"""Checks before a build: its input, and that it does not replace more by less."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import catalogue, query
+from dialogue_warehouse.settings import Settings
+from pipelines.building import checks, state
+from pipelines.building.checks import check_input
+from pipelines.building.summary import Summary, print_summary
+from tests.unit.published import BUILD, make_build, run, snapshot
+
+ONE, OTHER = registry.corpus_ids()[:2]
+
+
+def publish(paths: WarehousePaths, *files: tuple[str, str]) -> None:
+    """Let the published build of the fixture have files, each of a corpus and with a verification."""
+    with duckdb.connect(str(paths.build_database(BUILD))) as con:
+        con.execute("create table core.dim_source_files (corpus_id varchar, verification varchar)")
+        con.executemany("insert into core.dim_source_files values (?, ?)", files)
+
+
+def offer(folder: Path, *corpus_ids: str, generated: bool = False) -> Path:
+    """A source with one data file of each corpus."""
+    for corpus in map(registry.load_corpus, corpus_ids):
+        path = next(file.path for file in corpus.files if corpus.entity_of(file.path) and not file.is_documentation)
+        file = folder / corpus.corpus_id / path
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"[]")
+        if generated:
+            (folder / corpus.corpus_id / "SIMULATED.json").write_text('{"scale": 1, "seed": 0}')
+    return folder
+
+
+def settings(paths: WarehousePaths, source: Path | None, **options: object) -> Settings:
+    return Settings(warehouse=paths.root, source=source, **options)
+
+
+def test_the_sample_does_not_replace_real_files(paths):
+    """And the message says what would be lost, what it was made from, and what to type."""
+    publish(paths, (ONE, "verified"), (ONE, "mismatch"), (OTHER, "simulated"))
+    with pytest.raises(InputError) as refused:
+        checks.refuse_less(settings(paths, None), paths)
+    said = str(refused.value)
+    assert f"2 real files of {ONE} would give way to generated ones" in said
+    assert OTHER not in said
+    assert f"build {BUILD} in {paths.root}, made from /releases" in said
+    assert "--replace (DIALOGUE_REPLACE=1)" in said
+    assert "\n" not in said
+
+
+def test_a_narrower_build_does_not_drop_a_corpus(paths, tmp_path):
+    """Neither by --corpora nor by a source that lacks it, whether real or generated."""
+    publish(paths, (ONE, "verified"), (OTHER, "simulated"))
+    both = offer(tmp_path / "both", ONE, OTHER)
+    with pytest.raises(InputError, match=f"1 generated file of {OTHER} would be dropped"):
+        checks.refuse_less(settings(paths, both, only=(ONE,)), paths)
+    with pytest.raises(InputError, match=f"1 real file of {ONE} would be dropped"):
+        checks.refuse_less(settings(paths, offer(tmp_path / "other", OTHER)), paths)
+    checks.refuse_less(settings(paths, both, only=(ONE, OTHER)), paths)
+
+
+@pytest.mark.parametrize("verification", ["verified", "simulated"])
+def test_as_much_or_more_replaces_what_is_published(paths, tmp_path, verification):
+    """Real files replace generated and real ones."""
+    publish(paths, (ONE, verification))
+    checks.refuse_less(settings(paths, offer(tmp_path / "both", ONE, OTHER)), paths)
+
+
+def test_generated_files_replace_generated_ones_and_no_real_ones(paths, tmp_path):
+    source = offer(tmp_path / "generated", ONE, generated=True)
+    publish(paths, (ONE, "simulated"))
+    checks.refuse_less(settings(paths, source), paths)
+    with duckdb.connect(str(paths.build_database(BUILD))) as con:
+        con.execute("update core.dim_source_files set verification = 'unlisted'")
+    with pytest.raises(InputError, match="would give way to generated ones"):
+        checks.refuse_less(settings(paths, source), paths)
+
+
+def test_replace_says_otherwise(paths, monkeypatch):
+    publish(paths, (ONE, "verified"))
+    checks.refuse_less(settings(paths, None, replace=True), paths)
+    monkeypatch.setenv("DIALOGUE_REPLACE", "1")
+    checks.refuse_less(Settings.from_environment(warehouse=paths.root), paths)
+
+
+def test_nothing_that_could_be_read_is_nothing_to_lose(paths, tmp_path):
+    """A damaged warehouse can be built again."""
+    checks.refuse_less(settings(paths, None), WarehousePaths(tmp_path / "none"))
+    paths.build_database(BUILD).write_bytes(b"damaged")
+    checks.refuse_less(settings(paths, None), paths)
+
+
+def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
+    """What a run of the graph begins with, wherever it was started."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    make_build(paths)
+    publish(paths, (ONE, "verified"))
+    before = snapshot(paths.root)
+    with pytest.raises(InputError, match="--replace"):
+        state.begin(settings(paths, None), "run", Reporter(quiet=True))
+    assert snapshot(paths.root) == before
+
+
+def test_folder_of_one_corpus_is_told_the_folder_above_it(tmp_path):
+    """`--source FOLDER/<corpus>` is told `--source FOLDER`."""
+    source = offer(tmp_path / "releases", ONE)
+    paths = WarehousePaths(tmp_path / "warehouse")
+    with pytest.raises(InputError, match=rf"the releases stand below --source {source}$"):
+        check_input(Settings(source=source / ONE), paths)
+    check_input(Settings(source=source), paths)
+
+
+def test_what_is_suggested_for_a_table_works(con):
+    """In a query and in `describe`."""
+    with pytest.raises(InputError, match='Did you mean "fct_turns"') as refused:
+        query.run_query(con, "from core.fct_turn")
+    assert "\n" not in str(refused.value)
+    assert run(con, "from fct_turns")
+    with pytest.raises(InputError, match=r"did you mean core\.fct_turns"):
+        catalogue.describe_table(con, "fct_turn")
+
+
+def test_escapes_are_visible_in_notices_and_warnings(tmp_path, capsys):
+    counted = dict.fromkeys(("passed", "warned", "failed"), 0)
+    told = ["key \x1b[31mred\x07"]
+    print_summary(Summary("b", tmp_path / "dialogues.duckdb", 0, [], counted, warnings=told, notices=told))
+    shown = capsys.readouterr().out
+    assert r"notice: key \x1b[31mred\x07" in shown
+    assert r"warning: key \x1b[31mred\x07" in shown
+    assert "\x1b" not in shown
+
+
+def test_path_that_is_too_long_for_the_history_of_runs_is_refused(tmp_path):
+    """SQLite opens no file whose path has more than 512 bytes: a build ended in an internal error."""
+    folder = tmp_path / "/".join(["deep" * 25] * 4)
+    with pytest.raises(InputError, match=rf"^{folder}: the path has \d+ bytes; that of a warehouse can have 400$"):
+        check_input(Settings(), WarehousePaths(folder))
+    check_input(Settings(), WarehousePaths(tmp_path))

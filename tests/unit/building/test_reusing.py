@@ -1,0 +1,183 @@
+"""What of a build is run again, and what is taken from the published one: told from definitions alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.builds import BuildManifest
+from pipelines.building import fingerprint, reusing, state
+from pipelines.building.reusing import Project, Reuse
+from pipelines.ingestion import raw_layer
+
+READS = {
+    "stg_words": [],
+    "int_turns": ["stg_words"],
+    "int_acts": ["stg_words"],
+    "fct_turns": ["int_turns"],
+    "fct_acts": ["int_acts"],
+    "rules": ["fct_turns"],
+    "violations": ["rules"],
+    "overview": ["violations", "fct_acts"],
+    "builds": [],
+    "keys_of_turns": ["fct_turns"],
+    "keys_of_acts": ["fct_acts"],
+    "lengths": ["stg_words"],
+}
+"""A small project: what each model and test reads. `stg_words` and `rules` make scratch tables, `int_*` nothing."""
+TESTS = {"keys_of_turns", "keys_of_acts", "lengths"}
+SCHEMAS = {"stg_words": "staging", "int_turns": "intermediate", "int_acts": "intermediate", "rules": "rules"}
+
+
+def written(**said: str) -> dict[str, Any]:
+    """The manifest of the small project, in which models say what they are said to."""
+    nodes = {
+        name: {
+            "resource_type": "test" if name in TESTS else "model",
+            "name": name,
+            "alias": name,
+            "schema": SCHEMAS.get(name, "core"),
+            "fqn": ["warehouse", name],
+            "tags": ["audit"] if name == "builds" else [],
+            "config": {"materialized": "ephemeral" if name.startswith("int_") else "table"},
+            "raw_code": said.get(name, f"select {name}"),
+            "created_at": id(said),
+        }
+        for name in READS
+    }
+    return {"nodes": nodes, "parent_map": {name: ["source.raw.words", *reads] for name, reads in READS.items()}}
+
+
+def published(inputs: str = "files") -> BuildManifest:
+    """A published build of the small project as it was."""
+    now = Reuse(Project(written()), inputs, None).now
+    return BuildManifest(build_id="before", started_at="", source="", raw={}, definitions=now)
+
+
+def changed(**said: str) -> Reuse:
+    return Reuse(Project(written(**said)), "files", published())
+
+
+def test_nothing_is_run_again_where_nothing_has_changed() -> None:
+    reuse = changed()
+    assert reuse.left() == set() and "core.fct_turns" in reuse.reused()
+
+
+def test_everything_is_run_where_what_all_read_has_changed() -> None:
+    reuse = Reuse(Project(written()), "other files", published())
+    assert reuse.left() == {"fct_turns", "fct_acts", "violations", "overview", *TESTS} and reuse.reused() == []
+
+
+def test_models_of_the_audit_are_none_of_it() -> None:
+    assert "builds" not in changed().now.digests
+
+
+def test_what_reads_a_changed_table_waits_for_it() -> None:
+    reuse = changed(fct_turns="select it otherwise")
+    assert reuse.ready() == {"fct_turns"}
+    assert reuse.left() == {"fct_turns", "keys_of_turns", "violations", "overview"}
+    assert reuse.project.read_from_scratch(reuse.ready()) == {"stg_words"}
+
+
+def test_what_reads_a_table_stays_when_its_rows_do() -> None:
+    reuse = changed(fct_turns="select it otherwise")
+    reuse.note(reuse.ready(), same={"fct_turns"})
+    assert reuse.left() == set()
+    assert reuse.reused() == ["core.fct_acts", "core.fct_turns", "core.overview", "core.violations"]
+
+
+def test_what_reads_a_table_is_run_when_its_rows_differ() -> None:
+    reuse = changed(fct_turns="select other rows")
+    reuse.note(reuse.ready(), same=set())
+    assert reuse.left() == {"keys_of_turns", "violations", "overview"}
+    assert reuse.project.read_from_scratch(reuse.left()) == {"rules"}
+    reuse.note(reuse.left(), same=set())
+    assert reuse.left() == set() and reuse.reused() == ["core.fct_acts"]
+
+
+def test_a_change_of_what_is_no_table_reaches_the_tables_that_read_it() -> None:
+    assert changed(int_acts="select others").ready() == {"fct_acts"}
+    assert changed(stg_words="select others").ready() == {"fct_turns", "fct_acts", "lengths"}
+    assert changed(rules="select others").ready() == {"violations"}
+
+
+def test_a_changed_test_is_run_alone() -> None:
+    reuse = changed(keys_of_acts="select fewer")
+    assert reuse.ready() == reuse.left() == {"keys_of_acts"} and reuse.project.read_from_scratch(reuse.left()) == set()
+    assert reuse.project.selector(reuse.left()) == "fqn:warehouse.keys_of_acts"
+
+
+def test_a_table_that_was_made_again_with_the_same_rows_is_known_by_the_next_build() -> None:
+    first = changed(fct_turns="select it otherwise")
+    first.note(first.ready(), same={"fct_turns"})
+    base = BuildManifest(build_id="first", started_at="", source="", raw={}, definitions=first.now)
+    assert Reuse(Project(written(fct_turns="select it otherwise")), "files", base).left() == set()
+    again = Reuse(Project(written(fct_turns="select it a third way")), "files", base)
+    again.note(again.ready(), same={"fct_turns"})
+    assert again.left() == set()
+    again = Reuse(Project(written(fct_turns="select other rows")), "files", base)
+    again.note(again.ready(), same=set())
+    assert again.left() == {"keys_of_turns", "violations", "overview"}
+    assert "fct_turns" not in again.now.contents
+
+
+def test_a_model_that_is_new_is_made_and_one_that_is_gone_is_not_missed() -> None:
+    base = published()
+    del base.definitions.digests["fct_acts"], base.definitions.digests["keys_of_acts"]
+    base.definitions.digests["fct_votes"] = "what nobody reads"
+    reuse = Reuse(Project(written()), "files", base)
+    assert reuse.ready() == {"fct_acts"}
+    assert reuse.left() == {"fct_acts", "keys_of_acts"}
+    assert reuse.reused() == ["core.fct_turns", "core.overview", "core.violations"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_taken"),
+    [({}, True), ({"force": True}, False), ({"engine": "spark"}, False), ({"tables": "parquet"}, False)],
+)
+def test_nothing_is_taken_where_all_is_to_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], is_taken: bool
+) -> None:
+    paths = WarehousePaths(tmp_path)
+    told = Settings(warehouse=tmp_path, **settings)
+    build = state.new_build(told, "run")
+    raw_layer.write_catalog(registry.load_corpora(), [], paths)
+    base = published(reusing._inputs(build, paths))
+    monkeypatch.setattr(reusing, "_base", lambda _: base)
+    reuse = reusing.plan(written(), build, paths, told)
+    assert (reuse.base is base) == is_taken
+    assert len(reuse.now.digests) == len(READS) - 1
+
+
+@pytest.mark.parametrize(
+    ("place", "is_read"),
+    [
+        ("dialogue_warehouse/dashboard/app.py", False),
+        ("dialogue_warehouse/site/report.py", False),
+        ("dialogue_warehouse/terminal/printing.py", False),
+        ("dialogue_warehouse/site/drawing.py", False),
+        ("dialogue_warehouse/cli/main.py", False),
+        ("dialogue_warehouse/site/templates/report.css", False),
+        ("pipelines/building/dbt.py", True),
+        ("pipelines/ingestion/landing.py", True),
+        ("dialogue_warehouse/settings.py", True),
+        ("dbt_project/macros/keys.sql", True),
+    ],
+)
+def test_code_that_only_shows_a_build_runs_no_model_again(place: str, is_read: bool) -> None:
+    """A comment in the dashboard ran all models; it still changes the fingerprint, so that the report is written."""
+    file = CLONE / place
+    assert file in set(fingerprint.code_files())
+    assert reusing._is_read_by_all(file) is is_read
+
+
+def test_templates_of_the_report_are_part_of_the_fingerprint() -> None:
+    """An edited page or style sheet changed nothing: the build said that there was nothing to do."""
+    shown = [path for path in (CLONE / "dialogue_warehouse").rglob("*") if path.suffix in (".html", ".css", ".js")]
+    assert shown
+    assert set(shown) <= set(fingerprint.code_files())

@@ -1,0 +1,222 @@
+"""The command `sql`: the options it takes, the forms it writes, its time limit."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from dialogue_warehouse.cli.main import cli, main
+from dialogue_warehouse.common.database import QueryError
+from dialogue_warehouse.reading import connection, query
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.terminal import printing
+from tests.unit.published import BUILD, TURNS, make_build, run
+
+ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) select max(n) from t"
+
+
+def sql(paths, *arguments: str, **options) -> tuple[int, str, str]:
+    """What the command did: its status, standard output, standard error."""
+    result = CliRunner().invoke(cli, ["sql", "--warehouse", str(paths.root), *arguments], **options)
+    return result.exit_code, result.stdout_bytes.decode(), result.stderr
+
+
+@pytest.mark.parametrize("text", ["-- why\nselect 1 as a", "--\tx\nselect 1 as a", "/* why */ select 1 as a"])
+def test_a_query_may_begin_with_a_comment(paths, text):
+    assert sql(paths, "--csv", text) == (0, "a\n1\n", "")
+
+
+@pytest.mark.parametrize(
+    "given", [("--json", "--csv"), ("--csv", "--format", "json"), ("--json", "--parquet", "x.parquet")]
+)
+def test_two_forms_are_refused_together(paths, given):
+    """The last one does not win."""
+    status, shown, told = sql(paths, *given, "select 1")
+    assert (status, shown) == (2, "")
+    assert f"{given[0]} and" in told or f"and {given[0]}" in told
+    assert "cannot be given together" in told
+
+
+EVERY_FORM = {
+    "table": lambda text: "1 row" in text,
+    "vertical": lambda text: "── row 1" in text and "b  x|y" in text,
+    "json": lambda text: json.loads(text) == [{"a": 1, "b": "x|y"}],
+    "jsonl": lambda text: [json.loads(line) for line in text.splitlines()] == [{"a": 1, "b": "x|y"}],
+    "csv": lambda text: text == "a,b\n1,x|y\n",
+    "markdown": lambda text: text == "| a | b |\n|---|---|\n| 1 | x\\|y |\n",
+}
+
+
+@pytest.mark.parametrize("form", EVERY_FORM)
+def test_every_form_holds_the_row(paths, form):
+    status, shown, told = sql(paths, "--format", form, "select 1 as a, 'x|y' as b")
+    assert (status, told) == (0, "")
+    assert EVERY_FORM[form](shown), shown
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "markdown"])
+def test_query_that_fails_at_once_writes_nothing(paths, form):
+    """A pipe got `[` of an array, or a header, before the error."""
+    status, shown = sql_of_a_process(paths, "--format", form, "select cast(utterance as integer) from core.fct_turns")
+    assert (status, shown) == (2, "")
+
+
+def sql_of_a_process(paths, *arguments: str) -> tuple[int, str]:
+    """The same through `main`, which turns errors into a status."""
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        status = main(["sql", "--warehouse", str(paths.root), *arguments])
+    return status, shown.getvalue()
+
+
+@pytest.mark.parametrize("arguments", [("simulate", "--to", "/"), ("restore", "--corpus", "a", "--to", "/tmp/..")])
+def test_top_of_the_file_system_is_refused_as_a_folder(arguments, capsys):
+    assert main(list(arguments)) == 2
+    assert capsys.readouterr().err.endswith("is the top of the file system; name a folder below it\n")
+
+
+def test_parquet_goes_into_a_pipe_whole(paths):
+    result = CliRunner().invoke(
+        cli, ["sql", "--warehouse", str(paths.root), "--format", "parquet", "from range(250000) t(a)"]
+    )
+    table = pyarrow.parquet.read_table(io.BytesIO(result.stdout_bytes))
+    assert table.column("a").to_pylist() == list(range(250_000))
+
+
+def test_forms_of_the_options_are_those_of_printing():
+    from dialogue_warehouse.cli import options
+
+    assert options.FORMATS == printing.FORMATS
+
+
+def test_a_parameter_is_a_value_and_no_text_of_the_query(paths):
+    """Neither a quote nor a comment in a value ends it."""
+    text = "select utterance from fct_turns where utterance = $said and turn_index < $n"
+    status, shown, _ = sql(paths, "--json", "--param", "said=Hi", "--param", "n=3", text)
+    assert (status, json.loads(shown)) == (0, [{"utterance": "Hi"}])
+    assert json.loads(sql(paths, "--json", "--param", "said=' or 1=1 --", "--param", "n=3", text)[1]) == []
+
+
+@pytest.mark.parametrize("given", [("said",), ("a b=1",), ("a=1", "a=2")])
+def test_a_parameter_that_is_none_is_refused(paths, given):
+    status, _, told = sql(paths, *(f"--param={one}" for one in given), "select 1")
+    assert (status, "--param:" in told) == (2, True)
+
+
+def test_a_parameter_that_is_missing_is_one_line(paths):
+    assert main(["sql", "--warehouse", str(paths.root), "select $a, $b", "--param", "a=1"]) == 2
+
+
+# Names and rows
+
+
+@pytest.mark.parametrize("name", ["fct_turns", "core.fct_turns", "dialogues.core.fct_turns"])
+def test_names_resolve_with_and_without_schema(con, name):
+    assert run(con, f"select count(*) from {name}") == [(len(TURNS),)]
+
+
+def test_show_tables_shows_them(con):
+    assert {"fct_turns", "fct_frames"} <= {row[0] for row in run(con, "show tables")}
+
+
+def shown(con, text: str, form: str | None, width: int = 60) -> str:
+    stream = io.StringIO()
+    printing._show(query.run_query(con, text), form, Console(file=stream, width=width), None)
+    return stream.getvalue()
+
+
+WIDE = "select 'sgd/train/' || 'x'.repeat(30) || '/7' as turn_key, " + ", ".join(
+    f"'value {n}' as column_{n}" for n in range(12)
+)
+
+
+def test_rows_that_do_not_fit_are_shown_a_line_a_column(con):
+    """Every column, and every key whole."""
+    text = shown(con, WIDE, None)
+    assert all(f"column_{n}" in text and f"value {n}" in text for n in range(12))
+    assert f"turn_key   sgd/train/{'x' * 30}/7" in text
+    assert "── row 1" in text
+    assert "── row 1" not in shown(con, WIDE, None, width=400)
+
+
+def test_a_table_that_is_asked_for_has_keys_last(con):
+    text = shown(con, WIDE, "table")
+    assert text.splitlines()[1].split()[:2] == ["column_0", "column_1"]
+    assert "turn_key" not in text
+    assert "of 13 columns fit, --format vertical shows all" in text
+
+
+def test_a_key_is_cut_in_its_middle(con):
+    """Its ends tell it from another."""
+    text = shown(con, "select 'sgd/train/' || 'x'.repeat(80) || '/7' as turn_key", "table")
+    assert "sgd/train/" in text
+    assert "…" in text
+    assert "x/7" in text
+
+
+def test_long_results_go_to_the_pager_on_a_terminal_alone(con):
+    paged: list[str] = []
+    result = query.run_query(con, "from range(100)")
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
+    printing._show(result, None, terminal, paged.append)
+    assert len(paged) == 1
+    assert "100 rows" in paged[0]
+    short = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
+    printing._show(query.run_query(con, "from range(3)"), None, short, paged.append)
+    printing._show(result, None, Console(file=io.StringIO()), paged.append)
+    assert len(paged) == 1
+    assert "3 rows" in short.file.getvalue()
+
+
+# Giving up
+
+
+def test_a_time_limit_is_said_and_there_by_default(con):
+    with pytest.raises(
+        QueryError, match=r"given up after 0\.2 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more"
+    ):
+        list(query.run_query(con, ENDLESS, timeout=0.2).rows())
+    assert run(con, "select 1") == [(1,)]
+    assert 0 < Settings.query_timeout < 3600
+
+
+# What reaches a terminal
+
+
+def test_escapes_are_visible_in_errors(paths, capsys):
+    assert main(["sql", "--warehouse", str(paths.root), 'select "\x1b[31mred\x07" from fct_turns']) == 2
+    assert main(["describe", "--warehouse", str(paths.root), "\x1b]0;title\x07"]) == 2
+    assert main(["sql", "--format", "\x1b[31m"]) == 2
+    told = capsys.readouterr().err
+    assert r"\x1b[31mred\x07" in told
+    assert r"\x1b]0;title" in told
+    assert "\x1b" not in told
+    assert "\x07" not in told
+
+
+# A build that is pruned while it is opened
+
+
+def test_a_reader_reads_the_pointer_again_when_its_build_is_gone(paths, monkeypatch):
+    """Another was published, and the one that the pointer named was pruned, between two steps of opening."""
+    newer = "20990101T000000000000Z"
+    published = builds.published_build
+
+    def pruned_meanwhile(asked):
+        found = published(asked)
+        if found[0] == BUILD:
+            make_build(paths, newer)
+            paths.build_database(BUILD).unlink()
+        return found
+
+    monkeypatch.setattr(builds, "published_build", pruned_meanwhile)
+    with connection.open_published(paths, raw=True) as con:
+        assert con.execute("select path from duckdb_databases() where database_name = 'dialogues'").fetchall() == [
+            (str(paths.build_database(newer)),)
+        ]

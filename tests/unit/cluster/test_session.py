@@ -1,0 +1,103 @@
+"""Sessions and servers of Spark: their addresses, and what their errors say."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.settings import Settings
+from pipelines.building import dbt
+from pipelines.cluster import session
+
+
+def test_extra_that_is_not_installed_is_named() -> None:
+    session.refuse_missing("json")
+    with pytest.raises(InputError, match=r"make spark"):
+        session.refuse_missing("json", "no_such_module_here")
+
+
+@pytest.mark.parametrize(
+    ("master", "address"),
+    [
+        ("thrift://host", ("host", 10_000, None)),
+        ("thrift://host:10015", ("host", 10_015, None)),
+        ("thrift://me@host:1", ("host", 1, "me")),
+    ],
+)
+def test_address_of_a_server_is_read(master: str, address: tuple[str, int, str | None]) -> None:
+    assert session.address(master) == address
+    assert isinstance(session.spark_of(Settings(engine="spark", spark_master=master), Path()), session.Server)
+
+
+@pytest.mark.parametrize("master", ["thrift://:10000", "thrift://host:99999"])
+def test_address_that_is_none_is_refused(master: str) -> None:
+    with pytest.raises(InputError, match="is no server such as thrift://HOST"):
+        session.address(master)
+
+
+@pytest.mark.parametrize(
+    "master",
+    ["local", "local[*]", "local[2,4]", "local-cluster[2,1,1024]", "spark://a:7077", "yarn", "k8s://https://a"],
+)
+def test_masters_of_spark_are_settings(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALOGUE_SPARK_MASTER", master)
+    monkeypatch.setenv("DIALOGUE_ENGINE", "spark")
+    settings = Settings.from_environment()
+    assert (settings.engine, settings.spark_master) == ("spark", master)
+    assert isinstance(session.spark_of(settings, Path()), session.Session)
+
+
+def test_duckdb_needs_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    session.check_engine(Settings())
+    assert session.spark_of(Settings(), Path()) is None
+
+
+def test_errors_are_told_in_one_line() -> None:
+    of_a_task = "Job aborted due to stage failure: Task 1 failed\nTraceback (most recent call last):\n  File x\n"
+    assert session.one_line(Exception(f"{of_a_task}OSError: [Errno 28] No space left\n\tat org.x")).startswith(
+        "OSError: [Errno"
+    )
+    assert session.one_line(Exception("[CAST_INVALID_INPUT] The value 'a' cannot be cast.\n== SQL ==\nselect")) == (
+        "[CAST_INVALID_INPUT] The value 'a' cannot be cast."
+    )
+    of_a_server = SimpleNamespace(status=SimpleNamespace(errorMessage="Error running query: no\nat x"))
+    assert session.one_line(Exception(of_a_server)) == "Error running query: no"
+    assert session.one_line(ValueError()) == "ValueError"
+
+
+def test_one_module_imports_pyspark() -> None:
+    importing = set()
+    for path in (CLONE / "pipelines").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if any(name.split(".")[0] == "pyspark" for name in names):
+                importing.add(path.relative_to(CLONE).as_posix())
+    assert importing == {"pipelines/cluster/session.py"}
+
+
+def test_error_of_a_model_is_told_without_the_query_and_the_calls_of_java() -> None:
+    of_java = "\n".join(
+        (
+            "Runtime Error in model fct_slots (models/fct_slots.sql)",
+            "  An error occurred while calling o61.sql.",
+            "  : org.apache.spark.SparkException: Not enough memory at this size (4g)",
+            "  \tat org.apache.spark.sql.errors.QueryErrors$.noMemory(QueryErrors.scala:2180)",
+            "  \tat java.base/java.lang.Thread.run(Thread.java:840)",
+        )
+    )
+    assert dbt._one_line(of_java) == (
+        "Runtime Error in model fct_slots (models/fct_slots.sql) An error occurred while calling o61.sql. "
+        ": org.apache.spark.SparkException: Not enough memory at this size (4g)"
+    )
+    assert (
+        dbt._one_line("[CAST_INVALID_INPUT] 'a' is no\n  number\n== SQL ==\nselect 1")
+        == "[CAST_INVALID_INPUT] 'a' is no number"
+    )

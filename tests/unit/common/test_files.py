@@ -1,0 +1,271 @@
+"""Files: special and endless ones are refused, and files are written whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.files import LARGEST_FILE, read_regular, replacing, write_atomically, write_table
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.releases import records, source_tree
+from dialogue_warehouse.releases.records import LandingError, read_settled
+from dialogue_warehouse.site import report
+from dialogue_warehouse.storage import builds, landed
+from pipelines.building import dbt_changes
+from pipelines.ingestion.landing import LandingTask, land_file
+from tests.conftest import CLONE
+from tests.unit.item_files import ITEM, ITEMS, land, make_corpus
+
+SECONDS = 20
+"""Time after which a test that waits for ever is ended."""
+
+
+@pytest.fixture(autouse=True)
+def _ends() -> Iterator[None]:
+    def end(*_: object) -> None:
+        raise TimeoutError("it waits")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def sparse(path: Path) -> None:
+    """Make a file of 5 GiB that takes no space."""
+    with path.open("wb") as stream:
+        stream.truncate(5 * 2**30)
+
+
+TOO_LARGE = f"larger than {LARGEST_FILE:,} bytes, the limit for this file"
+PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "pipe": (os.mkfifo, "not a regular file"),
+    "folder": (lambda path: path.mkdir(), "not a regular file"),
+    "zeros without end": (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+    "terminal": (lambda path: path.symlink_to("/dev/tty"), "not a regular file|No such device or address"),
+    "link to nothing": (lambda path: path.symlink_to("nowhere"), "No such file or directory"),
+    "5 GiB": (sparse, TOO_LARGE),
+}
+
+
+@pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
+def test_source_file_that_is_no_file_is_refused_in_one_line(tmp_path: Path, make, told: str) -> None:
+    """A plain file of 5 GiB was read into memory, and a pipe waited for its other end."""
+    place = tmp_path / "toy/train/items.json"
+    place.parent.mkdir(parents=True)
+    make(place)
+    with pytest.raises(LandingError, match=rf"^toy/train/items\.json: (?:{told})$"):
+        land_file(
+            LandingTask(make_corpus(tmp_path, ITEMS), ITEMS, tmp_path / "toy", "train/items.json", tmp_path / "raw")
+        )
+
+
+@pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
+def test_marker_that_is_no_file_is_refused_in_one_line(tmp_path: Path, make, told: str) -> None:
+    """Every build reads the marker of a generated release; as a pipe it made each of them wait."""
+    marker = tmp_path / source_tree.MARKER
+    make(marker)
+    if not marker.exists():
+        assert source_tree.read_marker(tmp_path) is None
+        return
+    with pytest.raises(InputError) as refused:
+        source_tree.read_marker(tmp_path)
+    told = told.replace(f"{LARGEST_FILE:,}", f"{source_tree.LARGEST_MARKER:,}")
+    words = "cannot be read as the scale and seed of a generated release"
+    assert any(str(refused.value) == f"{marker}: {words}: {one}" for one in told.split("|"))
+
+
+def test_large_marker_is_refused(tmp_path: Path) -> None:
+    (tmp_path / source_tree.MARKER).write_text('{"scale": 1, "seed": 0}' + " " * source_tree.LARGEST_MARKER)
+    with pytest.raises(InputError, match=r"larger than 65,536 bytes"):
+        source_tree.read_marker(tmp_path)
+
+
+def test_file_of_proc_reports_no_size_and_is_read_as_empty() -> None:
+    """A link to `/proc/kmsg` waits for the next message of the kernel, for ever."""
+    assert read_settled("toy/a.json", Path("/proc/self/environ"))[0] == b""
+    assert read_regular(Path("/proc/self/environ")) == b""
+
+
+def test_limit_is_that_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"12345")
+    assert read_regular(file, 5) == b"12345"
+    with pytest.raises(OSError, match="larger than 4 bytes"):
+        read_regular(file, 4)
+
+
+def test_file_that_becomes_a_pipe_before_it_is_opened_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"[]")
+    opened = os.open
+
+    def open_later(path: object, flags: int, *rest: int) -> int:
+        file.unlink()
+        os.mkfifo(file)
+        return opened(file, flags, *rest)
+
+    monkeypatch.setattr(files.os, "open", open_later)
+    with pytest.raises(OSError, match="not a regular file"):
+        read_regular(file)
+
+
+def test_pipes_in_a_warehouse_make_nothing_wait(tmp_path: Path) -> None:
+    """In place of a landed file or its manifest, and of a file of this project: it is made again, or refused."""
+    first = land(tmp_path, [ITEM], ITEMS)
+    for file in (tmp_path / "raw" / first.parquet, (tmp_path / "raw" / first.parquet).with_suffix(".json")):
+        file.unlink()
+        os.mkfifo(file)
+        assert land(tmp_path, [ITEM], ITEMS) == first
+        assert file.is_file()
+    os.mkfifo(tmp_path / "pointer")
+    with pytest.raises(InputError, match="not a regular file"):
+        files.read(tmp_path / "pointer", dict, "a pointer")
+
+
+def test_pipe_in_place_of_a_file_that_was_read_is_a_change(tmp_path: Path) -> None:
+    file = land(tmp_path, [ITEM], ITEMS)
+    place = tmp_path / "toy/train/items.json"
+    place.parent.mkdir(parents=True)
+    os.mkfifo(place)
+    assert [line.partition(":")[0] for line in landed.changes_since([file], tmp_path)] == ["toy/train/items.json"]
+
+
+def test_limit_of_an_archive_is_that_of_its_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size is checked of the file that is open, before anything of it is in memory."""
+    monkeypatch.setattr(records, "TICK", 0)
+    file = tmp_path / "a.json.gz"
+    sparse(file)
+    with file.open("r+b") as stream:
+        stream.write(gzip.compress(json.dumps([ITEM]).encode()))
+    with pytest.raises(LandingError, match=r"^toy/a\.json\.gz: larger than 2,147,483,648 bytes"):
+        read_settled("toy/a.json.gz", file)
+
+
+OWN_CODE = {
+    "dialogue_warehouse/corpora/claims.py",
+    "dialogue_warehouse/corpora/registry.py",
+    "dialogue_warehouse/corpora/starting.py",
+    "dialogue_warehouse/dashboard/sql.py",
+    "dialogue_warehouse/lineage/restoring.py",
+    "dialogue_warehouse/reading/descriptions.py",
+    "dialogue_warehouse/site/drawing.py",
+    "dialogue_warehouse/site/pictures.py",
+    "dialogue_warehouse/site/rendering.py",
+    "pipelines/building/dbt.py",
+    "pipelines/building/dbt_docs.py",
+    "pipelines/building/fingerprint.py",
+    "pipelines/building/reusing.py",
+    "pipelines/cluster/options.py",
+}
+"""Modules that read files of this project's own code, of libraries, or that the user names to be read."""
+OWN_WRITING = {
+    "dialogue_warehouse/corpora/column_types.py",
+    "dialogue_warehouse/common/files.py",
+    "pipelines/cluster/session.py",
+    "pipelines/ingestion/landing.py",
+    "pipelines/ingestion/transport.py",
+    "pipelines/ingestion/wanted.py",
+}
+"""Modules that read what they have just written, or that look first if it is a file."""
+READING = re.compile(r"\.read_bytes\(\)|\.read_text\(|\.open\((?:\"rb?\")?\)")
+
+
+def test_files_of_sources_and_warehouses_are_read_by_one_function() -> None:
+    """A new place that reads a file uses `common.files`, or is added to one of these lists."""
+    found = {
+        path.relative_to(CLONE).as_posix()
+        for folder in ("dialogue_warehouse", "pipelines")
+        for path in (CLONE / folder).rglob("*.py")
+        if READING.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == OWN_CODE | OWN_WRITING
+
+
+@pytest.mark.parametrize("text", ["file.read_bytes()", 'x = a.read_text(encoding="ascii")', 'a.open("rb")', "a.open()"])
+def test_place_that_reads_a_file_is_found(text: str) -> None:
+    assert READING.search(text)
+
+
+def test_pipes_in_place_of_what_is_remembered_or_reported_make_nothing_wait(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "index.html")
+    os.mkfifo(tmp_path / "state")
+    assert not report.is_about("20260101T000000000000Z", tmp_path)
+    assert dbt_changes._read(tmp_path / "state", "version") == {}
+    with pytest.raises(OSError, match="not a regular file"):
+        builds.describe_file(tmp_path / "state")
+
+
+def names_below(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_file_appears_in_a_folder_that_was_not_there(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "a" / "b", b"new")
+    assert (tmp_path / "a" / "b").read_bytes() == b"new"
+    assert names_below(tmp_path) == ["a/b"]
+
+
+def test_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.write_bytes(b"old")
+    with replacing(place) as temporary:
+        temporary.write_bytes(b"new")
+        assert place.read_bytes() == b"old"
+    assert place.read_bytes() == b"new"
+
+
+def test_failure_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(RuntimeError), replacing(tmp_path / "file") as temporary:
+        temporary.write_bytes(b"ne")
+        raise RuntimeError
+    assert (tmp_path / "file").read_bytes() == b"old"
+    assert names_below(tmp_path) == ["file"]
+
+
+def test_no_attempt_writes_to_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    """What DuckDB still does to the file of a COPY that failed must not meet the file of the next one."""
+    places = []
+    for _ in range(2):
+        with pytest.raises(RuntimeError), replacing(tmp_path / "file") as temporary:
+            places.append(temporary)
+            raise RuntimeError
+    assert len(set(places)) == 2
+
+
+def test_table_has_the_columns_of_its_schema_and_no_others(tmp_path: Path) -> None:
+    columns = {"name": "varchar", "count": "integer", "at": "timestamp", "words": "varchar[]"}
+    rows = [{"count": 1, "more": 2, "name": "a", "at": None, "words": ["b", None]}]
+    write_table(tmp_path / "table.parquet", columns, rows)
+    table = pq.read_table(tmp_path / "table.parquet")
+    assert table.schema.equals(
+        pa.schema(
+            [
+                ("name", pa.string()),
+                ("count", pa.int32()),
+                ("at", pa.timestamp("us")),
+                ("words", pa.list_(pa.string())),
+            ]
+        )
+    )
+    assert table.to_pylist() == [{"name": "a", "count": 1, "at": None, "words": ["b", None]}]
+
+
+def test_row_that_lacks_a_column_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeyError, match="count"):
+        write_table(tmp_path / "table.parquet", {"name": "varchar", "count": "integer"}, [{"name": "a"}])
+    assert names_below(tmp_path) == []

@@ -1,0 +1,93 @@
+"""Processes: the stack of ours, and items that several take in turn."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from dialogue_warehouse.common.processes import with_a_roomy_stack
+from tests.conftest import CLONE
+
+CALLS = 300
+DEPTHS = 250
+"""More than the frames that one piece of the stack has place for."""
+
+
+def descend(depth: int, call: Callable[[], None]) -> None:
+    """Call from so many frames further down, again and again."""
+    if depth:
+        return descend(depth - 1, call)
+    for _ in range(CALLS):
+        call()
+    return None
+
+
+def faults() -> int:
+    """Pages that this process was given while it called from every depth, of which one is at a border."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for depth in range(DEPTHS):
+        descend(depth, lambda: None)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+def test_no_memory_is_mapped_at_each_call() -> None:
+    usual = faults()
+    assert usual > CALLS / 2, "Python keeps the piece now: there is no need for a roomy stack"
+    assert with_a_roomy_stack(faults) < usual / 3
+
+
+def test_what_is_called_returns_and_raises_as_ever() -> None:
+    assert with_a_roomy_stack(lambda: 42) == 42
+    with pytest.raises(ZeroDivisionError):
+        with_a_roomy_stack(lambda: 1 // 0)
+
+
+SHARED = """
+import os, time
+from dialogue_warehouse.common import processes
+
+begun = os.getpid()
+
+def work(items):
+    done = {}
+    for item in items:
+        time.sleep(0.01)
+        if item == WRONG and os.getpid() != begun:
+            raise LookupError(f"{item} is not here")
+        if WRONG is not None and os.getpid() == begun and not done:
+            time.sleep(3)  # the other one gets there first
+        done[item] = os.getpid()
+    return done
+
+assert processes.can_fork()
+done = processes.in_turn(work, range(COUNT), PROCESSES)
+assert list(sorted(done)) == list(range(COUNT)), done
+print(len(done), len(set(done.values())), begun in done.values())
+"""
+
+
+def shared(count: int, processes: int, wrong: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Share so many items in a process of its own, because a worker of the tests has threads."""
+    given = f"COUNT, PROCESSES, WRONG = {count}, {processes}, {wrong}\n"
+    return subprocess.run(
+        [sys.executable, "-c", given + SHARED], cwd=CLONE, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "processes", "told"),
+    [(40, 2, "40 2 True"), (40, 1, "40 1 True"), (1, 4, "1 1 True"), (0, 2, "0 0 False")],
+)
+def test_each_item_is_done_once(count: int, processes: int, told: str) -> None:
+    ran = shared(count, processes)
+    assert (ran.stdout.strip(), ran.stderr, ran.returncode) == (told, "", 0)
+
+
+def test_error_of_a_forked_process_is_raised_by_the_first() -> None:
+    ran = shared(40, 2, wrong=3)
+    assert ran.returncode == 1
+    assert ran.stderr.strip().endswith("LookupError: 3 is not here")

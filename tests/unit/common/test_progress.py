@@ -1,0 +1,79 @@
+"""What a build tells while it runs: true seconds, a sign that moves, nothing that steers the terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+
+import pytest
+from rich.console import Console
+
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.settings import Settings
+from pipelines.ingestion import lander
+
+
+def on_a_terminal() -> Reporter:
+    reporter = Reporter(quiet=False)
+    reporter.console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    return reporter
+
+
+def test_a_stage_that_says_nothing_moves_all_the_same():
+    """A sign and its seconds, on a terminal."""
+    reporter = on_a_terminal()
+    with reporter.stage("load", "framework") as stage:
+        time.sleep(1.3)
+        stage.detail = "Dagster and dbt"
+    shown = reporter.console.file.getvalue()
+    assert len(set(re.findall("[⠀-⣿]", shown))) > 3
+    assert {"0:00:00", "0:00:01"} <= set(re.findall(r"0:00:\d\d", shown))
+    plain = re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", shown)
+    assert re.search(r"load     framework       Dagster and dbt +1\.\d s", plain)
+
+
+def test_where_a_stage_stands_is_shown_as_text():
+    """Neither markup nor escapes of it reach the terminal."""
+    reporter = on_a_terminal()
+    with reporter.stage("model", "warehouse") as stage:
+        stage.update("[bold]x\x1b[31m")
+        time.sleep(0.3)
+    shown = reporter.console.file.getvalue()
+    assert "[bold]x" in shown
+    assert "x\x1b[31m" not in shown
+
+
+def test_without_a_terminal_a_stage_is_one_line(capsys):
+    reporter = Reporter(quiet=False)
+    with reporter.stage("land", "fruit") as stage:
+        stage.detail = "a\x1b[31mb"
+    assert capsys.readouterr().err == "land     fruit           " + r"a\x1b[31mb".ljust(48) + f" {0.0:6.1f} s\n"
+
+
+def test_seconds_are_those_of_the_work_where_it_began_before(capsys):
+    """Landing goes on in processes while the framework is loaded."""
+    with Reporter(quiet=False).stage("land", "fruit") as stage:
+        stage.seconds = 7.25
+    assert capsys.readouterr().err.rstrip().endswith(" 7.2 s")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_landing_in_processes_knows_how_long_it_took(generated_sample, tmp_path, monkeypatch, processes):
+    """From the first file begun to the last one done, although nobody waited; 0 where nothing ran beside."""
+    monkeypatch.setattr(lander, "WORTH_PROCESSES", 0)
+    release = finding.find_release(max(registry.load_corpora(), key=lambda one: len(one.files)), generated_sample)
+    with lander.Lander(tmp_path, Settings(processes=processes)) as landing:
+        started = time.perf_counter()
+        landing.start([release])
+        time.sleep(0.2)
+        waited = time.perf_counter()
+        landing.land(release)
+        took, ended = landing.seconds(release), time.perf_counter()
+    if processes == 1:
+        assert took == 0
+    else:
+        assert 0.2 < took <= ended - started
+        assert took > 0 if ended - waited < 0.1 else took > 0.1

@@ -1,0 +1,252 @@
+"""What a claims.toml says, and what is refused in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dialogue_warehouse.corpora.claims import DeclarationError, load_claims, load_defects
+from dialogue_warehouse.corpora.registry import corpus_ids
+from dialogue_warehouse.corpora.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, load_corpus_suite
+from dialogue_warehouse.paths import CLONE
+from tests.unit.corpus_folders import LISTED, NUMBER, QUERY, RECORDED, corpus_folder
+from tests.unit.sentences import DOCUMENTS
+
+
+def test_claims_keep_where_they_stand(tmp_path: Path) -> None:
+    (claim,) = load_claims("toy", corpus_folder(tmp_path, {}))
+    assert (claim.claim_id, claim.corpus_id, claim.kind) == ("X01", "toy", "invariant")
+    assert (claim.quote, claim.document, claim.locator) == ("either A or B", "readme.txt", "Data")
+
+
+def test_a_number_is_expected_as_recorded_else_as_documented(tmp_path: Path) -> None:
+    (documented,) = load_corpus_suite("toy", corpus_folder(tmp_path, NUMBER)).expectations
+    assert (documented.type, documented.kwargs["rows"]) == (QUERY_ROWS, [[2]])
+    (recorded,) = load_corpus_suite("toy", corpus_folder(tmp_path, NUMBER | {"recorded": RECORDED})).expectations
+    assert recorded.kwargs == {"query": "select count(*) from core.fct_turns", "rows": [[3]]}
+    broken = {"type": None, "kwargs": None, "rows": None, "unexpected_rows": QUERY, "recorded": RECORDED}
+    (invariant,) = load_corpus_suite("toy", corpus_folder(tmp_path, broken)).expectations
+    assert invariant.kwargs["query"] == "select count(*) as unexpected from (select * from core.fct_turns)"
+    assert invariant.kwargs["rows"] == [[3]]
+
+
+def test_known_defects_are_read_and_guarded(tmp_path: Path) -> None:
+    folder = corpus_folder(tmp_path, {})
+    text = (folder / "claims.toml").read_text()
+    entry = '[[defects]]\nid = "blank"\ntitle = "Blank"\ndescription = "d"\nwhy = "w"\nexpected = 2\n'
+    (folder / "claims.toml").write_text(text + entry)
+    (defect,) = load_defects("toy", folder)
+    assert (defect.rule_id, defect.expected, defect.upstream) == ("blank", 2, None)
+    guard = load_corpus_suite("toy", folder).expectations[-1]
+    assert (guard.expectation_id, guard.claim_id, guard.severity) == ("defect:blank", None, "warning")
+    assert guard.kwargs["rows"] == [[2]]
+    assert guard.kwargs["query"].endswith("rule_id = 'blank' and corpus_id = 'toy'")
+    (folder / "claims.toml").write_text(text + entry + 'files = ["a_*.json", "b.json"]\n')
+    narrowed = load_corpus_suite("toy", folder).expectations[-1].kwargs["query"]
+    assert narrowed.endswith(" and (source_file_id glob 'toy/a_*.json' or source_file_id glob 'toy/b.json')")
+    (folder / "claims.toml").write_text(text + entry + entry)
+    with pytest.raises(DeclarationError, match=r"^toy/claims\.toml blank: id occurs twice$"):
+        load_defects("toy", folder)
+
+
+BLANK = '[[defects]]\nid = "blank"\ntitle = "Blank"\ndescription = "d"\nwhy = "w"\n'
+
+
+@pytest.mark.parametrize(
+    ("entry", "numbers"),
+    [
+        ("", (None, None)),
+        ("precision = { read = 3, right = 0 }", (3, 0)),
+        ("expected = 2\nprecision = { read = 2, right = 1 }", (2, 1)),
+        ("expected = 70\nprecision = { read = 20, right = 20 }", (20, 20)),
+    ],
+)
+def test_precision_of_a_defect_is_read(tmp_path: Path, entry: str, numbers: tuple[int | None, int | None]) -> None:
+    folder = corpus_folder(tmp_path, {})
+    (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + BLANK + entry)
+    (defect,) = load_defects("toy", folder)
+    assert (defect.cases_read, defect.cases_right) == numbers
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("precision = { read = 3, right = 4 }", "'precision' has 4 right cases of 3"),
+        ("precision = { read = 0, right = 0 }", "Expected `int` >= 1 - at `$.precision.read`"),
+        ("precision = { read = 3 }", "Object missing required field `right` - at `$.precision`"),
+        ("expected = 2\nprecision = { read = 1, right = 1 }", "'precision' needs 2 cases read, not 1"),
+        ("expected = 70\nprecision = { read = 19, right = 19 }", "'precision' needs 20 cases read, not 19"),
+        (
+            'kind = "property"\nprecision = { read = 1, right = 1 }',
+            "'precision' belongs to a defect: a case of a property is one by definition",
+        ),
+    ],
+)
+def test_precision_that_says_too_little_is_refused(tmp_path: Path, entry: str, message: str) -> None:
+    folder = corpus_folder(tmp_path, {})
+    (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + BLANK + entry)
+    with pytest.raises(DeclarationError, match=f"^{re.escape(f'toy/claims.toml blank: {message}')}$"):
+        load_defects("toy", folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"quotation": '"x"'}, "toy/claims.toml X01: Object contains unknown field `quotation`"),
+        ({"quote": None}, "toy/claims.toml X01: Object missing required field `quote`"),
+        ({"quote": '""'}, "toy/claims.toml X01: Expected `str` of length >= 1 - at `$.quote`"),
+        ({"id": None}, "toy/claims.toml (no id): Object missing required field `id`"),
+        ({"severity": '"fatal"'}, "toy/claims.toml X01: Invalid enum value 'fatal' - at `$.severity`"),
+        ({"kind": '"guess"'}, "toy/claims.toml X01: Invalid enum value 'guess' - at `$.kind`"),
+        ({"table": '"fct_turns"'}, "toy/claims.toml X01: Expected `str` matching regex"),
+        ({"document": '"paper.pdf"'}, "toy/claims.toml X01: document 'paper.pdf' is not listed under [documents]"),
+        ({"type": None}, "toy/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
+        ({"table": None}, "toy/claims.toml X01: needs a 'table'"),
+        ({"expected": "3"}, "toy/claims.toml X01: 'expected' belongs to a count"),
+        ({"not_checkable": '"why"'}, "toy/claims.toml X01: is not checkable, and has 'type'"),
+        (
+            {"type": None, "kwargs": None, "rows": None, "not_checkable": '"why"', "tested": '"core.fct_turns"'},
+            "toy/claims.toml X01: is not checkable, and has 'tested'",
+        ),
+        ({"quotes_whom": '"hearsay"'}, "toy/claims.toml X01: Invalid enum value 'hearsay' - at `$.quotes_whom`"),
+        (
+            {"recorded": RECORDED},
+            "toy/claims.toml X01: 'recorded' needs 'unexpected_rows', and is how many rows they are",
+        ),
+        (
+            {"kind": '"count"'},
+            "toy/claims.toml X01: a count needs 'sql' and 'expected', and nothing else that measures",
+        ),
+        (NUMBER | {"expected": None}, "toy/claims.toml X01: a count needs 'sql' and 'expected'"),
+        (NUMBER | {"sql": '"select 1"'}, "toy/claims.toml X01: 'sql' does not read core.fct_turns"),
+        (NUMBER | {"recorded": "{ value = 3 }"}, "toy/claims.toml X01: Object missing required field `reason`"),
+        ({"unexpected_rows": QUERY}, "toy/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
+        (
+            {"type": None, "unexpected_rows": QUERY},
+            "toy/claims.toml X01: 'kwargs' and 'rows' belong to a 'type', not to 'unexpected_rows'",
+        ),
+        (
+            {"type": None, "kwargs": None, "rows": None, "unexpected_rows": '"select 1"'},
+            "toy/claims.toml X01: 'unexpected_rows' does not read core.fct_turns",
+        ),
+        (
+            {"kwargs": '{ column = "x", row_condition = "y = 1" }'},
+            "toy/claims.toml X01: write 'rows' instead of a row_condition in 'kwargs'",
+        ),
+        (
+            {"type": '"expect_column_pair_values_to_be_in_set"'},
+            "toy/claims.toml X01: Great Expectations ignores 'rows' with expect_column_pair_values_to_be_in_set",
+        ),
+    ],
+)
+def test_wrong_claim_is_refused_in_one_line(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
+    with pytest.raises(DeclarationError, match=f"^{re.escape(message)}[^\n]*$"):
+        load_corpus_suite("toy", corpus_folder(tmp_path, changes))
+
+
+def test_repeated_claim_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeclarationError, match=r"^toy/claims\.toml X01: id occurs twice$"):
+        load_corpus_suite("toy", corpus_folder(tmp_path, {}, {}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LISTED, "toy/claims.toml: suite 'toy' is empty"),
+        (LISTED + "claims = 3", "toy/claims.toml document readme.txt: Object contains unknown field `claims`"),
+        ("claims = 3", "toy/claims.toml: 'claims' is no array of tables"),
+        ("claims = [3]", "toy/claims.toml (no table): Expected `object`, got `int`"),
+        ("[[claim]]\nid = 1", "toy/claims.toml: unknown key 'claim'"),
+        ("documents = 1", "toy/claims.toml: 'documents' is no table"),
+    ],
+)
+def test_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "claims.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(DeclarationError, match=f"^{re.escape(message)}$"):
+        load_corpus_suite("toy", tmp_path)
+
+
+def test_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "claims.toml").write_text("[[claims]", encoding="utf-8")
+    with pytest.raises(DeclarationError, match=r"^toy/claims\.toml: [^\n]*line 1[^\n]*$"):
+        load_corpus_suite("toy", tmp_path)
+
+
+def test_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeclarationError, match=r"^toy/claims\.toml: is missing$"):
+        load_corpus_suite("toy", tmp_path)
+
+
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_room_has_claims_of_every_kind(corpus_id: str) -> None:
+    expectations = load_corpus_suite(corpus_id).expectations
+    assert {entry.severity for entry in expectations} == {"critical", "warning"}
+    assert {UNEXPECTED_ROWS, QUERY_ROWS} <= {entry.type for entry in expectations}
+    claimed = [entry for entry in expectations if entry.claim_id]
+    form = rf"({corpus_id}_)?[A-Z]\d\d?(\.\d)?[a-z]?"
+    assert all(re.fullmatch(form, entry.expectation_id) for entry in claimed)
+
+
+@pytest.mark.skipif(not DOCUMENTS.is_dir(), reason="the corpora's documents are not in the clone: DIALOGUE_DOCUMENTS")
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_quotes_are_the_documents_own_words(corpus_id: str) -> None:
+    for claim in load_claims(corpus_id):
+        if (DOCUMENTS / claim.document).exists():
+            assert claim.quote in (DOCUMENTS / claim.document).read_text(encoding="utf-8"), claim.claim_id
+
+
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_what_is_said_of_our_own_columns_is_quoted_from_our_own_dictionary(corpus_id: str) -> None:
+    """A column that this project derives is none of the publisher's words."""
+    dictionary = (CLONE / "warehouse" / "dictionary.md").read_text(encoding="utf-8")
+    quoted = [claim for claim in load_claims(corpus_id) if claim.document == "dictionary.md"]
+    for claim in quoted:
+        assert claim.quote in dictionary, claim.claim_id
+        assert claim.quotes_whom == "own_measurement"
+
+
+def test_over_a_number_means_more_than_it_in_every_claim() -> None:
+    """ "over 18k" was refuted by 22,825, while "over 10K" was reproduced by 10,042."""
+    read = {}
+    for claim in (claim for corpus_id in corpus_ids() for claim in load_claims(corpus_id)):
+        said = re.match(r"(?:The dataset contains )?over (\d+)k\b", claim.quote, flags=re.IGNORECASE)
+        is_of_something_else = "distinct" in str(claim.query)  # which the same sentence counts
+        if said and claim.kind == "count" and not is_of_something_else:
+            read[claim.claim_id] = f"> {said[1]}000 then 'over" in str(claim.query)
+    assert len(read) > 1
+    assert [claim_id for claim_id, is_more in read.items() if not is_more] == []
+
+
+def test_an_entry_says_itself_whose_words_it_quotes_or_its_document_does(tmp_path: Path) -> None:
+    """What a note of this project repeats of a paper is the paper's."""
+    folder = corpus_folder(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
+    assert [claim.quotes_whom for claim in load_claims("toy", folder)] == ["publisher", "paper"]
+    text = (folder / "claims.toml").read_text(encoding="utf-8")
+    (folder / "claims.toml").write_text(text.replace('quotes_whom = "publisher"\n', ""), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=r"missing required field `quotes_whom`"):
+        load_claims("toy", folder)
+
+
+def reads_only(corpus_id: str, expectation: Expectation) -> bool:
+    """Whether what an expectation judges is narrowed to the rows of a corpus."""
+    condition = json.dumps(expectation.kwargs.get("row_condition", {}))
+    if expectation.type not in (QUERY_ROWS, UNEXPECTED_ROWS):
+        return '"corpus_id"' in condition and f'"{corpus_id}"' in condition
+    return f"'{corpus_id}" in expectation.kwargs["query"]
+
+
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_a_claim_is_about_its_own_corpus(corpus_id: str) -> None:
+    """Another corpus may have the same tables, and says nothing of what this one's documents claim."""
+    expectations = load_corpus_suite(corpus_id).expectations
+    assert [found.expectation_id for found in expectations if not reads_only(corpus_id, found)] == []
+
+
+def test_a_claim_about_all_corpora_is_noticed(tmp_path: Path) -> None:
+    (typed,) = load_corpus_suite("toy", corpus_folder(tmp_path, {"rows": None})).expectations
+    assert not reads_only("toy", typed)
+    (narrowed,) = load_corpus_suite("toy", corpus_folder(tmp_path, {})).expectations
+    assert reads_only("toy", narrowed)

@@ -1,0 +1,62 @@
+"""A folder of a corpus that contradicts itself is refused, in one line."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Corpus
+from pipelines.ingestion.wanted import plan
+
+CORPUS = registry.corpus_ids()[0]
+
+
+def load_edited(folder: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str) -> Corpus:
+    """Read a corpus from a copy of its folder, a line of its source.toml replaced."""
+    copied = shutil.copytree(registry.corpus_folder(CORPUS), folder / CORPUS)
+    source = copied / "source.toml"
+    edited, count = re.subn(pattern, replacement, source.read_text(encoding="utf-8"), count=1, flags=re.M)
+    assert count == 1
+    source.write_text(edited, encoding="utf-8")
+    monkeypatch.setattr(registry, "corpus_folder", lambda _: copied)
+    return registry.load_corpus.__wrapped__(CORPUS)
+
+
+def test_copy_of_a_room_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_edited(tmp_path, monkeypatch, "^text_kind", "text_kind")
+
+
+def test_mirrors_of_a_corpus_and_of_a_file_are_asked_after_the_publisher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = (
+        'mirrors = ["https://m.example/base"]\n\n[[files]]\nmirrors = ["https://n.example/one", "file:///disk/one"]'
+    )
+    corpus = load_edited(tmp_path, monkeypatch, r"^\[\[files\]\]", listed)
+    first, second = plan((corpus,), tmp_path / "to")[:2]
+    below = f"https://m.example/base/{first.file.path}"
+    assert first.urls == (first.file.url, "https://n.example/one", "file:///disk/one", below)
+    assert second.urls == (second.file.url, f"https://m.example/base/{second.file.path}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement", "message"),
+    [
+        ('^text_kind = ".*"\n', "", "text_kind"),
+        ('^corpus_id = ".*"', 'corpus_id = "other"', "corpus_id is 'other'"),
+        ('^license = ".*"', 'licence = "none"', "licence"),
+        ("^text_kind", 'mirrors = "https://m.example"\ntext_kind', "mirrors: not a list of URLs"),
+        ("^text_kind", 'mirrors = ["m.example"]\ntext_kind', "mirrors: not a list of URLs"),
+        ("^text_kind", "mirrors = [1]\ntext_kind", "mirrors: not a list of URLs"),
+        ('^path = "(.*)"', r'path = "\1"\nmirrors = ["ftp://m.example/x"]', "mirrors of .*: not a list of URLs"),
+    ],
+)
+def test_fact_that_is_wrong_or_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str, message: str
+) -> None:
+    with pytest.raises(registry.CorpusError, match=rf"^{CORPUS}/source\.toml: .*{message}"):
+        load_edited(tmp_path, monkeypatch, pattern, replacement)

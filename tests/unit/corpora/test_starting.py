@@ -1,0 +1,122 @@
+"""`new-corpus` writes every piece of a corpus under its name, overwrites nothing, and says what it cannot work with."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from dialogue_warehouse.cli.main import cli
+from dialogue_warehouse.corpora import registry, starting
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE
+from tests import fixtures
+
+LIKE = [None, *registry.corpus_ids()]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What `new-corpus` reads of a clone."""
+    shutil.copytree(CLONE / starting.SMALLEST_FOLDER, tmp_path / starting.SMALLEST_FOLDER)
+    folders = [place.format(corpus_id) for place in starting.PLACES for corpus_id in registry.corpus_ids()]
+    for folder in folders:
+        shutil.copytree(CLONE / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CLONE / starting.PROJECT, tmp_path / starting.PROJECT)
+    return tmp_path
+
+
+def variables(clone: Path) -> dict[str, dict[str, list[str]]]:
+    return yaml.safe_load((clone / starting.PROJECT).read_text(encoding="utf-8"))["vars"]
+
+
+def texts(clone: Path, paths: list[str]) -> str:
+    return "\n".join((clone / path).read_text(encoding="utf-8") for path in paths if path != starting.PROJECT)
+
+
+@pytest.mark.parametrize("like", LIKE)
+def test_every_piece_is_written_and_named_anew(clone: Path, like: str | None) -> None:
+    before, model = variables(clone), like or starting.SMALLEST
+    written = starting.start_corpus("tram", like, clone)
+    assert all((clone / path).is_file() for path in written)
+    assert registry.problems(clone / "dialogue_warehouse/corpora/tram") == []
+    pieces = {path.removeprefix("tests/fixtures/tram/").partition("/")[0] for path in written if "/fixtures/" in path}
+    assert set(fixtures.PIECES) <= pieces
+    assert not re.search(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", texts(clone, written) + " ".join(written))
+    after = variables(clone)
+    assert after["corpora"].pop("tram")
+    assert after["derived"].pop("tram", []) == before["derived"].get(model, [])
+    assert after == before
+
+
+@pytest.mark.parametrize("like", LIKE)
+def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | None) -> None:
+    def ids(corpus_id: str) -> set[str]:
+        claims = (clone / "dialogue_warehouse/corpora" / corpus_id / "claims.toml").read_text(encoding="utf-8")
+        return {claim["id"] for claim in tomllib.loads(claims)["claims"]}
+
+    starting.start_corpus("tram", like, clone)
+    own = ids("tram")
+    assert own
+    assert all(own.isdisjoint(ids(corpus_id)) for corpus_id in registry.corpus_ids())
+    twins = tomllib.loads((clone / "tests/fixtures/tram/twins.toml").read_text(encoding="utf-8"))
+    assert twins
+    assert set(twins) <= own
+    notes = tomllib.loads((clone / "tests/fixtures/tram/sentences.toml").read_text(encoding="utf-8"))["sentences"]
+    assert {note["claim"] for note in notes if "claim" in note} <= own
+
+
+@pytest.mark.parametrize("name", ["Tram", "tram-1", "tram_2", "2trams", "", "t", "class", "../tram", "t" * 31, "trâm"])
+def test_name_that_no_package_and_no_table_can_have_is_refused(clone: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot name a corpus: small letters and digits"):
+        starting.start_corpus(name, None, clone)
+
+
+@pytest.mark.parametrize("name", [*starting.RESERVED_NAMES, starting.SMALLEST])
+def test_word_of_the_project_is_refused(clone: Path, name: str) -> None:
+    with pytest.raises(InputError, match="the project uses the word"):
+        starting.start_corpus(name, None, clone)
+
+
+def test_corpus_that_is_there_is_refused(clone: Path) -> None:
+    corpus_id = registry.corpus_ids()[0]
+    with pytest.raises(InputError, match=f"{corpus_id}: there is such a corpus"):
+        starting.start_corpus(corpus_id, None, clone)
+    with pytest.raises(InputError, match="nobody: no such corpus; there are "):
+        starting.start_corpus("tram", "nobody", clone)
+
+
+def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
+    mine = clone / "tests/fixtures/tram/traces.py"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("# mine\n")
+    project = (clone / starting.PROJECT).read_bytes()
+    with pytest.raises(InputError, match=r"tests/fixtures/tram/traces\.py is there; nothing was written"):
+        starting.start_corpus("tram", None, clone)
+    assert mine.read_text() == "# mine\n"
+    assert [path for path in mine.parent.iterdir() if path != mine] == []
+    assert not (clone / "dialogue_warehouse/corpora/tram").exists()
+    assert (clone / starting.PROJECT).read_bytes() == project
+
+
+@pytest.mark.parametrize("lacking", [starting.PROJECT, starting.SMALLEST_FOLDER])
+def test_what_is_no_clone_is_told_what_it_lacks(clone: Path, lacking: str) -> None:
+    path = clone / lacking
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with pytest.raises(InputError, match=r"a corpus is added to a clone of the project, and .* lacks dbt_project/"):
+        starting.start_corpus("tram", None, clone)
+
+
+def test_command_lists_what_it_wrote(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = starting.start_corpus
+    monkeypatch.setattr(starting, "start_corpus", lambda name, like: start(name, like, clone))
+    shown = CliRunner().invoke(cli, ["new-corpus", "tram", "--warehouse", "there"])
+    *written, following = shown.output.splitlines()
+    assert "dialogue_warehouse/corpora/tram/schema.py" in written
+    assert all((clone / path).is_file() for path in written)
+    assert "dialogue-warehouse build --warehouse there;" in following

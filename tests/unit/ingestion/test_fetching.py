@@ -1,0 +1,47 @@
+"""Fetching: failures are reported, and a host that does not answer is not asked for every file."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialogue_warehouse.corpora.release import SourceFile
+from dialogue_warehouse.errors import CheckError
+from pipelines.ingestion import fetching
+from pipelines.ingestion.fetching import Hosts, Outcome, Result, refuse_failures
+from pipelines.ingestion.transport import UnavailableError
+from pipelines.ingestion.wanted import plan
+from tests.unit.ingestion.listed_files import corpus, listed_file
+
+
+def test_one_cause_is_one_line_and_says_what_to_do_by_hand(tmp_path):
+    url = "https://example.org/data/"
+    files = [SourceFile(f"train/{i}.json", f"{url}train/{i}.json", sha256="0" * 64) for i in range(200)]
+    every = plan((corpus(*files),), tmp_path)
+    refused = [Result(one, Outcome.FAILED, cause="example.org cannot be reached", helps_by_hand=True) for one in every]
+    other = Result(listed_file(tmp_path), Outcome.FAILED, cause="what came is not the listed file")
+    with pytest.raises(CheckError) as raised:
+        refuse_failures([*refused, other])
+    first, hint, second, copy, mirror = str(raised.value).splitlines()
+    assert first.startswith("demo/train/0.json, demo/train/1.json, ")
+    assert first.endswith(" and 195 more files: example.org cannot be reached")
+    assert hint.strip() == f"by hand: https://example.org/data/<path> to {tmp_path}/demo/<path> (200 files)"
+    assert second == "demo/part/a b.json: what came is not the listed file"
+    assert copy.strip() == "a copy from elsewhere will do, at the same place: `build` compares its checksum"
+    assert mirror.strip().startswith("DIALOGUE_MIRROR=URL asks for URL/<corpus_id>/<path> instead")
+    with pytest.raises(CheckError, match="without DIALOGUE_MIRROR"):
+        refuse_failures(refused, "https://m.example")
+    refuse_failures([Result(one, Outcome.PRESENT) for one in every])
+
+
+def test_dead_host_is_not_asked_for_every_file():
+    hosts = Hosts()
+    for _ in range(fetching.HOPELESS - 1):
+        hosts.failed("a", "answered 503", is_certain=False)
+        hosts.check("a")
+    hosts.answered("a")
+    hosts.failed("a", "answered 503", is_certain=False)
+    hosts.check("a")
+    hosts.failed("b", "cannot be reached", is_certain=True)
+    hosts.check("a")
+    with pytest.raises(UnavailableError, match="cannot be reached"):
+        hosts.check("b")

@@ -1,0 +1,125 @@
+"""A damaged file of the published build is named by whatever reads it, and no other error is taken for damage."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pytest
+
+from dialogue_warehouse.cli.main import main
+from dialogue_warehouse.common.text import command
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import connection, damage
+from dialogue_warehouse.releases.unpacking import sha256_of
+from dialogue_warehouse.storage import builds
+from tests.unit.published import BUILD, run
+from tests.unit.storage.test_builds import LANDED
+
+BLOCK = 2**18
+"""Bytes of a block of DuckDB's, each with a checksum of its own, behind three headers."""
+HEADERS = 3 * 4096
+
+
+@pytest.fixture
+def described(paths: WarehousePaths) -> WarehousePaths:
+    """The build of the fixture, with what its database is known by."""
+    manifest = builds.read_manifest(paths, BUILD)
+    known = builds.describe_file(paths.build_database(BUILD))
+    paths.build_manifest(BUILD).write_bytes(builds.encode_manifest(msgspec.structs.replace(manifest, database=known)))
+    return paths
+
+
+def spoil(file: Path, keeps_time: bool = False) -> None:
+    """Change a byte of every block of a database."""
+    state, data = file.stat(), bytearray(file.read_bytes())
+    for place in range(HEADERS + 1000, len(data), BLOCK):
+        data[place] ^= 0xFF
+    file.write_bytes(data)
+    if keeps_time:
+        os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+def error_of_a_reader(paths: WarehousePaths, query: str = "from fct_turns") -> Exception:
+    """What reading the published build fails of."""
+    try:
+        with connection.open_published(paths) as con:
+            run(con, query)
+    except (InputError, duckdb.Error) as error:
+        return error
+    raise AssertionError("nothing failed")
+
+
+@pytest.mark.parametrize("keeps_time", [False, True])
+def test_damaged_block_is_told_with_the_file_and_what_to_do(described: WarehousePaths, keeps_time: bool) -> None:
+    """One whose time did not change is touched, or the next build would not read it again."""
+    database = described.build_database(BUILD)
+    spoil(database, keeps_time)
+    told = damage.cause_of(error_of_a_reader(described), described)
+    assert str(told).startswith(f"{database}: is damaged, ")
+    assert "build" in str(told)
+    assert "rollback" in str(told)
+    assert "\n" not in str(told)
+    assert builds.damage(described, BUILD) == [described.published, database]
+
+
+def test_error_of_a_query_is_no_damage(described: WarehousePaths) -> None:
+    """What is wrong in a query, or in our own code, keeps its own message."""
+    for query in ("from nowhere", "select cast(utterance as integer) from fct_turns", "select"):
+        assert damage.cause_of(error_of_a_reader(described, query), described) is None, query
+    assert damage.cause_of(duckdb.IOException("elsewhere"), described) is None
+    assert damage.cause_of(InputError("as it is"), described) is None
+
+
+def test_damaged_raw_file_is_told(described: WarehousePaths) -> None:
+    raw = described.raw / "fruit" / "apples" / "apples-1.parquet"
+    landed = asdict(LANDED) | {"parquet_sha256": sha256_of(raw.read_bytes())}
+    raw.with_suffix(".json").write_bytes(msgspec.json.encode(landed))
+    assert damage.cause_of(duckdb.InvalidInputException("odd"), described) is None
+    raw.write_bytes(raw.read_bytes() + b"x")
+    assert str(damage.cause_of(duckdb.InvalidInputException("odd"), described)).startswith(f"{raw}: is damaged")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("sql", "from fct_turns"), ("describe", "fct_turns"), ("show", "a/b/c"), ("tables",)]
+)
+def test_every_command_that_reads_names_the_file(
+    described: WarehousePaths, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They ended in an internal error without a file."""
+    database = described.build_database(BUILD)
+    spoil(database)
+    assert main([*arguments, "--warehouse", str(described.root)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {database}: is damaged, ")
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "lacking"),
+    [
+        ("select dialogue_key from fct_turns", "core.fct_frames.dialogue_key"),
+        ("from dim_acts", "core.dim_acts."),
+        ("from core.dim_acts", "core.dim_acts."),
+    ],
+)
+def test_build_of_another_version_is_named(described: WarehousePaths, query: str, lacking: str) -> None:
+    """A kept build was made before a table or column was added: going back to it ended in an internal error."""
+    told = str(damage.cause_of(error_of_a_reader(described, query), described))
+    assert told.startswith(f"build {BUILD} was made by another version of dialogue-warehouse: it has no {lacking}")
+    assert told.endswith(f"`{command('build', warehouse=described.root)}` builds it again")
+    assert "\n" not in told
+
+
+def test_command_that_needs_a_newer_column_names_the_build(
+    described: WarehousePaths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (("show", "a/b/c"), ("violations", "--json"), ("claims", "--json"), ("report",)):
+        assert main([*arguments, "--warehouse", str(described.root)]) == 2, arguments
+        told = capsys.readouterr().err
+        assert told.startswith(f"error: build {BUILD} was made by another version"), arguments
+        assert told.count("\n") == 1

@@ -1,0 +1,417 @@
+"""The report's parts: measured tables side by side, escaping, and a folder that is replaced whole or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.catalogue import ColumnDescription, Filling
+from dialogue_warehouse.reading.descriptions import Join, Links
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import contents, histories, report
+from dialogue_warehouse.site.contents import KINDS, Conversations, page_name
+from dialogue_warehouse.site.dictionary import draw_relations
+from tests.unit.dialogues import everything
+
+HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\''
+BUILD = {
+    "build_id": HOSTILE,
+    "started_at": datetime(2026, 1, 1),
+    "finished_at": datetime(2026, 1, 1),
+    "source": HOSTILE,
+    "fingerprint": HOSTILE,
+    "code_version": HOSTILE,
+    "corpora": HOSTILE,
+    "dialogue_count": 1,
+    "turn_count": 2,
+    "action_count": 3,
+    "slot_count": 4,
+    "violation_count": 5,
+}
+CLAIM = dict.fromkeys(
+    [
+        "claim_id",
+        "corpus_id",
+        "document",
+        "document_title",
+        "locator",
+        "quote",
+        "description",
+        "severity",
+        "query",
+        "files",
+        "why",
+        "explanation",
+        "recorded_reason",
+        "expected",
+        "recorded",
+    ],
+    HOSTILE,
+) | {
+    "document_url": "javascript:alert(1)",
+    "quotes_whom": "own_measurement",
+    "judged_on": "generated",
+    "rows_tested": 1234,
+    "is_recalled": True,
+    "verdict": "refuted",
+    "is_as_recorded": False,
+    "kind": "count",
+    "observed": f'[["{HOSTILE[:17]}", 1]]',
+}
+RESULT = dict.fromkeys(
+    ("build_id", "suite", "expectation", "claim_id", "table_name", "observed", "severity"), HOSTILE
+) | {
+    "description": HOSTILE,
+    "success": False,
+}
+CASE = dict.fromkeys(("rule_id", "corpus_id", "source_file_id", "dialogue_key", "detail", "key"), HOSTILE) | {
+    "record_index": 1,
+    "turn_index": 2,
+    "upstream_reference": "javascript:alert(1)",
+}
+RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HOSTILE) | {
+    "kind": "property",
+    "upstream_reference": "javascript:alert(1)",
+    "expected": 3,
+    "observed": 4,
+    "is_guarded": True,
+    "cases_read": 20,
+    "cases_right": 19,
+    "cases": [CASE],
+}
+CORPUS = (
+    dict.fromkeys(("corpus_id", "title", "license"), HOSTILE)
+    | {"homepage": "data:text/html,x", "carried_from": HOSTILE, "carried_because": HOSTILE}
+    | dict.fromkeys(
+        [
+            "dialogue_count",
+            "turn_count",
+            "violation_count",
+            "files_verified",
+            "files_listed",
+            "files_generated",
+            "files_present",
+            "reproduced",
+            "refuted_as_recorded",
+            "unexpected",
+            "vacuous",
+            "source_absent",
+            "not_checkable",
+            "property_count",
+            "passed",
+            "not_passed",
+        ],
+        1,
+    )
+)
+VOICE = {"quotes_whom": "own_measurement", "judged_on": "generated", "claim_count": 77} | dict.fromkeys(
+    ["reproduced", "refuted_as_recorded", "unexpected", "vacuous", "source_absent", "not_checkable"], 11
+)
+
+
+def changed(kind: str, change: str, cases: list[dict[str, object]], more: int = 0) -> dict[str, object]:
+    """A row of `quality.build_changes` as its page gets it."""
+    table = {"row": "core.fct_turns", "claim": "quality.claim_checks", "rule": "quality.violations", "column": None}
+    return {"kind": kind, "change": change, "corpus_id": HOSTILE, "table_name": table[kind], "more": more} | {
+        "cases": [{"before": None, "after": None, "anchor": None, "is_verdict": False} | case for case in cases],
+        "row_count": len(cases) + more,
+    }
+
+
+DIFFERENCES = contents.Differences(
+    BUILD,
+    {
+        "row": [changed("row", "added", [{"name": HOSTILE}], 7), changed("row", "removed", [{"name": "b"}])],
+        "claim": [changed("claim", "changed", [{"name": HOSTILE, "before": HOSTILE, "after": f"refuted: {HOSTILE}"}])],
+        "rule": [changed("rule", "changed", [{"name": HOSTILE, "before": "1", "after": "2", "anchor": HOSTILE}])],
+        "column": [changed("column", "changed", [{"name": HOSTILE}])],
+    },
+)
+
+
+class Tags(HTMLParser):
+    """The elements of a page with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.fixture
+def hostile() -> contents.Contents:
+    entry = RESULT | {
+        "is_current": True,
+        "history": [None, RESULT],
+        "type": HOSTILE,
+        "why": HOSTILE,
+        "arguments": [(HOSTILE, HOSTILE)],
+        "query": HOSTILE,
+    }
+    column = ColumnDescription(HOSTILE, HOSTILE, HOSTILE, Filling({HOSTILE: 0.5, "b": 1.0}, HOSTILE))
+    table = {"schema": HOSTILE, "table": HOSTILE, "rows": 1, "comment": HOSTILE, "columns": [column]} | {
+        "links": Links((HOSTILE,), (Join((HOSTILE,), f"core.{HOSTILE}", (HOSTILE * 2,)),), (f"core.{HOSTILE}",))
+    }
+    dialogue = everything(HOSTILE)
+    lineage = {HOSTILE: {"reads": [HOSTILE], "read_by": [HOSTILE]}}
+    return contents.Contents(
+        build=BUILD,
+        builds=[BUILD, BUILD],
+        older_builds=1,
+        corpora=[CORPUS],
+        changes=[HOSTILE],
+        voices=[VOICE],
+        claims=[CLAIM],
+        rules=[RULE],
+        differences=DIFFERENCES,
+        suites={HOSTILE: [entry]},
+        tables=[table],
+        relations=draw_relations([table | {"schema": "core"}]),
+        conversations=Conversations({"a/b/c": replace(dialogue, key="a/b/c"), HOSTILE: dialogue}),
+        lineage=lineage,
+    )
+
+
+def test_no_value_becomes_markup(hostile) -> None:
+    for name, page in report.render(hostile).items():
+        tags = Tags(page).found
+        assert [attributes for tag, attributes in tags if tag == "script"] == [{"src": "report.js", "defer": None}], (
+            name
+        )
+        assert "img" not in {tag for tag, _ in tags}, name
+        assert [key for _, attributes in tags for key in attributes if key.startswith("on")] == [], name
+        assert "&lt;script&gt;" in page, name
+
+
+def test_only_web_addresses_become_links(hostile) -> None:
+    for page in report.render(hostile).values():
+        targets = [attributes["href"] or "" for tag, attributes in Tags(page).found if tag == "a"]
+        assert targets
+        assert all(
+            target.startswith(
+                (
+                    "#",
+                    "dialogue-",
+                    "http://127.0.0.1:8501/?key=",
+                    report.DBT_DOCS,
+                    *(f"{name}.html" for name in report.PAGES),
+                )
+            )
+            for target in targets
+        )
+    linked = replace(hostile, claims=[CLAIM | {"document_url": "https://example.org/a?b=1"}])
+    assert 'href="https://example.org/a?b=1"' in report.render(linked)["claims.html"]
+
+
+def test_claims_say_whose_words_they_are_and_on_whose_files_they_were_judged(hostile) -> None:
+    """In the row of a claim, and counted apart on the first page."""
+    pages = report.render(hostile)
+    assert "Words of this project&#39;s own measurement" in pages["claims.html"]
+    assert "Tested on 1,234 rows of generated files." in pages["claims.html"]
+    index = " ".join(pages["index.html"].split())
+    assert '<th scope="row">this project&#39;s own measurement</th><td>generated files</td>' in index
+    assert "claims.html?voice=own_measurement&amp;files=generated&amp;outcome=vacuous" in index
+
+
+def test_what_is_so_by_design_is_told_apart_from_defects(hostile) -> None:
+    pages = report.render(hostile)
+    assert "<td>by design</td>" in pages["violations.html"]
+    assert "<td>defect</td>" not in pages["violations.html"]
+    defective = replace(hostile, rules=[RULE | {"kind": "defect"}])
+    assert "<td>defect</td>" in report.render(defective)["violations.html"]
+
+
+def test_tables_are_marked_where_they_differ() -> None:
+    grid = histories.compare('[["alexa", 92.6], ["none", 0.0]]', '[["alexa", 92.60], ["none", 3]]')
+    assert grid is not None
+    assert [[(cell.text, cell.differs) for cell in row] for row in grid] == [
+        [("alexa", False), ("92.6", False)],
+        [("none", False), ("0.0", True)],
+    ]
+
+
+def test_rows_and_cells_without_counterpart_differ() -> None:
+    grid = histories.compare("[[1, 2], [3, 4]]", "[[1]]")
+    assert grid is not None
+    assert [[cell.differs for cell in row] for row in grid] == [[False, True], [True, True]]
+
+
+@pytest.mark.parametrize(
+    ("told", "rows"),
+    [
+        ("7", [[7]]),
+        ("0.5", [[0.5]]),
+        ("none", [["none"]]),
+        ("[[", [["[["]]),
+        ("[[1, null]]", [[1, None]]),
+        (None, None),
+    ],
+)
+def test_told_values_are_read_back(told, rows) -> None:
+    assert histories.read_rows(told) == rows
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ('[["train", 8034], ["dev", null]]', "train 8,034; dev NULL"),
+        ('{"unexpected": 0, "of": 3000}', "unexpected 0, of 3,000"),
+        ('{"value": [1, "a"]}', 'value [1, "a"]'),
+        ("{broken", "{broken"),
+        (None, ""),
+    ],
+)
+def test_measured_values_are_told_in_words(told, words) -> None:
+    assert histories.in_words(told) == words
+    assert len(histories.in_words(told, 6)) <= 6
+
+
+def test_nothing_to_compare_with_marks_nothing() -> None:
+    assert histories.compare("[[1]]", None) == ((histories.GridCell("1", False),),)
+    assert histories.compare(None, "1") is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "is_as_recorded", "expected"),
+    [
+        ("reproduced", True, "reproduced"),
+        ("refuted", True, "as_recorded"),
+        ("refuted", False, "unexpected"),
+        ("reproduced", False, "unexpected"),
+        ("source_absent", None, "source_absent"),
+        ("not_checkable", None, "not_checkable"),
+    ],
+)
+def test_outcome_tells_recorded_refutations_from_others(verdict, is_as_recorded, expected) -> None:
+    assert report.outcome({"verdict": verdict, "is_as_recorded": is_as_recorded}) == expected
+
+
+def test_anchors_of_different_names_differ() -> None:
+    names = ["a/b", "a b", "a_b", "a-b", "a~2f~b"]
+    assert len({report.anchor(name) for name in names}) == len(names)
+
+
+def test_what_stands_in_backticks_is_code() -> None:
+    assert report.prose("`a<b`, `c` or <i> `") == "<code>a&lt;b</code>, <code>c</code> or &lt;i&gt; `"
+    assert report.prose(None) == ""
+    assert report.prose("`over\nlines`") == "`over\nlines`"
+
+
+@pytest.mark.parametrize(
+    ("key", "turn_index", "fragment"),
+    [
+        ("a/b/c", None, ""),
+        ("a/b/c/0", None, "#turn-0"),
+        ("a/b/c/0/frame/0", None, "#turn-0"),
+        ("a/b/c", 0, "#turn-0"),
+        ("a/b/c/99", None, ""),
+        ("a/b/c/vote/x", None, ""),
+    ],
+)
+def test_key_leads_to_its_turn_in_the_page_of_its_dialogue(hostile, key: str, turn_index: int, fragment: str) -> None:
+    assert hostile.conversations.address(key, turn_index) == f"{page_name('a/b/c')}{fragment}"
+
+
+@pytest.mark.parametrize("key", [None, "", "a/b", "a/b/d", "a/b/cc/0", "sgd"])
+def test_key_of_a_dialogue_without_a_page_leads_nowhere(hostile, key: str | None) -> None:
+    assert hostile.conversations.address(key) is None
+
+
+def test_conditions_and_parameters_are_told_in_words() -> None:
+    one = {"type": "comparison", "column": {"name": "split"}, "operator": "==", "parameter": "train"}
+    two = {"type": "comparison", "column": {"name": "role"}, "operator": "IN", "parameter": ["user", "system"]}
+    condition = {"type": "and", "conditions": [one, two]}
+    assert histories.describe_arguments(
+        {"row_condition": condition, "value_set": {"$PARAMETER": "corpora"}, "query": "x"}
+    ) == [
+        ("only rows where", "split is train and role is one of user, system"),
+        ("value set", "the build's corpora"),
+    ]
+
+
+def test_changes_name_counts_and_outcomes() -> None:
+    before = BUILD | {"source": "one", "turn_count": 10}
+    now = BUILD | {"source": "two", "turn_count": 7}
+    passed, failed = {"success": True, "observed": "0"}, {"success": False, "observed": "1"}
+    suites = {
+        "marts": [
+            {"expectation": "keys", "history": [passed, failed]},
+            {"expectation": "new", "history": [None, passed]},
+        ]
+    }
+    assert contents.describe_changes(now, before, suites) == [
+        "source: two, before one",
+        "turns: 7, -3",
+        "1 expectation new: marts: new",
+        "1 expectation no longer pass: marts: keys",
+    ]
+    assert contents.describe_changes(now, now, {"marts": [{"expectation": "keys", "history": [passed, passed]}]}) == []
+
+
+def test_page_of_changes_says_what_is_there_to_compare(hostile) -> None:
+    """Nothing to compare with is not the same as nothing that changed."""
+    full = report.render(hostile)["changes.html"]
+    assert "and 7 more" in full
+    assert "<b>8</b> rows added" in full
+    first = report.render(replace(hostile, differences=contents.Differences(None, {kind: [] for kind in KINDS})))
+    assert "First build: nothing to compare with." in first["changes.html"]
+    same = report.render(replace(hostile, differences=contents.Differences(BUILD, {kind: [] for kind in KINDS})))
+    assert "Nothing changed: the same rows in every table" in same["changes.html"]
+    told = ("First build", "Nothing changed", "data-row")
+    assert [[text in page for text in told] for page in (full, first["changes.html"], same["changes.html"])] == [
+        [False, False, True],
+        [True, False, False],
+        [False, True, False],
+    ]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "page", "link"])
+def test_nothing_but_a_report_is_overwritten(tmp_path: Path, kind: str) -> None:
+    to = tmp_path / "site"
+    if kind == "file":
+        to.write_text("mine")
+    elif kind == "link":
+        to.symlink_to(tmp_path)
+    else:
+        to.mkdir()
+        (to / ("index.html" if kind == "page" else "notes.txt")).write_text("mine")
+    with pytest.raises(InputError, match="site"):
+        report.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path), to)
+
+
+def test_report_needs_a_published_build(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no warehouse"):
+        report.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_old_report_comes_back_when_the_new_one_cannot_take_its_place(tmp_path: Path) -> None:
+    old = tmp_path / "site"
+    old.mkdir()
+    (old / "index.html").write_text("old")
+    with pytest.raises(FileNotFoundError):
+        report._replace(old, tmp_path / "never written")
+    assert (old / "index.html").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "thesis.html", "dialogue-1.html", "folder", "index.css"])
+def test_report_with_files_of_somebody_else_is_not_replaced(tmp_path: Path, name: str) -> None:
+    """What was put into the folder of a report went away with it."""
+    to = tmp_path / "site"
+    to.mkdir()
+    for page in ("index.html", "report.css", f"dialogue-{'0' * 16}.html"):
+        (to / page).write_text(report.MARK)
+    report._refuse_foreign(to)
+    (to / name).mkdir() if name == "folder" else (to / name).write_text("mine")
+    with pytest.raises(InputError, match=rf"holds something else than a report \({name}\): not overwritten"):
+        report._refuse_foreign(to)

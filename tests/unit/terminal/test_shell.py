@@ -1,0 +1,45 @@
+"""The shell of `sql`: completion, queries over several lines, history."""
+
+from __future__ import annotations
+
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.terminal import shell
+
+
+def completions(con, text: str) -> list[str]:
+    return [one.text for one in shell.Names(con).get_completions(Document(text), CompleteEvent())]
+
+
+def test_the_shell_completes_tables_columns_and_words(con):
+    assert completions(con, "select * from fct_t") == ["fct_turns"]
+    assert completions(con, "select * from core.fct_t") == ["core.fct_turns"]
+    assert completions(con, "select t.utt") == []
+    assert "fruit__apples" in completions(con, "from fru")
+    assert "utterance" in completions(con, "from fct_turns where utt")
+    assert "select" in completions(con, "sel")
+    assert shell.Names(con)._meant("t", "select t.u from fct_turns as t") == "fct_turns"
+
+
+def test_the_shell_answers_queries_over_lines_and_goes_on_after_an_error(paths, con, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    from prompt_toolkit.application import create_app_session
+
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        keys.send_text("select count(*) as n\nfrom fct_turns;\n")
+        keys.send_text("select nothing;\n\\d fct_turns\n\\x\nselect 1 as one;\ndrop table fct_turns;\n\\q\n")
+        shell.run_shell(con, Settings(warehouse=paths.root), paths)
+    said = capsys.readouterr().out
+    for words in ("3", "error: Binder Error", "What was said.", "vertical", "── row 1", "not DROP"):
+        assert words in said, words
+    history = (tmp_path / "dialogue-warehouse" / "sql_history").read_text()
+    assert "+from fct_turns;" in history
+
+
+def test_a_shell_without_a_place_for_its_history_works(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert type(shell._history(tmp_path / "file" / "history")).__name__ == "InMemoryHistory"
