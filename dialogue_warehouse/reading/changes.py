@@ -230,7 +230,8 @@ def find(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Set
 def read(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Settings) -> Changes | None:
     """What the build has recorded; None where it was compared with another one, or by a version that recorded less."""
     try:
-        if not builds.read_manifest(paths, build_id).changed.endswith(_against(base_build_id)):
+        compared_with = builds.read_manifest(paths, build_id).base_build_id
+        if compared_with not in (None, base_build_id):
             return None
         with open_build(paths.build_database(build_id), settings) as con:
             rows = read_rows(
@@ -240,17 +241,20 @@ def read(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Set
             )
     except (InputError, duckdb.Error):
         return None
+    if not rows and compared_with is None:  # nothing differs, or it was compared with another build
+        return None
     is_whole = all(row.get("first_before") is not None for row in rows if row["kind"] in _ORDER)
     return _made_of(rows, base_build_id, build_id) if is_whole else None
 
 
 def told_of(found: Changes) -> str:
     """What differs from which build, in a few words: what the build's manifest says."""
-    return found.summary() + _against(found.base_build_id)
+    return f"{found.summary()}, against build {found.base_build_id}"
 
 
-def _against(base_build_id: str) -> str:
-    return f", against build {base_build_id}"
+def verdict_of(outcome: str | None) -> str | None:
+    """Return the verdict of a moved claim's outcome, which is the verdict alone or `<verdict>: <observed>`."""
+    return outcome and outcome.partition(": ")[0]
 
 
 def change_rows(found: Changes) -> Iterator[dict[str, Any]]:

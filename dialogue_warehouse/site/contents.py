@@ -12,6 +12,7 @@ from itertools import islice, zip_longest
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import dialogue_parts, findings
+from dialogue_warehouse.reading.changes import verdict_of
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.dialogues import read_dialogues
 from dialogue_warehouse.reading.findings import Row, read_rows
@@ -101,18 +102,13 @@ def read_differences(con: Connection, builds: list[Row], claims: Iterable[Row], 
         values = zip_longest(row["first_keys"], row["first_before"] or (), row["first_after"] or ())
         cases = [
             {"name": name, "before": was, "after": after, "anchor": _anchor(row, name, there)}
-            | {"is_verdict": row["kind"] == "claim" and _verdict(was) != _verdict(after)}
+            | {"is_verdict": row["kind"] == "claim" and verdict_of(was) != verdict_of(after)}
             for name, was, after in values
         ]
         row["cases"] = sorted(cases, key=lambda case: not case["is_verdict"])
         row["more"] = row["row_count"] - len(row["cases"])
     groups = {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
     return Differences(before[0] if before else None, groups)
-
-
-def _verdict(told: str | None) -> str | None:
-    """The verdict in what a claim came to, which goes on with what was observed."""
-    return told and told.partition(":")[0]
 
 
 def _anchor(row: Row, name: str, there: set[object]) -> str | None:

@@ -14,16 +14,15 @@ from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding, source_tree
 from dialogue_warehouse.releases.source_tree import NO_CORPUS, Ignored
+from dialogue_warehouse.releases.unpacking import MISMATCH
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
-from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Carried, Landed, data_version
+from dialogue_warehouse.storage.landed import Carried, Cause, Landed, data_version
 from pipelines.building import checks, fallback, state
 from pipelines.building.fallback import Kept
 from pipelines.dagster_graph import resources
 from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander
 
-MISMATCH = "mismatch"
-"""The verification of a file whose checksum is listed and another."""
 RESOURCES = {"settings", "paths", "reporter"}
 LANDING = RESOURCES | {"lander"}
 
@@ -68,7 +67,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         paths = context.resources.paths
         build = state.begin(settings, context.run_id, reporter)
         landed: list[Landed] = []
-        notices: list[str] = []
+        notices: tuple[str, ...] = ()
         scale: dict[str, float] = {}
         carried: dict[str, Carried] = {}
         ignored: dict[str, tuple[Ignored, ...]] = {}
@@ -83,13 +82,13 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
                 if kept.carried:
                     carried = {corpus.corpus_id: kept.carried}
                     stage.detail = f"stays as in build {kept.carried.build_id}"
-            notices = [kept.carried.told_of(corpus.corpus_id)] if kept.carried else _notices(settings, release, landed)
-            is_asked_for = kept.carried is None or kept.carried.reason != NOT_ASKED_FOR
+            notices = _notices(settings, release, kept)
+            is_asked_for = kept.carried is None or kept.carried.is_damaged
             ignored = {corpus.corpus_id: release.ignored} if is_asked_for and release.ignored else {}
             for notice in (*notices, *(release.ignored_lines() if ignored else ())):
                 reporter.notice(notice)
         raw = raw_layer.link_raw(corpus, landed, paths)
-        state.add_landed(build, paths, landed, raw, scale, notices, carried, ignored)
+        state.add_landed(build, paths, landed, raw, scale, {corpus.corpus_id: notices}, carried, ignored)
         if landed and not carried:
             context.log_event(_read_by_a_build(corpus, landed))
         for entity in corpus.entities:
@@ -120,16 +119,16 @@ def _land_or_keep(release: finding.Release, lander: Lander, settings: Settings, 
     Raises InputError for a release that is damaged and may not stay as it is.
     """
     corpus = release.corpus
-    reason = fallback.reason_not_to_land(corpus, bool(release.files), settings, paths)
-    if reason is not None:
-        return fallback.keep(corpus, paths, reason)
+    cause = fallback.cause_not_to_land(corpus, bool(release.files), settings, paths)
+    if cause is not None:
+        return fallback.keep(corpus, paths, cause)
     try:
         landed = lander.land(release)
     except InputError as error:
         if not settings.keep_going or not checks.is_to_stay(corpus.corpus_id, paths, settings):
             raise
         try:
-            return fallback.keep(corpus, paths, str(error))
+            return fallback.keep(corpus, paths, Cause.DAMAGED, str(error))
         except InputError as why:
             raise InputError(f"{error}; {why}") from error
     marker = source_tree.read_marker(release.marked) if landed and release.marked else None
@@ -175,17 +174,17 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
 def _refuse_nothing_new(build: state.Build, settings: Settings) -> None:
     """Raise InputError when every corpus that the build is about is damaged: there is nothing to publish."""
     about = settings.refresh or build.corpora
-    damaged = {corpus_id: build.carried[corpus_id].reason for corpus_id in about if corpus_id in build.carried}
+    damaged = {corpus_id: build.carried[corpus_id] for corpus_id in about if corpus_id in build.carried}
     if about and len(damaged) == len(about):
-        lines = (
-            why if why.startswith(f"{corpus_id}/") else f"{corpus_id}: {why}" for corpus_id, why in damaged.items()
-        )
+        lines = (one.error or f"{corpus_id}: {one.reason}" for corpus_id, one in damaged.items())
         raise InputError("\n".join(lines))
 
 
-def _notices(settings: Settings, release: finding.Release, landed: list[Landed]) -> list[str]:
-    """What of a release is missing, was read under another name, or was set aside."""
-    corpus_id = release.corpus.corpus_id
+def _notices(settings: Settings, release: finding.Release, kept: Kept) -> tuple[str, ...]:
+    """Say why a corpus was kept, or what of its release is missing, was read under another name, or was set aside."""
+    corpus_id, landed = release.corpus.corpus_id, kept.landed
+    if kept.carried:
+        return (kept.carried.told_of(corpus_id),)
     notices = []
     if settings.form != RELEASE_FORM and release.form is None:
         notices.append(f"{corpus_id}: not offered in the form {settings.form}, skipped")
@@ -211,7 +210,7 @@ def _notices(settings: Settings, release: finding.Release, landed: list[Landed])
             f"{corpus_id}: {len(changed)} of {len(landed)} files are not those whose checksum is listed, "
             f"such as {changed[0]}"
         )
-    return notices + [notice for file in landed for notice in _set_aside(file)]
+    return (*notices, *(notice for file in landed for notice in _set_aside(file)))
 
 
 def _set_aside(file: Landed) -> Iterator[str]:
