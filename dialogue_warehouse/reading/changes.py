@@ -32,7 +32,7 @@ FIRST_KEYS = 3
 
 Columns = tuple[dict[str, str], dict[str, str]]
 """The columns of a table and their types, before and after."""
-VERDICTS, CASES = "quality.claim_checks", "quality.violations"
+CLAIM_CHECKS, VIOLATIONS = "quality.claim_checks", "quality.violations"
 """The tables that say what became of claims, and what breaks a rule."""
 
 
@@ -47,7 +47,7 @@ class Side:
 
     def relation(self, name: str, table: str) -> str:
         """What to select from for a table, in the database that is attached by this name."""
-        if table == VERDICTS and self.verdicts:
+        if table == CLAIM_CHECKS and self.verdicts:
             return f"read_parquet({literal(f'{self.verdicts}/*.parquet')})"
         return f"{name}.{table}"
 
@@ -198,7 +198,7 @@ def _moved(con: Connection, base: Side, build: Side) -> list[Moved]:
         ("rule", "select rule_id as name, corpus_id, cast(count(*) as varchar) as value", "0"),
     ):
         sides = [
-            f"{at} as ({query} from {side.relation(at, VERDICTS if kind == 'claim' else CASES)} group by all)"
+            f"{at} as ({query} from {side.relation(at, CLAIM_CHECKS if kind == 'claim' else VIOLATIONS)} group by all)"
             for at, side in (("before", base), ("after", build))
         ]
         found = con.execute(
@@ -268,7 +268,7 @@ def change_rows(found: Changes) -> Iterator[dict[str, Any]]:
         change = "added" if one.before is None else "removed" if one.after is None else "changed"
         moved.setdefault((one.kind, one.corpus_id, change), []).append(one)
     for (kind, corpus_id, change), those in moved.items():
-        at = {"kind": kind, "table_name": VERDICTS if kind == "claim" else CASES, "corpus_id": corpus_id}
+        at = {"kind": kind, "table_name": CLAIM_CHECKS if kind == "claim" else VIOLATIONS, "corpus_id": corpus_id}
         names = [one.name for one in those]
         values = {"first_before": [one.before for one in those], "first_after": [one.after for one in those]}
         yield of | at | values | {"change": change, "row_count": len(those), "first_keys": names}

@@ -19,8 +19,8 @@ from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.corpora import column_types, registry
 from dialogue_warehouse.corpora.release import Corpus, Entity, raw_table
 from dialogue_warehouse.paths import CLONE, DBT_PROJECT
+from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
 
-SCHEMAS = ("core", "analytics", "quality")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The safe loader, in C where PyYAML has it."""
 
@@ -56,7 +56,7 @@ class Links:
 def models() -> dict[str, dict[str, Any]]:
     """The description of each published table, by its name with its schema, as dbt's YAML has it."""
     found = {}
-    for schema in SCHEMAS:
+    for schema in PUBLISHED_SCHEMAS:
         for path in sorted((DBT_PROJECT / "models" / "marts" / schema).glob("*.yml")):
             file = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
             found |= {f"{schema}.{model['name']}": model for model in file.get("models", [])}
@@ -220,7 +220,7 @@ def dictionary() -> str:
 
 def _lines() -> Iterator[str]:
     texts, joined = definitions(), links()
-    for schema in SCHEMAS:
+    for schema in PUBLISHED_SCHEMAS:
         yield f"## {schema}\n"
         for name, model in models().items():
             if not name.startswith(f"{schema}."):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 
 from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import dialogue_parts, findings
 from dialogue_warehouse.reading.changes import verdict_of
@@ -41,7 +42,7 @@ def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -
                 kinds[kind].append(f"{suite}: {entry['expectation']}")
     for kind, names in sorted(kinds.items()):
         first = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        told.append(f"{len(names)} expectation{'' if len(names) == 1 else 's'} {kind}: {first}")
+        told.append(f"{counted(len(names), 'expectation')} {kind}: {first}")
     return told
 
 
@@ -175,7 +176,17 @@ CASES_SHOWN = 50
 BUILDS_SHOWN = 10
 """Builds whose results are shown beside each other, the newest."""
 
-_CORPORA = """
+_OUTCOMES = """
+            count(*) filter (where verdict = 'reproduced' and is_as_recorded) as reproduced,
+            count(*) filter (where verdict = 'refuted' and is_as_recorded) as refuted_as_recorded,
+            count(*) filter (where not is_as_recorded) as unexpected,
+            count(*) filter (where verdict = 'vacuous') as vacuous,
+            count(*) filter (where verdict = 'source_absent') as source_absent,
+            count(*) filter (where verdict = 'not_checkable') as not_checkable
+"""
+"""Columns that count claims by what became of them."""
+
+_CORPORA = f"""
     with
 
     files as (
@@ -191,12 +202,7 @@ _CORPORA = """
     verdicts as (
         select
             corpus_id,
-            count(*) filter (where verdict = 'reproduced' and is_as_recorded) as reproduced,
-            count(*) filter (where verdict = 'refuted' and is_as_recorded) as refuted_as_recorded,
-            count(*) filter (where not is_as_recorded) as unexpected,
-            count(*) filter (where verdict = 'vacuous') as vacuous,
-            count(*) filter (where verdict = 'source_absent') as source_absent,
-            count(*) filter (where verdict = 'not_checkable') as not_checkable
+            {_OUTCOMES}
         from quality.claim_checks
         group by corpus_id
     ),
@@ -240,17 +246,12 @@ _CORPORA = """
 """
 """A line a corpus: how much of it is there, and what was found out about it in one build."""
 
-_VOICES = """
+_VOICES = f"""
     select
         claims.quotes_whom,
         checks.judged_on,
         count(*) as claim_count,
-        count(*) filter (where checks.verdict = 'reproduced' and checks.is_as_recorded) as reproduced,
-        count(*) filter (where checks.verdict = 'refuted' and checks.is_as_recorded) as refuted_as_recorded,
-        count(*) filter (where not checks.is_as_recorded) as unexpected,
-        count(*) filter (where checks.verdict = 'vacuous') as vacuous,
-        count(*) filter (where checks.verdict = 'source_absent') as source_absent,
-        count(*) filter (where checks.verdict = 'not_checkable') as not_checkable
+        {_OUTCOMES}
     from quality.claims as claims
     inner join quality.claim_checks as checks
         on claims.claim_id = checks.claim_id

@@ -15,7 +15,7 @@ import markupsafe
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import read_regular
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.paths import WarehousePaths, absolute
 from dialogue_warehouse.reading.connection import open_published
 from dialogue_warehouse.reading.dialogue_parts import url
@@ -155,6 +155,7 @@ def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, st
         choices=_choices,
         compare=histories.compare,
         count=_count,
+        counted=counted,
         dashboard=url,
         figure=_figure,
         harmless=rendering.harmless,
