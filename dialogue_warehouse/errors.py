@@ -72,6 +72,11 @@ def first_line(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
+def in_one_line(error: object, most: int | None = None) -> str:
+    """Return all that an error of a library says, on one line of at most so many characters."""
+    return " ".join(str(error).split())[:most] or type(error).__name__
+
+
 def counted(number: int, noun: str) -> str:
     """So many of something, as English has it: 1 record, 2 records, 1,000 records."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -109,7 +114,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 def said_by_sqlite(error: BaseException) -> str | None:
     """What SQLite says in one line, where an error of it is what this one came of; None for any other."""
     said = [cause for cause in causes(error) if getattr(cause, "sqlite_errorname", None)]
-    return str(said[0]).splitlines()[0] if said else None
+    return first_line(said[0]) if said else None
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:

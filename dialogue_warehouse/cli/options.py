@@ -12,15 +12,13 @@ import click
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import IS_CLONE, WarehousePaths, absolute
-from dialogue_warehouse.settings import FORMS, RELEASE_FORM, Settings, corpora_named, folder_named
+from dialogue_warehouse.settings import FORMATS, FORMS, RELEASE_FORM, Settings, corpora_named, folder_named
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """The exit statuses besides 0."""
 
 DEFAULT_PLACE = "warehouse/ of the clone" if IS_CLONE else "warehouse/ of the working folder"
 """Where the warehouse is that a command uses which names none."""
-FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
-"""The forms of a result, as `dialogue_warehouse.terminal.printing` has them; that takes long to import."""
 
 
 class _Folder(click.Path):

@@ -66,6 +66,16 @@ def _utf16(character: str) -> tuple[int, ...]:
     return struct.unpack(f"<{1 + (character > chr(0xFFFF))}H", character.encode("utf-16-le", "surrogatepass"))
 
 
+def readable_size(count: int) -> str:
+    """Write a number of bytes as people read it: 512 B, 1.5 kB, 209 MB."""
+    size, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < 1_000:
+            break
+        size, unit = size / 1_000, larger
+    return f"{size:,.0f} {unit}" if unit == "B" or size >= 100 else f"{size:,.1f} {unit}"
+
+
 NAME = "dialogue-warehouse"
 
 

@@ -50,7 +50,7 @@ def show() -> None:
     st.write(f"The first {table.num_rows:,} rows." if is_more else f"{table.num_rows:,} rows.")
     st.dataframe(table, hide_index=True, width="stretch", placeholder=NULL)
     _chart(table)
-    for column, (name, (write, kind)) in zip(st.columns(len(FORMS)), FORMS.items(), strict=True):
+    for column, (name, (write, kind)) in zip(st.columns(len(DOWNLOADS)), DOWNLOADS.items(), strict=True):
         column.download_button(
             f"Download {name}", lambda write=write: write(text), file_name=f"answer.{kind}", key=f"download {name}"
         )
@@ -131,9 +131,9 @@ def _parquet(text: str) -> bytes:
     return published.reading_published(read)
 
 
-FORMS = {
+DOWNLOADS = {
     "CSV": (lambda text: _written(text, write_csv), "csv"),
     "JSON": (lambda text: _written(text, write_json), "json"),
     "Parquet": (_parquet, "parquet"),
 }
-"""The forms of a download."""
+"""What an answer can be downloaded as: how it is written, and the suffix of the file."""

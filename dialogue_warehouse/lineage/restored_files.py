@@ -157,7 +157,7 @@ class Absent(enum.Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list": [], "empty_object": {}}
+EXCEPTION_FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list": [], "empty_object": {}}
 """What a form of source_exceptions stands for: the file has it, where core's columns have another or none.
 
 `absent` is for a key that a corpus' restore.sql always writes and that a record of the file leaves out.
@@ -198,11 +198,11 @@ def _what_changes(entity: Entity, file: SourceFile) -> tuple[list[Record], set[s
     for pointer, form in sorted(file.exceptions, key=lambda change: _in_reading_order(change[0])):
         record_pointer = _record_pointer(entity, pointer)
         if pointer != record_pointer:
-            changes.setdefault(record_pointer, []).append((pointer, FORMS[form]))
-        elif FORMS[form] is ABSENT:
+            changes.setdefault(record_pointer, []).append((pointer, EXCEPTION_FORMS[form]))
+        elif EXCEPTION_FORMS[form] is ABSENT:
             absent.add(pointer)
         else:  # the whole record is the empty form, and left no row
-            added.append(Record(0, _key_of(entity, pointer), pointer, json.dumps(FORMS[form]).encode()))
+            added.append(Record(0, _key_of(entity, pointer), pointer, json.dumps(EXCEPTION_FORMS[form]).encode()))
     for pointer, value in file.extras:
         changes.setdefault(_record_pointer(entity, pointer), []).append((pointer, value))
     return added, absent, changes

@@ -18,8 +18,7 @@ from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.corpora import column_types, registry
 from dialogue_warehouse.corpora.release import Corpus, Entity, raw_table
 from dialogue_warehouse.paths import CLONE, DBT_PROJECT
-
-SCHEMAS = ("core", "analytics", "quality")
+from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def models() -> dict[str, dict[str, Any]]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML has it
     found = {}
-    for schema in SCHEMAS:
+    for schema in PUBLISHED_SCHEMAS:
         for path in sorted((DBT_PROJECT / "models" / "marts" / schema).glob("*.yml")):
             file = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506
             found |= {f"{schema}.{model['name']}": model for model in file.get("models", [])}
@@ -220,7 +219,7 @@ def dictionary() -> str:
 
 def _lines() -> Iterator[str]:
     texts, joined = definitions(), links()
-    for schema in SCHEMAS:
+    for schema in PUBLISHED_SCHEMAS:
         yield f"## {schema}\n"
         for name, model in models().items():
             if not name.startswith(f"{schema}."):

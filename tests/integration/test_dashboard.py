@@ -207,9 +207,9 @@ def test_query_is_run_and_downloaded_in_each_form(served: Path, con) -> None:
     expected = con.execute("select corpus_id, role, count(*) from core.fct_turns group by all order by all").fetchall()
     assert [tuple(row) for row in test.dataframe[0].value.to_numpy().tolist()] == expected
     text = test.text_area[0].value
-    assert sql.FORMS["CSV"][0](text).count("\n") == len(expected) + 1
-    assert sql.FORMS["JSON"][0](text).count('"corpus_id"') == len(expected)
-    assert sql.FORMS["Parquet"][0](text).startswith(b"PAR1")
+    assert sql.DOWNLOADS["CSV"][0](text).count("\n") == len(expected) + 1
+    assert sql.DOWNLOADS["JSON"][0](text).count('"corpus_id"') == len(expected)
+    assert sql.DOWNLOADS["Parquet"][0](text).startswith(b"PAR1")
 
 
 @pytest.mark.parametrize("path", example_queries(), ids=lambda path: path.stem)

@@ -89,12 +89,6 @@ def test_parquet_goes_into_a_pipe_whole(paths):
     assert table.column("a").to_pylist() == list(range(250_000))
 
 
-def test_forms_of_the_options_are_those_of_printing():
-    from dialogue_warehouse.cli import options
-
-    assert options.FORMATS == printing.FORMATS
-
-
 def test_a_parameter_is_a_value_and_no_text_of_the_query(paths):
     """Neither a quote nor a comment in a value ends it."""
     text = "select utterance from fct_turns where utterance = $said and turn_index < $n"
