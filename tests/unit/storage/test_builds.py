@@ -17,7 +17,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.builds import EMBEDDED_SAMPLE, BuildManifest, encode_manifest, read_manifest
-from dialogue_warehouse.storage.landed import REASONS, Carried, Cause, Landed
+from dialogue_warehouse.storage.landed import REASONS, Cause, Fallback, Landed
 from tests.unit.published import BUILD
 
 LANDED = Landed("fruit", "apples", "a.json", None, None, 2, "0" * 64, "verified", 1, "fruit/apples/a.parquet")
@@ -51,10 +51,10 @@ def test_cause_for_which_a_corpus_is_kept_is_read_whatever_the_words(
     monkeypatch: pytest.MonkeyPatch, cause: Cause
 ) -> None:
     error = "fruit/a.json: not JSON" if cause is Cause.DAMAGED else ""
-    text = msgspec.json.encode(Carried(BUILD, cause, error))
+    text = msgspec.json.encode(Fallback(BUILD, cause, error))
     monkeypatch.setitem(REASONS, Cause.NOT_ASKED_FOR, "other words")
     monkeypatch.setitem(REASONS, Cause.ABSENT, "it is not there")
-    found = msgspec.json.decode(text, type=Carried)
+    found = msgspec.json.decode(text, type=Fallback)
     assert (found.cause, found.is_damaged) == (cause, cause is not Cause.NOT_ASKED_FOR)
     assert found.reason == REASONS.get(cause, error)
 
@@ -75,7 +75,7 @@ def test_manifest_of_a_version_that_had_only_words_says_whether_a_corpus_is_dama
     file.write_text(json.dumps(json.loads(file.read_text()) | {"carried": carried}))
     found = read_manifest(paths, BUILD).carried["fruit"]
     assert (found.is_damaged, found.reason) == (is_damaged, reason)
-    assert found.told_of("fruit") == f"fruit stays as in build {BUILD}: {reason}"
+    assert found.describe("fruit") == f"fruit falls back to build {BUILD}: {reason}"
 
 
 def test_key_that_another_version_wrote_is_passed_over(paths: WarehousePaths) -> None:
