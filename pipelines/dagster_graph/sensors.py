@@ -16,7 +16,6 @@ from dialogue_warehouse.releases import source_tree
 from dialogue_warehouse.settings import Settings
 from pipelines.building import alerts
 from pipelines.building.state import PART_REFUSED
-from pipelines.dagster_graph.build import TOLD
 from pipelines.dagster_graph.jobs import EVERYTHING, FETCH
 
 SECONDS_BETWEEN_LOOKS = 15
@@ -97,9 +96,8 @@ def build_sensors() -> list[dg.SensorDefinition]:
         told = failure_text(context)
         if PART_REFUSED in told:  # nothing has failed: whoever wanted a part reads why there is none
             return
-        if not context.dagster_run.tags.keys() & TOLD.keys():
-            settings = Settings.from_environment()
-            _warn(context, alerts.tell_failure(WarehousePaths(settings.warehouse), settings, told))
+        settings = Settings.from_environment()
+        _warn(context, alerts.tell_failure(WarehousePaths(settings.warehouse), settings, told))
 
     @dg.run_status_sensor(
         run_status=dg.DagsterRunStatus.SUCCESS,
@@ -108,7 +106,7 @@ def build_sensors() -> list[dg.SensorDefinition]:
         description="Tells them that it is well again.",
     )
     def tell_success(context: dg.RunStatusSensorContext) -> None:
-        if context.dagster_run.job_name != FETCH and not context.dagster_run.tags.keys() & TOLD.keys():
+        if context.dagster_run.job_name != FETCH:
             settings = Settings.from_environment()
             _warn(context, alerts.tell_success(WarehousePaths(settings.warehouse), settings))
 
