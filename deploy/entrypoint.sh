@@ -2,31 +2,23 @@
 # What the image does: `web` and `daemon` are Dagster's, everything else is a command of dialogue-warehouse.
 set -eu
 
-# How Dagster keeps its history: in PostgreSQL where a server is named, else in SQLite in the warehouse.
+# Where Dagster keeps its history: in PostgreSQL where a server is named, else in SQLite in the warehouse. This limits the
+# pool of the warehouse to one run too, or the daemon starts at once all that waits when it first looks at the queue.
 configure() {
-    if [ -z "${DAGSTER_POSTGRES_URL:-}" ]; then
-        python -m pipelines.dagster_graph.instance "$DIALOGUE_WAREHOUSE"
-    elif [ "$DAGSTER_HOME" = "$DIALOGUE_WAREHOUSE/.dagster" ]; then
-        echo "error: DAGSTER_POSTGRES_URL is set: DAGSTER_HOME must be a folder outside of the warehouse" >&2
-        exit 2
-    else # in one step: page and daemon start together
-        cp /opt/dialogue-warehouse/deploy/dagster-postgresql.yaml "$DAGSTER_HOME/.dagster.yaml.$1"
-        mv "$DAGSTER_HOME/.dagster.yaml.$1" "$DAGSTER_HOME/dagster.yaml"
-    fi
+    history=dagster.yaml
+    [ -z "${DAGSTER_POSTGRES_URL:-}" ] || history=dagster-postgresql.yaml
+    python -m pipelines.dagster_graph.instance "$DIALOGUE_WAREHOUSE" "/opt/dialogue-warehouse/deploy/$history"
 }
 
 case "${1:-}" in
 web)
-    configure "$1"
+    configure
     shift
     exec dagster-webserver --host 0.0.0.0 --port 3000 --module-name pipelines.definitions "$@"
     ;;
 daemon)
-    configure "$1"
+    configure
     shift
-    if [ -n "${DAGSTER_POSTGRES_URL:-}" ]; then # or the daemon starts at once all that waits when it first looks
-        dagster instance concurrency set warehouse 1
-    fi
     exec dagster-daemon run --module-name pipelines.definitions "$@"
     ;;
 *)

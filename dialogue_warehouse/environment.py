@@ -26,6 +26,8 @@ KEPT = frozenset(
         # Where Python and its modules are, and how it writes its output and its compiled modules.
         *("PYTHONHOME", "PYTHONEXECUTABLE", "PYTHONPLATLIBDIR", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONSAFEPATH"),
         *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONHASHSEED", "PYTHONFAULTHANDLER"),
+        # Where `deploy/dagster-postgresql.yaml` has Dagster's history.
+        "DAGSTER_POSTGRES_URL",
         # What a machine of a cluster is called, and where it has room.
         *("SPARK_LOCAL_DIRS", "SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_IP", "SPARK_PUBLIC_DNS", "SPARK_USER"),
     }

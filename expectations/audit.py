@@ -25,7 +25,7 @@ import duckdb
 import msgspec
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.processes import collect_seldom, end_with_parent, with_a_roomy_stack
+from dialogue_warehouse.common.processes import collect_seldom, end_at_once, end_with_parent
 from dialogue_warehouse.corpora.claims import DeclarationError
 from dialogue_warehouse.corpora.suites import OUTCOMES, Suite, load_marts_suites, load_suites
 from dialogue_warehouse.errors import InputError, in_one_line
@@ -236,18 +236,11 @@ def _send(answers: TextIO, message: Mapping[str, Any]) -> None:
 
 
 def _die(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print the traceback and end, as `_end` does."""
+    """Print the traceback and end at once."""
     sys.__excepthook__(kind, error, trace)
-    _end(1)
-
-
-def _end(status: int) -> None:
-    """End without the interpreter's own way out, on which DuckDB's binding fills standard error with its leaks."""
-    for stream in (sys.stdout, sys.stderr):  # both are standard error by now
-        stream.flush()
-    os._exit(status)
+    end_at_once(1, sys.stdout, sys.stderr)
 
 
 if __name__ == "__main__":
     sys.excepthook = _die
-    _end(with_a_roomy_stack(main))
+    end_at_once(main(), sys.stdout, sys.stderr)

@@ -26,7 +26,7 @@ class AuditError(RuntimeError):
 
 def command() -> list[str]:
     """What the audit of this process is started with."""
-    return [sys.executable, "-m", "expectations.audit", str(os.getpid())]
+    return [sys.executable, "-W", "ignore", "-m", "expectations.audit", str(os.getpid())]
 
 
 class AuditProcess:

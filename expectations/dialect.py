@@ -4,22 +4,12 @@ Great Expectations has no DuckDB support of its own and duckdb-engine 0.17 is no
 their connection was returned, when DuckDB has dropped them, and SQLAlchemy 2.1 reflects through a Postgres catalog that
 DuckDB lacks, whereupon Great Expectations queries the table without its schema. Importing this module registers the
 dialect. Only `expectations.validation` may import it: SQLAlchemy takes half a second.
-
-Great Expectations is imported without Spark, SciPy's statistics and Altair, which it would load and does not use here.
-Spark takes a second and ends a process that was started without a file; the other two are loaded when first used.
-`importlib.util.LazyLoader` would load them at once: an import statement looks at `__spec__`.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
 import urllib.parse
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import duckdb_engine
@@ -30,46 +20,6 @@ from sqlalchemy.engine.cursor import FullyBufferedCursorFetchStrategy
 from sqlalchemy.exc import NoSuchTableError
 
 from dialogue_warehouse.storage import builds
-
-SPARK = "pyspark"
-USED_LATER = ("scipy.stats", "altair")
-"""The modules that are loaded by the first use of them."""
-
-
-class Later(ModuleType):
-    """A module that is loaded when somebody asks for something that it has."""
-
-    def __getattr__(self, name: str) -> Any:
-        """What the module has, once it is loaded; asked what it is, it is none yet."""
-        if name.startswith("__") and name != "__path__":
-            raise AttributeError(name)
-        if sys.modules[self.__name__] is self:
-            del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), name)
-
-
-def load_later(*names: str) -> None:
-    """Let these modules stand there without being loaded, where they are installed and not loaded already."""
-    for name in names:
-        if name not in sys.modules and (spec := importlib.util.find_spec(name)):
-            sys.modules[name] = Later(name)
-            sys.modules[name].__spec__ = spec
-
-
-@contextmanager
-def without_the_unused() -> Generator[None]:
-    """Let an import of pyspark fail as it does where there is none, as long as the context lasts, and others wait."""
-    load_later(*USED_LATER)
-    kept = {name: module for name, module in sys.modules.items() if name.split(".")[0] == SPARK}
-    for name in kept:
-        del sys.modules[name]
-    sys.modules[SPARK] = None  # ty: ignore[invalid-assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[SPARK]
-        sys.modules.update(kept)
-
 
 NAME = "duckdb.warehouse"
 

@@ -4,6 +4,9 @@ The only module that knows Great Expectations; importing it takes five seconds, 
 so in a process of its own. What it guards against, each seen with 1.24: an unknown expectation type is dropped with a
 log line and the suite passes; a suite that is built one configuration at a time loses expectations of equal domain;
 results come in another order than the expectations; a query expectation runs its query twice and fetches the rows.
+
+Great Expectations imports pyspark where that is installed (1.4 CPU seconds more). pyspark 4.3 then ends a process whose
+main module is no module and no file, such as `python -c`: import this from `python -m`.
 """
 
 from __future__ import annotations
@@ -20,21 +23,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import great_expectations
+from great_expectations.core import ExpectationSuite
+from great_expectations.data_context.types.base import ProgressBarsConfig
+from great_expectations.expectations.expectation import BatchExpectation
+from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+from great_expectations.expectations.metadata_types import FailureSeverity
+
 from dialogue_warehouse.common.processes import can_fork, in_turn
 from dialogue_warehouse.corpora.claims import Rows, Severity
 from dialogue_warehouse.corpora.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
 from dialogue_warehouse.errors import in_one_line
 from expectations import dialect
-from expectations.dialect import without_the_unused
 from expectations.verdicts import describe_rows, plain, same_rows
-
-with without_the_unused():
-    import great_expectations
-    from great_expectations.core import ExpectationSuite
-    from great_expectations.data_context.types.base import ProgressBarsConfig
-    from great_expectations.expectations.expectation import BatchExpectation
-    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
-    from great_expectations.expectations.metadata_types import FailureSeverity
 
 MESSAGE_LENGTH = 300
 """Characters kept of what Great Expectations or DuckDB says about an error."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,7 @@ if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
 
 
-def run_dbt(
-    manifest: Manifest, paths: WarehousePaths, *command: str, callbacks: Iterable[Callable[[Any], None]] = ()
-) -> list[Any]:
+def run_dbt(manifest: Manifest, paths: WarehousePaths, *command: str) -> list[Any]:
     """What came of each node that the command is about; a command that cannot run fails the test."""
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
@@ -26,7 +23,7 @@ def run_dbt(
     silent = ["--quiet", "--log-level", "none", "--log-level-file", "none"]
     arguments = [*silent, *command, "--no-write-json", *map(str, places)]
     try:
-        result: Any = dbtRunner(manifest=manifest, callbacks=list(callbacks)).invoke(arguments)
+        result: Any = dbtRunner(manifest=manifest).invoke(arguments)
     finally:
         DuckDBConnectionManager.close_all_connections()
     assert result.result is not None, result.exception

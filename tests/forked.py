@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from dialogue_warehouse.common.processes import with_a_roomy_stack
 from dialogue_warehouse.settings import TELEMETRY_OFF, silence_telemetry
 from expectations import client
 from tests import launch
@@ -213,5 +212,5 @@ def _become(program: str, arguments: list[str], environment: dict[str, str], str
 
 
 if __name__ == "__main__":
-    with_a_roomy_stack(lambda: serve(Path(sys.argv[1]), sys.argv[2]))
+    serve(Path(sys.argv[1]), sys.argv[2])
     os._exit(0)  # what DuckDB calls leaks is told nobody

@@ -16,7 +16,6 @@ import click
 from dialogue_warehouse.cli import builds, queries, releases
 from dialogue_warehouse.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
 from dialogue_warehouse.cli.process import OwnProcess
-from dialogue_warehouse.common.processes import with_a_roomy_stack
 from dialogue_warehouse.common.text import visible_lines
 from dialogue_warehouse.errors import NO_SPACE, CheckError, InputError, causes, first_line, is_full, is_out_of_memory
 from dialogue_warehouse.settings import silence_telemetry
@@ -41,7 +40,7 @@ def run() -> None:
     process = OwnProcess()
     process.begin()
     silence_telemetry()
-    process.leave(with_a_roomy_stack(lambda: main(process=process)))
+    process.leave(main(process=process))
 
 
 def _status_of(error: BaseException) -> int:

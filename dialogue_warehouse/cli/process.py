@@ -18,7 +18,7 @@ import time
 from collections.abc import Generator
 from types import FrameType
 
-from dialogue_warehouse.common.processes import collect_seldom
+from dialogue_warehouse.common.processes import collect_seldom, end_at_once
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What ends a command from outside; the exit status is 128 and the number of the signal."""
@@ -105,16 +105,8 @@ class OwnProcess:
             os.read(reading, 1)  # the one just sent
         for child in multiprocessing.active_children():
             child.kill()
-        os._exit(128 + self.signal)
+        end_at_once(128 + self.signal)
 
     def _end(self) -> None:
-        """End here, once every library has said goodbye: registered first, this is called last.
-
-        What the interpreter does afterwards is to take itself apart: after a parse of the project alone that took 7 and
-        13 s where not doing it took 1 (in pairs, on a busy machine), and SQLAlchemy's DuckDB fills standard error with
-        what it calls leaks meanwhile.
-        """
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):  # a pipe that nobody reads any more
-                stream.flush()
-        os._exit(self._status)
+        """End here, after what every library has registered for the end: registered first, this is called last."""
+        end_at_once(self._status, sys.stdout, sys.stderr)

@@ -1,19 +1,18 @@
-"""Child processes: one lives no longer than its parent, several share work; and how often Python collects garbage."""
+"""Processes: one ends with its parent, several share work, garbage is collected seldom, and one ends at once."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
-
-Returned = TypeVar("Returned")
 
 SET_SIGNAL_OF_PARENTS_DEATH = 1
 """`PR_SET_PDEATHSIG` of Linux's prctl(2)."""
@@ -31,7 +30,7 @@ def end_with_parent(parent: int) -> None:
 
         ctypes.CDLL(None).prctl(SET_SIGNAL_OF_PARENTS_DEATH, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before this process could ask to be told
-        os._exit(1)
+        end_at_once(1)
 
 
 def can_share() -> bool:
@@ -50,27 +49,23 @@ SELDOM = (100_000, 50, 100)
 among those that outlived one, and so on. Dagster, dbt and Great Expectations make hundreds of thousands of objects that
 stay: with (700, 10, 10), as Python 3.11 begins, the sample takes a tenth longer (medians of five: 22.6 s for 20.8) in
 1 % less memory."""
-WORDS_OF_A_FRAME = 66_000
-"""A little more than half a megabyte: the piece of the stack that holds such a frame has as much again for others."""
-
-
-def with_a_roomy_stack(call: Callable[[], Returned]) -> Returned:
-    """What `call` returns, called where the frames of all that it calls have their place in one piece of memory.
-
-    CPython (3.11 to 3.13 at least) keeps a thread's frames in pieces of 16 KB and gives each back to the system when
-    the last frame in it ends. A loop at the border of two pieces has memory mapped and unmapped at every call, which
-    makes such a call a hundred times slower: in a build of the sample 70,000 times. The frame of this function asks
-    for more than it needs, and gets a larger piece.
-    """
-    return call()
-
-
-with_a_roomy_stack.__code__ = with_a_roomy_stack.__code__.replace(co_stacksize=WORDS_OF_A_FRAME)
 
 
 def collect_seldom() -> None:
     """Let Python look for garbage less often in this process."""
     gc.set_threshold(*SELDOM)
+
+
+def end_at_once(status: int, *streams: TextIO) -> NoReturn:
+    """Flush these streams and end the process without Python's own shutdown.
+
+    Python would destroy each object first: half a CPU second of a build, several seconds on a busy machine. DuckDB's
+    binding would fill standard error with what it calls leaks meanwhile.
+    """
+    for stream in streams:
+        with contextlib.suppress(OSError, ValueError):  # a pipe that nobody reads any more
+            stream.flush()
+    os._exit(status)
 
 
 Work = Callable[[Iterator[Any]], dict[str, Any]]

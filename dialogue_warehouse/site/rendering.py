@@ -54,7 +54,7 @@ def environment(folder: Path, **filters: Callable[..., Any]) -> jinja2.Environme
         lstrip_blocks=True,
         bytecode_cache=_Compiled(),
     )
-    made.filters |= filters
+    made.filters.update(filters)
     return made
 
 

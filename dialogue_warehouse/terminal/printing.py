@@ -84,7 +84,7 @@ def make_console() -> Console:
     """Standard output; where it is no terminal, nobody knows its width."""
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = PIPED_WIDTH
+        return Console(highlight=False, width=PIPED_WIDTH)
     return console
 
 

@@ -26,7 +26,7 @@ from dialogue_warehouse.common.files import plain_path, read_regular, write_atom
 from dialogue_warehouse.errors import CheckError, causes
 from dialogue_warehouse.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
 from dialogue_warehouse.settings import DUCKDB, Settings
-from pipelines.building import dbt_changes, fallback
+from pipelines.building import fallback
 from pipelines.cluster import session
 from pipelines.cluster.options import is_server
 
@@ -203,12 +203,7 @@ def build(
             report(event.data.node_info.node_name)
 
     scratch = plain_path(paths.scratch)
-    with (
-        sources_below(manifest, scratch),
-        dbt_changes.without_parsing(),
-        dbt_changes.reuse_contexts(),
-        dbt_changes.reuse_templates(DBT_LAST_PARSE.with_name("templates.bin")),
-    ):
+    with sources_below(manifest, scratch):
         profiles = write_profile(scratch, settings or Settings())
         arguments = _arguments(command, profiles, scratch / paths.dbt_target.name, engine)
         arguments += [NO_CACHE, "--no-write-json"]
@@ -222,10 +217,7 @@ def build(
     _raise_interrupt(result.exception)
     if result.result is None:
         raise ModelError(f"dbt cannot run: {_told(result.exception, paths.scratch)}")
-    results = [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
-    if not all(one.is_passed for one in results):
-        _write_compiled(manifest)
-    return results
+    return [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
 
 
 def _invoke(
@@ -234,21 +226,8 @@ def _invoke(
     """What a command of dbt comes to; `on_event` is called with what is heard of it."""
     from dbt.cli.main import dbtRunner
 
-    with (
-        environment.without_dbt(),
-        dbt_changes.without_the_unread(),
-        dbt_changes.reuse_schemas(DBT_LAST_PARSE.with_name("schemas.bin")),
-    ):
+    with environment.without_dbt():
         return dbtRunner(manifest, [on_event] if on_event else []).invoke(arguments)
-
-
-def _write_compiled(manifest: Manifest) -> None:
-    """Write the SQL of what was run to where dbt writes it, below its target, for whoever looks for what is wrong."""
-    nodes: list[Any] = list(manifest.nodes.values())
-    for node in nodes:
-        if (code := getattr(node, "compiled_code", None)) and node.compiled_path:
-            with contextlib.suppress(OSError):
-                node.write_node(str(DBT_PROJECT), node.compiled_path, code)
 
 
 def _told(error: BaseException | None, folder: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import hashlib
 import importlib.metadata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dialogue_warehouse.corpora import registry
@@ -33,17 +33,17 @@ def fingerprint(build: Build, files: Iterable[tuple[str, ...]]) -> str:
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(f"{' '.join(file)}\n".encode())
-    add_code(digest, code_files())
+    add_code(digest.update, code_files())
     digest.update(f"{build.source} {build.form} {build.tables} {build.strict} {','.join(build.corpora)}".encode())
     return digest.hexdigest()
 
 
-def add_code(digest: hashlib._Hash, files: Iterable[Path]) -> None:
+def add_code(update: Callable[[bytes], None], files: Iterable[Path]) -> None:
     """Let a hash depend on these files and on the libraries that compute."""
     for path in files:
-        digest.update(f"{path.relative_to(CLONE)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+        update(f"{path.relative_to(CLONE)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     for library in LIBRARIES:
-        digest.update(f"{library} {importlib.metadata.version(library)}\n".encode())
+        update(f"{library} {importlib.metadata.version(library)}\n".encode())
 
 
 def fingerprint_landed(build: Build) -> str:

@@ -182,7 +182,7 @@ def _inputs(build: Build, paths: WarehousePaths) -> str:
     for name in CATALOG_TABLES:
         for file in sorted((paths.scratch_raw / name).iterdir()):
             digest.update(file.read_bytes())
-    fingerprint.add_code(digest, (path for path in fingerprint.code_files() if _is_read_by_all(path)))
+    fingerprint.add_code(digest.update, (path for path in fingerprint.code_files() if _is_read_by_all(path)))
     return digest.hexdigest()[:32]
 
 

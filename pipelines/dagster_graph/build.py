@@ -1,7 +1,8 @@
 """Building a warehouse: checks what the user gave, runs the asset graph in this process, and sums up.
 
-The same graph that `dagster dev` shows, with Dagster's in-process executor on a persistent instance. The audit's child
-process imports Great Expectations while landing and models run.
+The same graph that `dagster dev` shows, with Dagster's in-process executor on an ephemeral instance; what was built is
+reported to the kept instance afterwards. The audit's child process imports Great Expectations while landing and models
+run.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.errors import BuildError, naming, said_by_sqlite
+from dialogue_warehouse.errors import BuildError, naming
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.settings import Settings
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     import dagster as dg
 
 
-TOLD = {"dialogue-warehouse/told": "by the command"}
-"""The tag of a run whose failure is told of without Dagster."""
 LoadGraph = Callable[[Settings], "dg.JobDefinition"]
 """Gives the job that builds everything; called once the processes beside it have begun, because it imports Dagster."""
 
@@ -94,13 +93,11 @@ def _told(error: BaseException, settings: Settings, paths: WarehousePaths) -> Bu
         return full
     if isinstance(error, AuditError):
         return BuildError(str(error))
-    if (said := said_by_sqlite(error)) is not None:
-        return BuildError(f"{paths.dagster_home}: SQLite cannot keep the history of runs there: {said}")
     return None
 
 
 def _run_graph(resources: dict[str, Any], load_graph: LoadGraph) -> None:
-    """Run the job `build` with our own resources; what a step raises comes through."""
+    """Run the job `everything` with our own resources and report it; what a step raises comes through."""
     settings, paths, reporter, audit, lander = (
         resources[name] for name in ("settings", "paths", "reporter", "audit", "lander")
     )
@@ -111,10 +108,13 @@ def _run_graph(resources: dict[str, Any], load_graph: LoadGraph) -> None:
                 finding.find(corpus, settings, paths)
                 for corpus in registry.load_corpora(settings.refresh or settings.only)
             )
-        from pipelines.dagster_graph.instance import open_instance
+        import dagster as dg
+
+        from pipelines.dagster_graph.instance import report_build
 
         job = load_graph(settings)
         stage.detail = "Dagster and dbt"
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with open_instance(paths, reporter.notice) as instance:
-        job.execute_in_process(run_config=quiet, instance=instance, resources=resources, tags=TOLD)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = job.execute_in_process(run_config=quiet, instance=instance, resources=resources)
+        report_build(result, paths, reporter.notice)

@@ -1,12 +1,9 @@
-"""The Dagster instance of a warehouse: runs and events of its builds, in the folder that `dagster dev` shows.
+"""The kept Dagster instance of a warehouse: what `dagster dev` shows of its builds, in the folder `.dagster`.
 
-dagster.yaml holds no path, so that the folder can be moved; where the event log is kept is set when the instance is
-opened. See https://docs.dagster.io/deployment/oss/oss-instance-configuration
-
-Dagster's SQLite storage makes an engine, a connection and a checkpoint for each of the 600 events of a build, and waits
-for the disk at each. Here each file has one connection, which lasts as long as the instance. Measured on the sample, in
-pairs on a busy machine: builds of 80 and 48 s took 121 and 113 s with Dagster's own. This overrides what Dagster does
-not publish; tests/integration/test_event_log.py fails when that changes.
+Runs of Dagster's page and daemon are kept as Dagster keeps them. A build on the command line runs on an ephemeral
+instance and reports its assets and checks to the kept one once it has published: a build that is killed leaves the kept
+instance as it was. dagster.yaml holds no path, so that the folder can be moved, and may name another storage, such as
+PostgreSQL. See https://docs.dagster.io/deployment/oss/oss-instance-configuration
 """
 
 from __future__ import annotations
@@ -15,114 +12,20 @@ import contextlib
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING
 
 import dagster as dg
-import sqlalchemy as sa
-import sqlalchemy.event
-import sqlalchemy.exc
-from dagster._core.instance.ref import InstanceRef
-from dagster._core.storage.event_log.base import EventLogStorage
-from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
-from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
-from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
-from dagster._serdes import ConfigurableClassData
-from sqlalchemy.pool import StaticPool
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import plain_path, write_atomically
-from dialogue_warehouse.errors import InputError, is_full, is_out_of_memory
+from dialogue_warehouse.errors import InputError, first_line, said_by_sqlite
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import ownership
 
-
-class OpenEventLog(SqliteEventLogStorage):
-    """Dagster's SQLite event log with one open connection a file instead of one a statement."""
-
-    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
-        self._engines: dict[str, sa.Engine] = {}
-        self._tables: set[str] = set()
-        self._has_index_columns = False
-        super().__init__(base_dir, inst_data)
-
-    @classmethod
-    def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, str]) -> Self:  # ty: ignore[incompatible-method-override]
-        """Made by Dagster from dagster.yaml."""
-        return cls(inst_data=inst_data, **config_value)
-
-    @contextmanager
-    def _connect(self, shard: str) -> Generator[sa.Connection]:
-        """A connection to the file of a run or to the index over all of them."""
-        with self._db_lock:
-            engine = self._engines.get(shard)
-            if engine is None:
-                arguments = {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS, "check_same_thread": False}
-                engine = sa.create_engine(
-                    self.conn_string_for_shard(shard), poolclass=StaticPool, connect_args=arguments
-                )
-                sa.event.listen(engine, "connect", _wait_for_nothing)
-                self._engines[shard] = engine
-            if shard not in self._initialized_dbs:
-                self._initdb(engine)
-                self._initialized_dbs.add(shard)
-                with engine.connect() as connection:
-                    connection.exec_driver_sql("pragma synchronous = normal")
-            with engine.begin() as connection:
-                yield connection
-
-    def has_table(self, table_name: str) -> bool:
-        """Whether the index has a table: Dagster asks at each event of an asset, and none goes away."""
-        if table_name not in self._tables and super().has_table(table_name):
-            self._tables.add(table_name)
-        return table_name in self._tables
-
-    def _has_asset_key_index_cols_on_connection(self, conn: sa.Connection) -> bool:
-        """Whether the index has what Dagster added years ago: it asks SQLite at each event of an asset."""
-        if not self._has_index_columns:
-            self._has_index_columns = super()._has_asset_key_index_cols_on_connection(conn)
-        return self._has_index_columns
-
-    def delete_events(self, run_id: str) -> None:
-        """Forget a run, and close its file."""
-        super().delete_events(run_id)
-        with self._db_lock:
-            engine = self._engines.pop(run_id, None)
-            if engine is not None:
-                engine.dispose()
-            self._initialized_dbs.discard(run_id)
-
-    def dispose(self) -> None:
-        """Close every file."""
-        with self._db_lock:
-            for engine in self._engines.values():
-                engine.dispose()
-            self._engines.clear()
-        super().dispose()
-
-
-def runs_of_checks(storage: EventLogStorage) -> set[str]:
-    """The ids of the runs of which it is kept what became of their asset checks."""
-    if not isinstance(storage, SqlEventLogStorage):
-        return set()
-    with storage.index_connection() as connection:
-        return set(connection.execute(sa.select(AssetCheckExecutionsTable.c.run_id).distinct()).scalars())
-
-
-def forget_checks(storage: EventLogStorage, runs: Collection[str]) -> None:
-    """Remove what became of the asset checks of these runs, which Dagster leaves for ever: 0.2 MB a run."""
-    if runs and isinstance(storage, SqlEventLogStorage):
-        with storage.index_connection() as connection:
-            connection.execute(AssetCheckExecutionsTable.delete().where(AssetCheckExecutionsTable.c.run_id.in_(runs)))
-
-
-def _wait_for_nothing(connection: sqlite3.Connection, _record: object) -> None:
-    """As long as the file of a run is made: twenty transactions, of a file that has nothing in it."""
-    connection.execute("pragma synchronous = off")
-
+if TYPE_CHECKING:
+    AssetEvent = dg.AssetMaterialization | dg.AssetCheckEvaluation
 
 DAGSTER_YAML = """\
 telemetry:
@@ -135,7 +38,7 @@ concurrency:
   pools:
     default_limit: 1
     granularity: run
-# What is older is forgotten; a build forgets all but its last 20 runs too.
+# What is older is forgotten; so are all runs but the last 20.
 retention:
   schedule:
     purge_after_days: 90
@@ -147,57 +50,100 @@ retention:
 """
 POOL = "warehouse"
 """What every step that works on the warehouse belongs to: the instance lets one run at a time into it."""
+PUBLISHED = dg.AssetKey(["published", "dialogues"])
+"""The published warehouse: the asset that is reported last."""
 RUNS_KEPT = 20
 """Runs whose events are kept, the newest, whoever started them: a run is one to three megabytes."""
+BUILDS_SHOWN = 50
+"""Builds after which the history of the assets starts again: a reported build is half a megabyte."""
 OF_RUNS = ("history/runs", "storage")
 """Where Dagster puts the event log of a run and what it printed, below its home, under the run's id."""
 RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-class HistoryEndsError(BaseException):
-    """No room or no memory: the history of runs cannot go on. No Exception: Dagster prints those, and logs on."""
-
-
-class _Instance(dg.DagsterInstance):
-    def handle_new_event(self, *arguments: Any, **named: Any) -> None:
-        """Keep an event. Raises HistoryEndsError."""
-        try:
-            super().handle_new_event(*arguments, **named)
-        except sqlalchemy.exc.OperationalError as error:
-            if is_full(error) or is_out_of_memory(error):
-                raise HistoryEndsError from error
-            raise
+INPUT_POINTER = "dagster/input_event_pointer/"
+"""How the tags begin that hold an event's number in the instance that it was made on."""
 
 
 @contextlib.contextmanager
 def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Generator[dg.DagsterInstance]:
-    """The instance of this warehouse, for a build; the environment's DAGSTER_HOME is neither read nor set.
+    """Open the kept instance of this warehouse; the environment's DAGSTER_HOME is neither read nor set.
 
-    A history that cannot be read begins anew, which is reported; runs beyond `RUNS_KEPT` are forgotten.
+    A history in SQLite that cannot be read is removed and reported; runs beyond `RUNS_KEPT` are removed.
     """
     for damaged in _damaged_databases(paths):
         report(f"{damaged}: the history of runs cannot be read, it begins anew")
         files.remove(paths.dagster_home)
         break
     write_configuration(paths)
-    home = plain_path(paths.dagster_home)
-    log = {
-        "module": OpenEventLog.__module__,
-        "class": OpenEventLog.__name__,
-        "config": {"base_dir": str(home / "history" / "runs")},  # where Dagster itself puts it
-    }
-    reference = InstanceRef.from_dir(str(home), overrides={"event_log_storage": log})
-    with _Instance.from_ref(reference) as instance:
+    with dg.DagsterInstance.local_temp(str(plain_path(paths.dagster_home))) as instance:
         forget_old_runs(instance)
         _limit_pool(instance)
         yield instance
 
 
+def report_build(result: dg.ExecuteInProcessResult, paths: WarehousePaths, report: Callable[[str], None]) -> None:
+    """Report the assets and checks of a published build to the kept instance.
+
+    What goes wrong is a notice, because the build is published. A build that is killed meanwhile has reported a part of
+    its assets, and not the published warehouse.
+    """
+    try:
+        with open_instance(paths, report) as instance:
+            is_full = _forget_old_builds(instance)
+            for event in events_of(result):
+                if is_full and isinstance(event, dg.AssetMaterialization):  # its old checks too
+                    instance.wipe_assets([event.asset_key])
+                instance.report_runless_asset_event(event)
+    except Exception as error:
+        reason = said_by_sqlite(error) or first_line(error)
+        report(f"{paths.dagster_home}: the history of this build cannot be kept there: {reason}")
+
+
+def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
+    """Return what a run has made and checked, without what ties it to the run's own instance; `PUBLISHED` is last."""
+    made = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
+    made.sort(key=lambda one: one.asset_key == PUBLISHED)
+    *others, last = [
+        dg.AssetMaterialization(
+            one.asset_key,
+            description=one.description,
+            metadata=one.metadata,
+            tags={name: value for name, value in (one.tags or {}).items() if not name.startswith(INPUT_POINTER)},
+        )
+        for one in made
+    ]
+    checked = [
+        dg.AssetCheckEvaluation(
+            asset_key=one.asset_key,
+            check_name=one.check_name,
+            passed=one.passed,
+            metadata=one.metadata,
+            severity=one.severity,
+            description=one.description,
+        )
+        for one in result.get_asset_check_evaluations()
+    ]
+    return [*others, *checked, last]
+
+
+def _forget_old_builds(instance: dg.DagsterInstance) -> bool:
+    """Tell if the history of the assets has to start again; remove the events of no run where it has.
+
+    Each asset still shows its last materialization, until it is wiped and reported again.
+    """
+    kept = instance.fetch_materializations(PUBLISHED, limit=BUILDS_SHOWN).records
+    if len(kept) < BUILDS_SHOWN:
+        return False
+    for run_id in {record.event_log_entry.run_id for record in kept}:
+        if instance.get_run_by_id(run_id) is None:
+            instance.delete_run(run_id)
+    return True
+
+
 def forget_old_runs(instance: dg.DagsterInstance) -> None:
     """Remove the runs beyond `RUNS_KEPT` from the history, but for those that wait or run.
 
-    Dagster leaves the event log of a run that it has forgotten, empty and as large as it was, what the run printed, and
-    what became of its checks: 1.8 MB a run, found by `make faults`.
+    Dagster leaves the event log of a run that it has forgotten, empty and as large as it was, and what the run printed.
+    It also leaves the results of the run's checks, some 0.2 MB, until their assets are wiped.
     """
     for record in instance.get_run_records()[RUNS_KEPT:]:
         if record.dagster_run.is_finished:
@@ -205,12 +151,11 @@ def forget_old_runs(instance: dg.DagsterInstance) -> None:
     home = Path(instance.root_directory)
     paths = [path for folder in OF_RUNS for path in home.glob(f"{folder}/*")]
     left = {path: found.group() for path in paths if (found := RUN_ID.match(path.name))}
-    checked = runs_of_checks(instance.event_log_storage)
-    known = set(instance.get_run_ids())  # asked afterwards: a run that begins meanwhile is known before it writes
+    # asked afterwards: a run that begins meanwhile is known before it writes
+    known = {record.dagster_run.run_id for record in instance.get_run_records()}
     for path, run_id in left.items():
         if run_id not in known:
             files.remove(path)
-    forget_checks(instance.event_log_storage, checked - known)
 
 
 def is_own(instance: dg.DagsterInstance, paths: WarehousePaths) -> bool:
@@ -218,19 +163,21 @@ def is_own(instance: dg.DagsterInstance, paths: WarehousePaths) -> bool:
     return instance.is_persistent and Path(instance.root_directory) == paths.dagster_home
 
 
-def write_configuration(paths: WarehousePaths) -> None:
-    """Tell Dagster how the instance of this warehouse works.
+def write_configuration(paths: WarehousePaths, configuration: str | None = None) -> None:
+    """Write this configuration of the warehouse's instance; the default one where none is given and there is none.
 
     In one step: whoever reads it meanwhile, such as a page that starts beside the daemon, reads all of it.
     """
-    write_atomically(paths.dagster_home / "dagster.yaml", DAGSTER_YAML.encode())
+    file = paths.dagster_home / "dagster.yaml"
+    if configuration is not None or not file.is_file():
+        write_atomically(file, (configuration or DAGSTER_YAML).encode())
 
 
-def prepare(paths: WarehousePaths) -> None:
+def prepare(paths: WarehousePaths, configuration: str | None = None) -> None:
     """Configure the instance of this warehouse, so that page and daemon can start."""
     ownership.claim(paths)
-    write_configuration(paths)
-    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+    write_configuration(paths, configuration)
+    with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
         _limit_pool(instance)
 
 
@@ -256,7 +203,8 @@ def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
 
 if __name__ == "__main__":
     try:
-        prepare(WarehousePaths(Path(sys.argv[1]).absolute()))
+        given = [Path(name).read_text(encoding="utf-8") for name in sys.argv[2:3]]
+        prepare(WarehousePaths(Path(sys.argv[1]).absolute()), *given)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

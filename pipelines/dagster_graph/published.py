@@ -17,6 +17,7 @@ from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.landed import Landed, changes_since
 from pipelines.building import checks, history, publishing, state
 from pipelines.dagster_graph import resources
+from pipelines.dagster_graph.instance import PUBLISHED
 
 CHANGES = dg.AssetKey(["audit", "build_changes"])
 
@@ -48,7 +49,6 @@ def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     return build_changes
 
 
-PUBLISHED = dg.AssetKey(["published", "dialogues"])
 REPORT = dg.AssetKey(["published", "report"])
 
 

@@ -16,7 +16,6 @@ from dialogue_warehouse.releases import source_tree
 from dialogue_warehouse.settings import Settings
 from pipelines.building import alerts
 from pipelines.building.state import PartError
-from pipelines.dagster_graph.build import TOLD
 from pipelines.dagster_graph.jobs import EVERYTHING, FETCH
 
 SECONDS_BETWEEN_LOOKS = 15
@@ -95,9 +94,8 @@ def build_sensors() -> list[dg.SensorDefinition]:
         if PartError.__name__ in {error.cls_name for error in errors}:
             return
         told = "\n".join(dict.fromkeys(map(error_text, errors))) or context.failure_event.message or "the run failed"
-        if not context.dagster_run.tags.keys() & TOLD.keys():
-            settings = Settings.from_environment()
-            _warn(context, alerts.tell_failure(WarehousePaths(settings.warehouse), settings, told))
+        settings = Settings.from_environment()
+        _warn(context, alerts.tell_failure(WarehousePaths(settings.warehouse), settings, told))
 
     @dg.run_status_sensor(
         run_status=dg.DagsterRunStatus.SUCCESS,
@@ -106,7 +104,7 @@ def build_sensors() -> list[dg.SensorDefinition]:
         description="Tells them that it is well again.",
     )
     def tell_success(context: dg.RunStatusSensorContext) -> None:
-        if context.dagster_run.job_name != FETCH and not context.dagster_run.tags.keys() & TOLD.keys():
+        if context.dagster_run.job_name != FETCH:
             settings = Settings.from_environment()
             _warn(context, alerts.tell_success(WarehousePaths(settings.warehouse), settings))
 

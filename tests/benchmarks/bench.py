@@ -20,7 +20,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import dagster as dg
 import duckdb
 
 from dialogue_warehouse.corpora import registry
@@ -52,15 +51,15 @@ READING = {
 }
 """The commands that read, and what each is given; the key is that of a turn."""
 IMPORTED = {
-    "nothing": "pass",
-    "DuckDB": "import duckdb",
-    "Dagster": "import dagster",
-    "dbt and its adapter": "import dbt.cli.main, dbt.adapters.duckdb",
-    "Great Expectations, as the audit imports it": "import expectations.validation",
+    "nothing": ("-c", "pass"),
+    "DuckDB": ("-c", "import duckdb"),
+    "Dagster": ("-c", "import dagster"),
+    "dbt and its adapter": ("-c", "import dbt.cli.main, dbt.adapters.duckdb"),
+    "Great Expectations, as the audit imports it": ("-m", "expectations.validation"),
 }
 """What a build imports that takes long, each by itself in a process of its own."""
 SLOWEST = 15
-"""Models and tests that are shown."""
+"""Models that are shown."""
 PACKAGES = ("duckdb", "dbt-core", "dbt-duckdb", "dagster", "great-expectations", "msgspec", "pyarrow")
 
 
@@ -176,25 +175,21 @@ def measure_what_follows(
 
 
 def slowest_nodes(paths: WarehousePaths) -> dict[str, float]:
-    """Seconds of the models and tests of the last build that took longest; what ran beside them shares the cores."""
+    """Seconds of the models of the last build that took longest; what ran beside them shares the cores."""
     with open_instance(paths, say) as instance:
-        (run,) = instance.get_runs(limit=1)
-        kinds = {dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.ASSET_CHECK_EVALUATION}
         seconds: dict[str, float] = {}
-        for entry in instance.all_logs(run.run_id, of_type=kinds):
-            told: Any = entry.get_dagster_event().event_specific_data
-            about = getattr(told, "materialization", told)
-            if "seconds" in about.metadata:
-                name = getattr(about, "check_name", None) or about.asset_key.path[-1]
-                seconds[name] = about.metadata["seconds"].value
+        for key in instance.get_asset_keys():
+            event = instance.get_latest_materialization_event(key)
+            if event and event.asset_materialization and "seconds" in event.asset_materialization.metadata:
+                seconds[key.path[-1]] = float(event.asset_materialization.metadata["seconds"].value)
     return dict(sorted(seconds.items(), key=lambda node: -node[1])[:SLOWEST])
 
 
 def measure_imports(runs: int) -> dict[str, Any]:
     """What importing costs."""
     return {
-        name: summarize([harness.run_command(sys.executable, "-c", statement) for _ in range(runs)])
-        for name, statement in IMPORTED.items()
+        name: summarize([harness.run_command(sys.executable, *arguments) for _ in range(runs)])
+        for name, arguments in IMPORTED.items()
     }
 
 

@@ -48,7 +48,7 @@ def instance(paths: WarehousePaths) -> Iterator[Any]:
     """Dagster's history in the warehouse, as page and daemon have it."""
     import dagster as dg
 
-    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+    with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
         yield instance
 
 
@@ -306,7 +306,7 @@ def test_launch_of_one_model_is_refused_before_anything_runs(paths: WarehousePat
     import dagster as dg
 
     def runs() -> int:
-        with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+        with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
             return instance.get_runs_count()
 
     before = runs()
@@ -349,7 +349,7 @@ def test_releases_that_were_read_are_shown_so(paths: WarehousePaths) -> None:
     """`landing` is what a build has read, and when."""
     import dagster as dg
 
-    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+    with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
         for corpus_id in ("bbai", "sgd"):
             event = instance.get_latest_materialization_event(dg.AssetKey(["landing", corpus_id]))
             assert event is not None

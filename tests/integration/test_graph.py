@@ -221,22 +221,27 @@ def partial_parse_state(warehouse: Path) -> object:
     return Manifest.from_msgpack(kept.read_bytes()).state_check.to_dict()
 
 
-def test_run_is_recorded_with_rows_and_checks(awkward_folder: Path) -> None:
+def test_build_is_reported_with_rows_and_checks(awkward_folder: Path, tmp_path: Path) -> None:
     import dagster as dg
 
-    with dg.DagsterInstance.from_config(str(awkward_folder / ".dagster")) as instance:
-        (run,) = instance.get_runs()
-        assert run.status is dg.DagsterRunStatus.SUCCESS
+    from pipelines.dagster_graph.graph import assemble
+
+    with dg.DagsterInstance.local_temp(str(awkward_folder / ".dagster")) as instance:
+        assert instance.get_run_records() == []
         landed = instance.get_latest_materialization_event(dg.AssetKey(["raw", "sgd__dialogues"]))
         assert landed is not None
         assert landed.asset_materialization is not None
         assert landed.asset_materialization.metadata["dagster/row_count"].value == 10
         assert landed.asset_materialization.metadata["quarantined"].value == 2
-        events = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
-        checks = {
-            event.dagster_event.event_specific_data.check_name: event.dagster_event.event_specific_data
-            for event in events
-        }
+        published = instance.get_latest_materialization_event(dg.AssetKey(["published", "dialogues"]))
+        assert published is not None
+        assert published.asset_materialization is not None
+        pointed = json.loads((awkward_folder / "published.json").read_text())["build_id"]
+        assert published.asset_materialization.metadata["build_id"].value == pointed
+        keys = assemble(Settings(warehouse=tmp_path)).resolve_asset_graph().asset_check_keys
+        latest = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
+        assert latest.keys() == keys
+        checks = {key.name: record.event.dagster_event.event_specific_data for key, record in latest.items()}
     with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
         results = con.execute("select suite, count(*) from quality.expectation_results group by suite").fetchall()
         verdicts = con.execute("select corpus_id, verdict, count(*) from quality.claim_checks group by all").fetchall()

@@ -66,7 +66,7 @@ def data_versions(paths: WarehousePaths) -> dict[str, str]:
     """Table -> the data version that Dagster has of it, for every raw table and two of core."""
     tables = [f"{corpus.corpus_id}__{entity.name}" for corpus in registry.load_corpora() for entity in corpus.entities]
     found = {}
-    with dg.DagsterInstance.from_config(str(paths.dagster_home)) as instance:
+    with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
         for key in (*(["raw", table] for table in tables), ["core", "fct_turns"], ["core", "fct_votes"]):
             event = instance.get_latest_materialization_event(dg.AssetKey(key))
             assert event is not None

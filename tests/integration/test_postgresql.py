@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from dialogue_warehouse.paths import CLONE, WarehousePaths
+from pipelines.dagster_graph.instance import PUBLISHED, prepare
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
@@ -83,9 +84,10 @@ def test_run_of_dagster_has_its_history_in_postgresql(
     import dagster as dg
     import psycopg2
 
-    home, paths = tmp_path / "history", WarehousePaths(tmp_path / "warehouse")
-    home.mkdir()
-    shutil.copy(CLONE / "deploy" / "dagster-postgresql.yaml", home / "dagster.yaml")
+    paths = WarehousePaths(tmp_path / "warehouse")
+    home = paths.dagster_home
+    monkeypatch.setenv("DAGSTER_POSTGRES_URL", server.replace("postgresql://", DRIVER))
+    prepare(paths, (CLONE / "deploy" / "dagster-postgresql.yaml").read_text(encoding="utf-8"))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("DIALOGUE_", "DAGSTER_"))}
     environment |= {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -93,7 +95,7 @@ def test_run_of_dagster_has_its_history_in_postgresql(
         "DIALOGUE_SOURCE": str(generated_sample),
         "DIALOGUE_ONLY": "bbai",
         "DAGSTER_HOME": str(home),
-        "DAGSTER_POSTGRES_URL": server.replace("postgresql://", DRIVER),
+        "DAGSTER_POSTGRES_URL": os.environ["DAGSTER_POSTGRES_URL"],
         "DAGSTER_DISABLE_TELEMETRY": "1",
     }
     launch = ["dg", "launch", "--job", "everything"]
@@ -107,13 +109,30 @@ def test_run_of_dagster_has_its_history_in_postgresql(
         assert (job, status) == ("everything", "SUCCESS")
         cursor.execute("select count(*) from event_logs where run_id = %s", [run])
         ((logged,),) = cursor.fetchall()
-    monkeypatch.setenv("DAGSTER_POSTGRES_URL", environment["DAGSTER_POSTGRES_URL"])
-    with dg.DagsterInstance.from_config(str(home)) as instance:
+    with dg.DagsterInstance.local_temp(str(home)) as instance:
         assert instance.all_logs(run)
         assert len(instance.all_logs(run)) == logged
-        assert instance.get_latest_materialization_event(dg.AssetKey(["published", "dialogues"])) is not None
         assert instance.get_concurrency_config().pool_config.default_pool_limit == 1
         assert not instance.telemetry_enabled
+        built = instance.get_latest_materialization_event(PUBLISHED)
+
+    # A build on the command line reports to it too, and is no run of it.
+    del environment["DAGSTER_HOME"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "dialogue_warehouse", "build", "--force", "--quiet"],
+        cwd=CLONE,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    with dg.DagsterInstance.local_temp(str(home)) as instance:
+        reported = instance.get_latest_materialization_event(PUBLISHED)
+        assert built is not None
+        assert reported is not None
+        assert reported.timestamp > built.timestamp
+        assert len(instance.get_run_records()) == 1
     assert sorted(home.rglob("*.db")) == []  # nothing in SQLite
 
 
@@ -130,4 +149,4 @@ def test_server_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.M
     shutil.copy(CLONE / "deploy" / "dagster-postgresql.yaml", tmp_path / "dagster.yaml")
     monkeypatch.delenv("DAGSTER_POSTGRES_URL", raising=False)
     with pytest.raises(dg.DagsterInvalidConfigError, match="DAGSTER_POSTGRES_URL"):
-        dg.DagsterInstance.from_config(str(tmp_path))
+        dg.DagsterInstance.local_temp(str(tmp_path))

@@ -107,7 +107,7 @@ def test_history_is_configured_as_every_warehouse_has_it(tmp_path: Path) -> None
     assert sqlite == yaml.safe_load(DAGSTER_YAML)
     assert postgresql == sqlite | {"storage": {"postgres": {"postgres_url": {"env": "DAGSTER_POSTGRES_URL"}}}}
     (tmp_path / "dagster.yaml").write_text((CLONE / "deploy" / "dagster.yaml").read_text())
-    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
         assert not instance.telemetry_enabled
         pools = instance.get_concurrency_config().pool_config
         assert (pools.default_pool_limit, pools.pool_granularity.value) == (1, "run")

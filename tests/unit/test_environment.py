@@ -58,6 +58,7 @@ STAYING = (
         "DIALOGUE_WAREHOUSE",
         "PYTHONUNBUFFERED",
         "PYTHONHASHSEED",
+        "DAGSTER_POSTGRES_URL",
         "SPARK_LOCAL_DIRS",
         "SPARK_LOCAL_IP",
         "JAVA_HOME",

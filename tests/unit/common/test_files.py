@@ -21,7 +21,6 @@ from dialogue_warehouse.releases import records, source_tree
 from dialogue_warehouse.releases.records import LandingError, read_settled
 from dialogue_warehouse.site import report
 from dialogue_warehouse.storage import builds, landed
-from pipelines.building import dbt_changes
 from pipelines.ingestion.landing import LandingTask, land_file
 from tests.conftest import CLONE
 from tests.unit.item_files import ITEM, ITEMS, land, make_corpus
@@ -200,11 +199,10 @@ def test_place_that_reads_a_file_is_found(text: str) -> None:
     assert READING.search(text)
 
 
-def test_pipes_in_place_of_what_is_remembered_or_reported_make_nothing_wait(tmp_path: Path) -> None:
+def test_pipe_in_place_of_a_report_or_a_state_makes_nothing_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "index.html")
     os.mkfifo(tmp_path / "state")
     assert not report.is_about("20260101T000000000000Z", tmp_path)
-    assert dbt_changes._read(tmp_path / "state", "version") == {}
     with pytest.raises(OSError, match="not a regular file"):
         builds.describe_file(tmp_path / "state")
 
