@@ -15,7 +15,7 @@ import dagster as dg
 
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.settings import Settings, variable_of
 from dialogue_warehouse.storage import ownership, publication
 from expectations.client import AuditProcess
 from pipelines.cluster import session
@@ -52,7 +52,7 @@ look at what was built."""
 )
 def settings_resource(context: dg.InitResourceContext) -> Settings:
     """Settings from the `DIALOGUE_…` variables, and the corpora that the run is about."""
-    asked = {name: value for name, value in UNATTENDED.items() if not os.environ.get(f"DIALOGUE_{name.upper()}")}
+    asked = {name: value for name, value in UNATTENDED.items() if not os.environ.get(variable_of(name))}
     return Settings.from_environment(refresh=tuple(context.resource_config["refresh"]) or None, **asked)
 
 
