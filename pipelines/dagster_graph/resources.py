@@ -15,6 +15,7 @@ import dagster as dg
 
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings, variable_of
 from dialogue_warehouse.storage import ownership, publication
 from expectations.client import AuditProcess
@@ -70,6 +71,12 @@ def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
         yield paths
 
 
+@dg.resource(description="The source, looked at once a run.", required_resource_keys={"settings", "paths"})
+def source_resource(context: dg.InitResourceContext) -> Source:
+    """Return the source of the settings; it is looked at when the first step needs it."""
+    return Source(context.resources.settings, context.resources.paths)
+
+
 @dg.resource(description="The child process that audits the built database.", required_resource_keys={"settings"})
 def audit_resource(context: dg.InitResourceContext) -> Iterator[AuditProcess]:
     """An audit process that starts when it is asked, and ends with the run."""
@@ -107,6 +114,7 @@ def default_resources() -> dict[str, dg.ResourceDefinition]:
     return {
         "settings": settings_resource,
         "paths": paths_resource,
+        "source": source_resource,
         "audit": audit_resource,
         "spark": spark_resource,
         "lander": lander_resource,

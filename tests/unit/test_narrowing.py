@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import finding
 from dialogue_warehouse.settings import Settings
 from pipelines.building import checks, state
 from tests.unit.published import BUILD, make_build, snapshot
@@ -107,3 +109,26 @@ def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
     with pytest.raises(InputError, match="--replace"):
         state.begin(settings(paths, None), "run", Reporter(quiet=True))
     assert snapshot(paths.root) == before
+
+
+def test_source_is_looked_at_once_for_checks_and_landing(tmp_path):
+    """What was checked is what is landed: a file that goes meanwhile is refused by landing, and not skipped."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    make_build(paths)
+    folder = offer(tmp_path / "both", ONE, OTHER)
+    chosen = settings(paths, folder)
+    source = finding.Source(chosen, paths)
+    build = state.begin(chosen, "run", Reporter(quiet=True), source)
+    assert build.source == str(folder)
+    before = source.releases()
+    shutil.rmtree(folder / ONE)
+    (folder / "new").mkdir()
+    assert [release.files for release in source.releases()] == [release.files for release in before]
+    assert len(source.release(registry.load_corpus(ONE)).files) == 1
+    assert [group.first[0].path for group in source.foreign] == ["new/"]  # looked at only now
+    again = finding.Source(chosen, paths)
+    assert again.release(registry.load_corpus(ONE)).files == ()
+    publish(paths, (ONE, "verified"))
+    with pytest.raises(InputError, match=f"1 real file of {ONE} would be dropped"):
+        checks.check_before_building(chosen, paths, again)
+    checks.check_before_building(chosen, paths, source)
