@@ -1,174 +1,28 @@
 """The one settings object, read from the environment, and the switches that turn telemetry off.
 
-Every setting is a variable `DIALOGUE_<NAME>`; docs/settings.md lists them. A value that cannot be used is refused in
-one line. Where things lie below the warehouse folder is in `dialogue_warehouse.paths`.
+Every setting is a variable `DIALOGUE_<NAME>`; docs/settings.md lists them. A setting is declared once, with its default
+and what reads it. A value that cannot be used is refused in one line. Where things lie below the warehouse folder is in
+`dialogue_warehouse.paths`.
 """
 
 from __future__ import annotations
 
-import math
+import functools
 import os
 import re
+import typing
 import urllib.parse
 import zoneinfo
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import DEFAULT_WAREHOUSE, absolute
-
-ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-"""What a switch may be set to, in any case."""
-PER_CORE = 4
-"""Threads and processes that a core may have; more only stand in each other's way."""
-MOST_OF = dict.fromkeys(("threads", "processes"), PER_CORE * (os.cpu_count() or 1))
-MOST = 1_000
-"""The most of anything else that is counted."""
-MOST_SECONDS = 7 * 24 * 3600
-LEAST_MEMORY = {"memory_limit": ("a build", 300 * 10**6), "query_memory_limit": ("a query", 50 * 10**6)}
-"""Bytes: the sample is built with 250 MB, and with 150 MB its models run out of memory; it is read with 20 MB."""
-
-
-ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/")
-"""How the address of an object store or a server begins; a drive has one letter."""
-
-
-class SettingsError(InputError):
-    """A setting has a value that cannot be used."""
-
-
-def corpora_named(texts: Iterable[str], name: str) -> tuple[str, ...]:
-    """The corpora that a setting or an option of this name lists, separated by commas. Raises SettingsError for none.
-
-    Whether there is such a corpus is known to `dialogue_warehouse.corpora.registry` alone.
-    """
-    named = tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
-    if not named:
-        raise SettingsError(f"{name}: names no corpus")
-    return named
-
-
-def parse(name: str, text: str) -> Any:
-    """The value that the text of a setting stands for. Raises SettingsError."""
-    return next((read(name, text) for names, read in _FORMS if name in names), text)
-
-
-def _switch(name: str, text: str) -> bool:
-    if text.strip().lower() not in (*ON, *OFF):
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is none of {', '.join((*ON, *OFF))}")
-    return text.strip().lower() in ON
-
-
-def _count(name: str, text: str) -> int:
-    most = MOST_OF.get(name, MOST)
-    digits = text.strip()
-    if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:9]) <= most:
-        of = f", {PER_CORE} a core of this machine" if name in MOST_OF else ""
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no number from 1 to {most}{of}")
-    return int(digits)
-
-
-def _number(name: str, text: str, of: str, most: int) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number <= most:
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no positive number of {of}, up to {most}")
-    return number
-
-
-def _seconds(name: str, text: str) -> float:
-    return _number(name, text, "seconds", MOST_SECONDS)
-
-
-def _period(name: str, text: str) -> float:
-    return _number(name, text, name.rpartition("_")[2], MOST)
-
-
-def _cron(name: str, text: str) -> str:
-    """A time as cron has it; whether the numbers can be is known to Dagster, which says it when it loads."""
-    if not re.fullmatch(r"@(hourly|daily|weekly|monthly)|[-0-9A-Za-z*,/]+( [-0-9A-Za-z*,/]+){4}", text.strip()):
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no time such as '0 4 * * *' or @daily")
-    return text.strip()
-
-
-def _timezone(name: str, text: str) -> str:
-    try:
-        zoneinfo.ZoneInfo(text.strip())
-    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no time zone such as Europe/Berlin") from None
-    return text.strip()
-
-
-def _memory(name: str, text: str) -> str:
-    """A size as DuckDB writes it, and enough of it for what it is for."""
-    what, enough = LEAST_MEMORY[name]
-    size = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", text.strip(), flags=re.IGNORECASE | re.ASCII)
-    if not size:
-        raise SettingsError(f"DIALOGUE_{name.upper()}: '{text}' is no size such as 4GB, 512MiB or 50%")
-    unit = size[2].lower()
-    if unit == "%":
-        least, most = 0.0, 100.0
-        count = float(size[1]) / 100 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    else:
-        least, most = 0.0, math.inf
-        count = float(size[1]) * (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
-    if not least < float(size[1]) <= most or count < enough:
-        raise SettingsError(
-            f"DIALOGUE_{name.upper()}: '{text}' is too {'much' if float(size[1]) > most else 'little'}; "
-            f"the least that {what} works with is {enough // 10**6}MB, the most 100%"
-        )
-    return text.strip()
-
-
-def is_mirror(url: str) -> bool:
-    """Whether files can be downloaded from below this URL."""
-    try:
-        parts = urllib.parse.urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        return False
-    return bool(host) if parts.scheme in ("http", "https") else parts.scheme == "file" and host in (None, "localhost")
-
-
-def folder_named(text: str, asked_by: str) -> Path:
-    """Read the path of a local folder; `asked_by` is the option or variable that has it. Raises SettingsError."""
-    if not text.strip():
-        raise SettingsError(f"{asked_by}: names no folder")
-    if ADDRESS.match(text):
-        raise SettingsError(f"{asked_by}: '{text}' is an address; only folders of this machine can be used so far")
-    return Path(text)
-
-
-def has_host(url: str, schemes: tuple[str, ...]) -> bool:
-    """Whether this is a URL of one of these schemes that names a host."""
-    try:
-        parts = urllib.parse.urlsplit(url)
-        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-_FORMS: tuple[tuple[set[str], Callable[[str, str], Any]], ...] = (
-    ({"source", "warehouse"}, lambda name, text: folder_named(text, f"DIALOGUE_{name.upper()}")),
-    ({"only", "refresh"}, lambda name, text: corpora_named([text], f"DIALOGUE_{name.upper()}")),
-    ({"alert_to"}, lambda _, text: tuple(part.strip() for part in text.split(",") if part.strip())),
-    ({"cron", "fetch_cron"}, _cron),
-    ({"timezone"}, _timezone),
-    ({"strict", "verify", "force", "replace", "keep_going"}, _switch),
-    ({"threads", "processes", "builds_kept", "jobs", "attempts"}, _count),
-    ({"timeout", "backoff", "audit_timeout", "query_timeout", "quiet_seconds", "patience"}, _seconds),
-    (
-        {"upstream_days", "published_hours", "builds_kept_days"},
-        _period,
-    ),
-    ({"memory_limit", "query_memory_limit"}, _memory),
-)
-"""How the text of each setting is read; what is in none of these is text."""
-
 
 TELEMETRY_OFF = {
     "DO_NOT_TRACK": "1",
@@ -185,112 +39,280 @@ FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
 """The formats that rows are printed in; without one, a table where the rows fit and else vertical."""
 DUCKDB, SPARK = ENGINES = ("duckdb", "spark")
 """What models may be run with."""
-MASTER = r"local(\[[\d*]+(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s|thrift)://\S+|yarn"
-"""How Spark's masters are written, and a Thrift server."""
-DUCKDB_TABLES, PARQUET_TABLES = "duckdb", "parquet"
-TABLES = (DUCKDB_TABLES, PARQUET_TABLES)
+DUCKDB_TABLES, PARQUET_TABLES = TABLES = ("duckdb", "parquet")
 """The forms that the published tables may have: all in one file of DuckDB, or each in files of Parquet."""
+SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
+"""What a switch may be set to, in any case."""
+PER_CORE = 4
+"""Threads and processes that a core may have; more only stand in each other's way."""
+MOST = 1_000
+"""The most of anything else that is counted."""
+MOST_SECONDS = 7 * 24 * 3600
+
+
+class SettingsError(InputError):
+    """A setting has a value that cannot be used."""
+
+
+Read = Callable[[str], Any]
+"""Reads the text of a setting, without blanks around it. Raises ValueError with what is wrong with it."""
+
+
+def _read(read: Read, text: str, asked_by: str) -> Any:
+    """Read the text of an option or variable. Raises SettingsError."""
+    try:
+        return read(text if read is _folder else text.strip())  # a folder's name may end in a blank
+    except ValueError as error:
+        raise SettingsError(f"{asked_by}: {error}") from None
+
+
+def corpora_named(texts: Iterable[str], asked_by: str) -> tuple[str, ...]:
+    """List the corpora that an option or variable names, separated by commas. Raises SettingsError for none.
+
+    Whether there is such a corpus is known to `dialogue_warehouse.corpora.registry` alone.
+    """
+    return _read(_corpora, ",".join(texts), asked_by)
+
+
+def folder_named(text: str, asked_by: str) -> Path:
+    """Read the path of a local folder; `asked_by` is the option or variable that has it. Raises SettingsError."""
+    return _read(_folder, text, asked_by)
+
+
+def has_host(url: str, schemes: tuple[str, ...]) -> bool:
+    """Tell if this is a URL of one of these schemes that names a host."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def is_mirror(url: str) -> bool:
+    """Tell if files can be downloaded from below this URL."""
+    if has_host(url, ("http", "https")):
+        return True
+    try:
+        parts = urllib.parse.urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme == "file" and parts.hostname in (None, "localhost")
+
+
+def _limited(kind: Any, otherwise: str) -> Read:
+    """Make what reads a value of a type with limits; another text is `otherwise`."""
+
+    def read(text: str) -> Any:
+        try:
+            return msgspec.convert(text, kind, strict=False)
+        except msgspec.ValidationError:
+            raise ValueError(f"'{text}' is {otherwise}") from None
+
+    return read
+
+
+def _count(most: int, of: str = "") -> Read:
+    return _limited(Annotated[int, Meta(ge=1, le=most)], f"no number from 1 to {most}{of}")
+
+
+def _number(unit: str, most: int) -> Read:
+    return _limited(Annotated[float, Meta(gt=0, le=most)], f"no positive number of {unit}, up to {most}")
+
+
+def _text(pattern: str, otherwise: str) -> Read:
+    return _limited(Annotated[str, Meta(pattern=rf"\A(?:{pattern})\Z")], otherwise)
+
+
+def _choice(choices: tuple[str, ...]) -> Read:
+    return _text("|".join(choices), f"none of {', '.join(choices)}")
+
+
+def _url(is_url: Callable[[str], bool], forms: str) -> Read:
+    """Make what reads a URL, which may have a password in it: an error does not repeat it."""
+
+    def read(text: str) -> str:
+        if not is_url(text):
+            raise ValueError(f"no URL of {forms}")
+        return text
+
+    return read
+
+
+def _memory(what: str, least: int) -> Read:
+    """Make what reads a size as DuckDB writes it, and enough of it for what it is for."""
+
+    def read(text: str) -> str:
+        size = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", text, flags=re.IGNORECASE | re.ASCII)
+        if not size:
+            raise ValueError(f"'{text}' is no size such as 4GB, 512MiB or 50%")
+        amount, unit = float(size[1]), size[2].lower()
+        one = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 100  # a hundredth of the machine's
+        if unit != "%":
+            one = (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
+        is_much = unit == "%" and amount > 100
+        if is_much or amount * one < least:
+            raise ValueError(
+                f"'{text}' is too {'much' if is_much else 'little'}; "
+                f"the least that {what} works with is {least // 10**6}MB, the most 100%"
+            )
+        return text
+
+    return read
+
+
+def _switch(text: str) -> bool:
+    if text.lower() not in SWITCHES:
+        raise ValueError(f"'{text}' is none of {', '.join(SWITCHES)}")
+    return SWITCHES[text.lower()]
+
+
+def _folder(text: str) -> Path:
+    if not text.strip():
+        raise ValueError("names no folder")
+    if re.match(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/", text):  # a drive has one letter
+        raise ValueError(f"'{text}' is an address; only folders of this machine can be used so far")
+    return Path(text)
+
+
+def _corpora(text: str) -> tuple[str, ...]:
+    if named := _parts(text):
+        return named
+    raise ValueError("names no corpus")
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _timezone(text: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(text)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        raise ValueError(f"'{text}' is no time zone such as Europe/Berlin") from None
+    return text
+
+
+THREADS = _count(PER_CORE * (os.cpu_count() or 1), f", {PER_CORE} a core of this machine")
+COUNT, SECONDS = _count(MOST), _number("seconds", MOST_SECONDS)
+DAYS, HOURS = _number("days", MOST), _number("hours", MOST)
+CRON = _text(
+    r"@(hourly|daily|weekly|monthly)|[-0-9A-Za-z*,/]+( [-0-9A-Za-z*,/]+){4}", "no time such as '0 4 * * *' or @daily"
+)
+"""A time as cron has it; Dagster says of numbers that cannot be, when it loads."""
+MASTER = _text(
+    r"local(\[[\d*]+(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s|thrift)://\S+|yarn",
+    "no master such as local[2]",
+)
+"""A master as Spark writes it, or a Thrift server."""
+WEBHOOK = _url(lambda url: has_host(url, ("http", "https")), "http://HOST or https://HOST")
+SMTP = _url(
+    lambda url: has_host(url, ("smtp", "smtp+starttls", "smtps")),
+    "smtp://HOST or smtp+starttls://HOST or smtps://HOST",
+)
+MIRROR = _url(is_mirror, "http://HOST/…, https://HOST/… or file:///FOLDER")
+MAIL = _text(r"[^@\s<>,\x00-\x1f]+@[^@\s<>,\x00-\x1f]+", "no address of mail")
+
+
+def _recipients(text: str) -> tuple[str, ...]:
+    return tuple(map(MAIL, _parts(text)))
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may set. Field `x` is read from the environment variable `DIALOGUE_X`."""
+    """What a user may set. Field `x` is read from `DIALOGUE_X`, as its annotation says; without one it is text."""
 
-    source: Path | None = None
+    source: Annotated[Path | None, _folder] = None
     """Folder with the releases, `<source>/<corpus_id>/<path>`; None stands for the embedded sample."""
-    warehouse: Path = DEFAULT_WAREHOUSE
+    warehouse: Annotated[Path, _folder] = DEFAULT_WAREHOUSE
     """Folder of the warehouse."""
-    form: str = RELEASE_FORM
+    form: Annotated[str, _choice(FORMS)] = RELEASE_FORM
     """Form of the releases: the publisher's own files, or a republication of them."""
-    only: tuple[str, ...] = ()
+    only: Annotated[tuple[str, ...], _corpora] = ()
     """Corpora to build; empty stands for all."""
-    tables: str = DUCKDB_TABLES
+    tables: Annotated[str, _choice(TABLES)] = DUCKDB_TABLES
     """Form of the published tables."""
-    strict: bool = False
+    strict: Annotated[bool, _switch] = False
     """Refuse what the schemas do not know, and block on warnings too."""
-    verify: bool = False
+    verify: Annotated[bool, _switch] = False
     """Rebuild every file from core and compare it with its source before publishing."""
-    force: bool = False
+    force: Annotated[bool, _switch] = False
     """Build although nothing changed, land every file again and run every model."""
-    replace: bool = False
+    replace: Annotated[bool, _switch] = False
     """Publish also what has fewer corpora than what is published, or generated files for its real ones."""
-    memory_limit: str = "3GB"
-    """Memory that DuckDB may use in the building process, as DuckDB writes it."""
-    threads: int = 2
+    memory_limit: Annotated[str, _memory("a build", 300 * 10**6)] = "3GB"
+    """Memory that DuckDB may use in the building process, as DuckDB writes it.
+
+    The sample is built with 250 MB, and with 150 MB its models run out of memory; it is read with 20 MB."""
+    threads: Annotated[int, THREADS] = 2
     """Threads of DuckDB in the building process."""
-    engine: str = DUCKDB
+    engine: Annotated[str, _choice(ENGINES)] = DUCKDB
     """What lands files and runs the models: DuckDB in this process, or Spark."""
-    spark_master: str = "local[2]"
+    spark_master: Annotated[str, MASTER] = "local[2]"
     """Where Spark runs: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`; `thrift://…` is a server."""
     spark_conf: str | None = None
     """Further settings of Spark: `name=value` with spaces between them, or a file with one a line."""
-    processes: int = 2
+    processes: Annotated[int, THREADS] = 2
     """Processes that land files side by side."""
-    builds_kept: int = 3
+    builds_kept: Annotated[int, COUNT] = 3
     """Published builds that stay on disk."""
-    builds_kept_days: float | None = None
+    builds_kept_days: Annotated[float | None, DAYS] = None
     """Days after which a build does not stay, however few there are; None stands for no limit."""
-    keep_going: bool = False
+    keep_going: Annotated[bool, _switch] = False
     """Leave a corpus whose source is damaged, or fails a check, as it is published, and build the others."""
-    refresh: tuple[str, ...] = ()
+    refresh: Annotated[tuple[str, ...], _corpora] = ()
     """Corpora to land; the others stay as they are published. Empty stands for all."""
-    cron: str = "0 4 * * *"
+    cron: Annotated[str, CRON] = "0 4 * * *"
     """When the daily schedule builds."""
-    fetch_cron: str = "0 2 * * 0"
+    fetch_cron: Annotated[str, CRON] = "0 2 * * 0"
     """When the weekly schedule downloads what is missing."""
-    timezone: str = "UTC"
+    timezone: Annotated[str, _timezone] = "UTC"
     """Time zone of the schedules."""
-    quiet_seconds: float = 60.0
+    quiet_seconds: Annotated[float, SECONDS] = 60.0
     """Seconds in which nothing below the source changes, before the folder sensor takes it for complete."""
-    upstream_days: float = 30.0
+    upstream_days: Annotated[float, DAYS] = 30.0
     """Days after which a release that nobody has looked at is shown as stale."""
-    published_hours: float = 48.0
+    published_hours: Annotated[float, HOURS] = 48.0
     """Hours after which a warehouse that nobody has published anew is shown as stale."""
-    patience: float = 600.0
+    patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end."""
-    alert_webhook: str | None = field(default=None, repr=False)
+    alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
     """URL that is told of a build that fails and of one that is well again, as JSON `{"text": ...}`."""
-    alert_smtp: str | None = field(default=None, repr=False)
+    alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)
     """Mail server that is told: `smtp://`, `smtp+starttls://` or `smtps://[USER:PASSWORD@]HOST[:PORT]`."""
-    alert_from: str = "dialogue-warehouse@localhost"
+    alert_from: Annotated[str, MAIL] = "dialogue-warehouse@localhost"
     """Whom such a mail is from."""
-    alert_to: tuple[str, ...] = ()
+    alert_to: Annotated[tuple[str, ...], _recipients] = ()
     """Whom it is to."""
-    audit_timeout: float = 900.0
+    audit_timeout: Annotated[float, SECONDS] = 900.0
     """Seconds after which an audit is given up."""
-    query_timeout: float = 600.0
+    query_timeout: Annotated[float, SECONDS] = 600.0
     """Seconds after which a query given to `sql` is given up."""
-    query_memory_limit: str | None = None
+    query_memory_limit: Annotated[str | None, _memory("a query", 50 * 10**6)] = None
     """Memory that a query given to `sql` may use, as DuckDB writes it; None stands for as much as a build may."""
-    jobs: int = 4
+    jobs: Annotated[int, COUNT] = 4
     """Files that are downloaded at a time."""
-    mirror: str | None = field(default=None, repr=False)
+    mirror: Annotated[str | None, MIRROR] = field(default=None, repr=False)
     """URL (http, https or file) to download from instead of upstream: each file is at `<mirror>/<corpus_id>/<path>`."""
-    timeout: float = 30.0
+    timeout: Annotated[float, SECONDS] = 30.0
     """Seconds without a byte, or with fewer than 250 a second, after which a download counts as cut."""
-    attempts: int = 5
+    attempts: Annotated[int, COUNT] = 5
     """Times that a file is asked for without progress before the download gives up."""
-    backoff: float = 1.0
+    backoff: Annotated[float, SECONDS] = 1.0
     """Seconds before a download is tried again; twice as long each further time, less a random part."""
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> Settings:
         """Settings from `DIALOGUE_…` variables; overrides that are not None win. Raises SettingsError."""
-        values: dict[str, Any] = {}
-        for setting in fields(cls):
-            text = os.environ.get(f"DIALOGUE_{setting.name.upper()}")
-            if text:
-                values[setting.name] = parse(setting.name, text)
-        settings = replace(cls(), **values)
-        settings = replace(settings, **{name: value for name, value in overrides.items() if value is not None})
-        if not re.fullmatch(MASTER, settings.spark_master):
-            raise SettingsError(f"DIALOGUE_SPARK_MASTER: '{settings.spark_master}' is no master such as local[2]")
-        for name, forms in (("form", FORMS), ("tables", TABLES), ("engine", ENGINES)):
-            if (form := getattr(settings, name)) not in forms:
-                raise SettingsError(f"DIALOGUE_{name.upper()}: '{form}' is none of {', '.join(forms)}")
-        _check_alerts(settings)
-        if settings.mirror is not None and not is_mirror(settings.mirror):
-            raise SettingsError("DIALOGUE_MIRROR is no URL of http://HOST/…, https://HOST/… or file:///FOLDER")
+        values = {name: os.environ.get(variable_of(name)) or None for name in _readers()}
+        values |= {name: value for name, value in overrides.items() if value is not None}
+        given = {
+            name: _read(_readers()[name], value, variable_of(name)) if isinstance(value, str) else value
+            for name, value in values.items()
+            if value is not None
+        }
+        settings = replace(cls(), **given)
+        if settings.alert_smtp is not None and not settings.alert_to:
+            raise SettingsError("DIALOGUE_ALERT_TO: names nobody that DIALOGUE_ALERT_SMTP could send mail to")
         return replace(
             settings,
             warehouse=absolute(settings.warehouse),
@@ -307,19 +329,16 @@ class Settings:
         return f"{float(amount[1]) / processes:.3f}{amount[2]}" if amount else self.memory_limit
 
 
-def _check_alerts(settings: Settings) -> None:
-    """Raise SettingsError for a place to tell that there cannot be; its name is not told."""
-    for name, schemes in (("alert_webhook", ("http", "https")), ("alert_smtp", ("smtp", "smtp+starttls", "smtps"))):
-        url = getattr(settings, name)
-        if url is not None and not has_host(url, schemes):
-            forms = " or ".join(f"{scheme}://HOST" for scheme in schemes)
-            raise SettingsError(f"DIALOGUE_{name.upper()} is no URL of {forms}")
-    for name in ("alert_from", "alert_to"):
-        for address in (settings.alert_from,) if name == "alert_from" else settings.alert_to:
-            if not re.fullmatch(r"[^@\s<>,\x00-\x1f]+@[^@\s<>,\x00-\x1f]+", address):
-                raise SettingsError(f"DIALOGUE_{name.upper()}: '{address}' is no address of mail")
-    if settings.alert_smtp is not None and not settings.alert_to:
-        raise SettingsError("DIALOGUE_ALERT_TO: names nobody that DIALOGUE_ALERT_SMTP could send mail to")
+def variable_of(name: str) -> str:
+    """Name the environment variable of a setting."""
+    return f"DIALOGUE_{name.upper()}"
+
+
+@functools.cache
+def _readers() -> dict[str, Read]:
+    """Return what reads each setting."""
+    kinds = typing.get_type_hints(Settings, include_extras=True)
+    return {one.name: getattr(kinds[one.name], "__metadata__", (str,))[0] for one in fields(Settings)}
 
 
 def silence_telemetry() -> None:

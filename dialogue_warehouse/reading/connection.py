@@ -19,7 +19,7 @@ from dialogue_warehouse.common.database import NO_PROGRESS_BAR, QueryError, iden
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import descriptions
-from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.settings import Settings, variable_of
 from dialogue_warehouse.storage import builds
 
 Connection = duckdb.DuckDBPyConnection
@@ -75,7 +75,7 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
             try:
                 con.execute(f"set {name} = {literal(str(value))}")
             except duckdb.Error as error:
-                raise QueryError(f"DIALOGUE_{name.upper()}: {one_line(error)}") from error
+                raise QueryError(f"{variable_of(name)}: {one_line(error)}") from error
         raw_names = _raw_names(paths, build_id) if raw else {}
         try:
             con.execute(NO_PROGRESS_BAR)

@@ -126,6 +126,30 @@ def find(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> Release:
     return find_form(corpus, settings.source, registry.load_form(corpus.corpus_id, settings.form))
 
 
+class Source:
+    """The source of a build, looked at once: what was found is what is checked, landed and reported."""
+
+    def __init__(self, settings: Settings, paths: WarehousePaths) -> None:
+        """Look at nothing yet: the embedded sample may still have to be made."""
+        self._settings, self._paths = settings, paths
+        self._releases: dict[str, Release] = {}
+
+    def release(self, corpus: Corpus) -> Release:
+        """Return what of a corpus is at the source, in the form of the settings."""
+        if corpus.corpus_id not in self._releases:
+            self._releases[corpus.corpus_id] = find(corpus, self._settings, self._paths)
+        return self._releases[corpus.corpus_id]
+
+    def releases(self) -> list[Release]:
+        """Return what of each corpus of the settings is at the source."""
+        return [self.release(corpus) for corpus in registry.load_corpora(self._settings.only)]
+
+    @cached_property
+    def foreign(self) -> tuple[Ignored, ...]:
+        """What belongs to no corpus."""
+        return find_foreign(self._settings, self._paths)
+
+
 def find_release(corpus: Corpus, source: Path) -> Release:
     """Look for a corpus below `source/<corpus_id>`; a folder that is not there is an empty release.
 
@@ -216,9 +240,10 @@ def expected_folders(settings: Settings) -> list[str]:
 
 def ignored_lines(settings: Settings, paths: WarehousePaths) -> Iterator[str]:
     """What lies at the source of these settings and is not read, a line a corpus and one for the rest."""
-    for corpus in registry.load_corpora(settings.only):
-        yield from find(corpus, settings, paths).ignored_lines()
-    yield from foreign_lines(settings, find_foreign(settings, paths))
+    source = Source(settings, paths)
+    for release in source.releases():
+        yield from release.ignored_lines()
+    yield from foreign_lines(settings, source.foreign)
 
 
 def foreign_lines(settings: Settings, ignored: tuple[Ignored, ...]) -> Iterator[str]:

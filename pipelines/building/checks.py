@@ -26,6 +26,7 @@ from dialogue_warehouse.errors import NO_SPACE, BuildError, InputError, counted,
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.releases.file_names import repository_path
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.releases.records import state_of
 from dialogue_warehouse.releases.source_tree import ENTRIES, describe
 from dialogue_warehouse.settings import FORMS, PARQUET_TABLES, RELEASE_FORM, SPARK, Settings
@@ -49,13 +50,13 @@ too. Measured with `local[2]`: 959 MiB at scale 1, 756 of them such files. A clu
 the most here were 473 MB."""
 
 
-def needed_bytes(settings: Settings, paths: WarehousePaths) -> int:
-    """About so much must be free for a build of the settings' source."""
+def needed_bytes(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> int:
+    """Estimate how much must be free for a build of the settings' source."""
     on_spark = settings.engine == SPARK
     fixed = FIXED_BYTES + (SPARK_BYTES if on_spark else 0)
     if settings.source is None:
         return fixed
-    found = [finding.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
+    found = (source or Source(settings, paths)).releases()
     files = [release.place(path) for release in found for _, path in release.files]
     states = {file: state_of(file) for file in files}  # landing says what cannot be looked at
     by_source = int(
@@ -84,9 +85,9 @@ def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
         return 0
 
 
-def refuse_full_disk(settings: Settings, paths: WarehousePaths) -> None:
+def refuse_full_disk(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
     """Raise BuildError when a build of this source does not fit beside what is there."""
-    needed = needed_bytes(settings, paths)
+    needed = needed_bytes(settings, paths, source)
     overwritten = sum(map(_bytes_below, _overwritten(paths)))
     if shutil.disk_usage(paths.root).free + overwritten < needed:
         raise BuildError(f"{paths.root}: {_need(needed, paths.root)}")
@@ -151,7 +152,7 @@ class CorpusFiles:
     is_generated: bool
 
 
-def refuse_less(settings: Settings, paths: WarehousePaths) -> None:
+def refuse_less(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
     """Raise InputError when building would drop a corpus that is published, or put generated files for its real ones.
 
     Nothing is refused under `settings.replace`, nor where nothing is published that could be read.
@@ -159,7 +160,7 @@ def refuse_less(settings: Settings, paths: WarehousePaths) -> None:
     if settings.replace:
         return
     held = _published(paths, settings)
-    offered = _offered(settings, paths)
+    offered = _offered(settings, source or Source(settings, paths))
     if settings.keep_going or settings.refresh:  # what is not there, or not asked for, falls back
         named = {corpus.corpus_id for corpus in registry.load_corpora(settings.only)}
         offered = {key: one for key, one in held.items() if key in named} | {
@@ -209,15 +210,14 @@ def _published(paths: WarehousePaths, settings: Settings) -> dict[str, CorpusFil
     return {corpus_id: CorpusFiles(files, is_generated) for corpus_id, files, is_generated in rows}
 
 
-def _offered(settings: Settings, paths: WarehousePaths) -> dict[str, CorpusFiles]:
-    """What a build of these settings would have of each corpus; the embedded sample has all of them, generated."""
-    corpora = registry.load_corpora(settings.only)
+def _offered(settings: Settings, source: Source) -> dict[str, CorpusFiles]:
+    """Return what a build of these settings would have of each corpus; the sample has all of them, generated."""
     if settings.source is None:
+        corpora = registry.load_corpora(settings.only)
         return {corpus.corpus_id: CorpusFiles(len(corpus.files), is_generated=True) for corpus in corpora}
-    found = [finding.find(corpus, settings, paths) for corpus in corpora]
     return {
         release.corpus.corpus_id: CorpusFiles(len(release.files), release.marked is not None)
-        for release in found
+        for release in source.releases()
         if release.files
     }
 
@@ -234,17 +234,18 @@ LONGEST_PATH = 400
 """Bytes of a warehouse's path: SQLite opens files of 512, and what Dagster keeps there has a name of its own below."""
 
 
-def check_before_building(settings: Settings, paths: WarehousePaths) -> None:
+def check_before_building(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
     """Check all that is checked before a build begins, however it was started; the warehouse's lock is held.
 
     Raises InputError for input that cannot be used and for less that would replace more, BuildError for a full disk.
     """
-    check_input(settings, paths)
-    refuse_less(settings, paths)
-    refuse_full_disk(settings, paths)
+    source = source or Source(settings, paths)
+    check_input(settings, paths, source)
+    refuse_less(settings, paths, source)
+    refuse_full_disk(settings, paths, source)
 
 
-def check_input(settings: Settings, paths: WarehousePaths) -> None:
+def check_input(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
     """Raise InputError before anything is done."""
     if (length := len(os.fsencode(paths.root))) > LONGEST_PATH:
         raise InputError(f"{paths.root}: the path has {length} bytes; that of a warehouse can have {LONGEST_PATH}")
@@ -253,43 +254,39 @@ def check_input(settings: Settings, paths: WarehousePaths) -> None:
     ownership.refuse_foreign(paths)
     session.check_engine(settings)
     corpora = registry.load_corpora(settings.only)
+    source = source or Source(settings, paths)
     if settings.form != RELEASE_FORM:
-        _check_form(settings, paths, corpora)
+        _check_form(settings, source, corpora)
         return
     if settings.source is None:
         return
     download = f"`{command('fetch', '--to', settings.source)}` downloads the releases"
     if not settings.source.is_dir():
         raise InputError(f"{settings.source}: no such folder ({download})")
-    if not any(finding.find_release(corpus, settings.source).files for corpus in corpora):
-        raise InputError(
-            f"{settings.source}: {_why_nothing_is_read(settings.source, corpora, settings, paths, download)}"
-        )
+    if not any(release.files for release in source.releases()):
+        raise InputError(f"{settings.source}: {_why_nothing_is_read(settings.source, source, corpora, download)}")
 
 
-def _why_nothing_is_read(
-    source: Path, corpora: tuple[Corpus, ...], settings: Settings, paths: WarehousePaths, download: str
-) -> str:
-    """What is wrong with a source of which nothing would be read."""
-    if form := _form_of(source, corpora):
+def _why_nothing_is_read(folder: Path, source: Source, corpora: tuple[Corpus, ...], download: str) -> str:
+    """Say what is wrong with a source of which nothing would be read."""
+    if form := _form_of(folder, corpora):
         return f"holds files of the form {form}, which `--form {form}` reads"
-    parent = source.parent
+    parent = folder.parent
     if any(finding.find_release(corpus, parent).files for corpus in corpora):
         return f"is the folder of one corpus, or none; the releases stand below --source {parent}"
     places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
-    if corpus_id := _corpus_of(source, corpora):
+    if corpus_id := _corpus_of(folder, corpora):
         return f"holds the files of {corpus_id}; put it at FOLDER/{corpus_id} and give --source FOLDER"
     return (
         f"no data file of {places.replace('/', '')}; expected below {places} "
-        f"({download}, `{command('status')}` lists where they come from){_unread_files(settings, paths)}"
+        f"({download}, `{command('status')}` lists where they come from){_unread_files(source)}"
     )
 
 
-def _unread_files(settings: Settings, paths: WarehousePaths) -> str:
-    """What lies in the source and is not read, behind a sentence; empty where nothing lies there."""
-    corpora = registry.load_corpora(settings.only)
-    lines = [line for corpus in corpora for line in finding.find(corpus, settings, paths).ignored_lines()]
-    lines += describe(finding.find_foreign(settings, paths), nouns=ENTRIES)
+def _unread_files(source: Source) -> str:
+    """Say what lies in the source and is not read, behind a sentence; empty where nothing lies there."""
+    lines = [line for release in source.releases() for line in release.ignored_lines()]
+    lines += describe(source.foreign, nouns=ENTRIES)
     return "".join(f". {visible(line)}" for line in lines)
 
 
@@ -316,7 +313,7 @@ def _corpus_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
     return best if counts[best] else None
 
 
-def _check_form(settings: Settings, paths: WarehousePaths, corpora: tuple[Corpus, ...]) -> None:
+def _check_form(settings: Settings, source: Source, corpora: tuple[Corpus, ...]) -> None:
     """Raise InputError when the source has nothing of the form asked for."""
     forms = {corpus: registry.load_form(corpus.corpus_id, settings.form) for corpus in corpora}
     datasets = sorted({f"{form.dataset}/{table.config}/" for form in forms.values() if form for table in form.tables})
@@ -326,11 +323,11 @@ def _check_form(settings: Settings, paths: WarehousePaths, corpora: tuple[Corpus
         raise InputError(f"--form {settings.form} reads a --source with {', '.join(datasets)}")
     if not settings.source.is_dir():
         raise InputError(f"{settings.source}: no such folder")
-    if not any(finding.find_form(corpus, settings.source, form).files for corpus, form in forms.items()):
+    if not any(release.files for release in source.releases()):
         parent = settings.source.parent
         if any(form and form.dataset == settings.source.name for form in forms.values()):
             raise InputError(f"{settings.source}: is the folder of one data set, give --source {parent}")
         raise InputError(
             f"{settings.source}: no data file of the form {settings.form}; "
-            f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}{_unread_files(settings, paths)}"
+            f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}{_unread_files(source)}"
         )

@@ -8,7 +8,6 @@ import importlib.metadata
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.releases import finding
@@ -85,10 +84,9 @@ def rolled_back(settings: Settings) -> bool:
 def of_source(settings: Settings) -> str:
     """The fingerprint that a build of these settings would have now. Reads every file once."""
     paths = WarehousePaths(settings.warehouse)
-    found = [finding.find(corpus, settings, paths) for corpus in registry.load_corpora(settings.only)]
     tasks = [
         (release.corpus, release.folder, path, release.found_as.get(path))
-        for release in found
+        for release in finding.Source(settings, paths).releases()
         for _, path in release.files
     ]
     with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:

@@ -14,6 +14,7 @@ from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import BuildError, InputError
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.releases.source_tree import Ignored
 from dialogue_warehouse.settings import DUCKDB, DUCKDB_TABLES, RELEASE_FORM, Settings
 from dialogue_warehouse.storage import builds, retention
@@ -76,7 +77,7 @@ class Build:
         return self
 
 
-def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
+def begin(settings: Settings, run_id: str, reporter: Reporter, source: Source | None = None) -> Build:
     """The build of this run: the one that another step has begun, or a new one in an emptied scratch folder.
 
     A new build without a source generates the embedded sample afresh, so that it always fits the code. Raises
@@ -87,7 +88,7 @@ def begin(settings: Settings, run_id: str, reporter: Reporter) -> Build:
         build = current(paths)
         if build.run_id == run_id:
             return build
-    check_before_building(settings, paths)
+    check_before_building(settings, paths, source)
     clear_scratch(paths)
     if settings.source is None:
         with reporter.stage("simulate", "sample") as stage:

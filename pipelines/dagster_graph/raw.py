@@ -23,7 +23,7 @@ from pipelines.dagster_graph import resources
 from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander
 
-RESOURCES = {"settings", "paths", "reporter"}
+RESOURCES = {"settings", "paths", "reporter", "source"}
 LANDING = RESOURCES | {"lander"}
 
 
@@ -63,22 +63,22 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING, pool=resources.POOL)
     @checks.explained
     def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
-        settings, reporter = context.resources.settings, context.resources.reporter
-        paths = context.resources.paths
-        build = state.begin(settings, context.run_id, reporter)
+        given = context.resources
+        settings, paths, reporter, lander = given.settings, given.paths, given.reporter, given.lander
+        build = state.begin(settings, context.run_id, reporter, given.source)
         landed: list[Landed] = []
         notices: tuple[str, ...] = ()
         scale: dict[str, float] = {}
         fallbacks: dict[str, Fallback] = {}
         ignored: dict[str, tuple[Ignored, ...]] = {}
-        release = finding.find(corpus, settings, paths)
+        release = given.source.release(corpus)
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
-                read = _land_or_fall_back(release, context.resources.lander, settings, paths)
+                read = _land_or_fall_back(release, lander, settings, paths)
                 landed, scale = read.landed, read.scale
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
-                stage.seconds = context.resources.lander.seconds(release)
+                stage.seconds = lander.seconds(release)
                 if read.fallback:
                     fallbacks = {corpus.corpus_id: read.fallback}
                     stage.detail = f"falls back to build {read.fallback.build_id}"
@@ -158,7 +158,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
         paths, settings = context.resources.paths, context.resources.settings
         build = state.of_run(paths, context.run_id)
         _refuse_nothing_new(build, settings)
-        if in_no_corpus := finding.find_foreign(settings, paths):
+        if in_no_corpus := context.resources.source.foreign:
             build = replace(build, ignored=build.ignored | {NO_CORPUS: in_no_corpus})
             for line in finding.foreign_lines(settings, in_no_corpus):
                 context.resources.reporter.notice(line)

@@ -15,7 +15,8 @@ import dagster as dg
 
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.releases.finding import Source
+from dialogue_warehouse.settings import Settings, variable_of
 from dialogue_warehouse.storage import ownership, publication
 from expectations.client import AuditProcess
 from pipelines.cluster import session
@@ -52,7 +53,7 @@ look at what was built."""
 )
 def settings_resource(context: dg.InitResourceContext) -> Settings:
     """Settings from the `DIALOGUE_…` variables, and the corpora that the run is about."""
-    asked = {name: value for name, value in UNATTENDED.items() if not os.environ.get(f"DIALOGUE_{name.upper()}")}
+    asked = {name: value for name, value in UNATTENDED.items() if not os.environ.get(variable_of(name))}
     return Settings.from_environment(refresh=tuple(context.resource_config["refresh"]) or None, **asked)
 
 
@@ -68,6 +69,12 @@ def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
         for mended in publication.mend(paths):
             context.resources.reporter.notice(mended)
         yield paths
+
+
+@dg.resource(description="The source, looked at once a run.", required_resource_keys={"settings", "paths"})
+def source_resource(context: dg.InitResourceContext) -> Source:
+    """Return the source of the settings; it is looked at when the first step needs it."""
+    return Source(context.resources.settings, context.resources.paths)
 
 
 @dg.resource(description="The child process that audits the built database.", required_resource_keys={"settings"})
@@ -107,6 +114,7 @@ def default_resources() -> dict[str, dg.ResourceDefinition]:
     return {
         "settings": settings_resource,
         "paths": paths_resource,
+        "source": source_resource,
         "audit": audit_resource,
         "spark": spark_resource,
         "lander": lander_resource,

@@ -272,8 +272,8 @@ def test_the_command_tells_of_a_failure_and_of_its_end(
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("ALERT_WEBHOOK", "ftp://secret@host/x", "DIALOGUE_ALERT_WEBHOOK is no URL of http://HOST or https://HOST"),
-        ("ALERT_SMTP", "mail.example", "DIALOGUE_ALERT_SMTP is no URL of smtp://HOST or "),
+        ("ALERT_WEBHOOK", "ftp://secret@host/x", "DIALOGUE_ALERT_WEBHOOK: no URL of http://HOST or https://HOST"),
+        ("ALERT_SMTP", "mail.example", "DIALOGUE_ALERT_SMTP: no URL of smtp://HOST or "),
         ("ALERT_SMTP", "smtp://mail.example", "DIALOGUE_ALERT_TO: names nobody"),
         ("ALERT_TO", "anna", "DIALOGUE_ALERT_TO: 'anna' is no address of mail"),
         ("ALERT_FROM", "a@b\nBcc: c@d", "DIALOGUE_ALERT_FROM: "),

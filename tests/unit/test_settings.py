@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import duckdb
@@ -141,3 +142,40 @@ def test_folder_with_a_colon_is_a_folder(monkeypatch):
     assert Settings.from_environment().source.name == "releases"
     monkeypatch.setenv("DIALOGUE_SOURCE", "releases: of 2026/sgd")
     assert Settings.from_environment().source.name == "sgd"
+
+
+def test_blank_at_the_end_of_a_folder_is_part_of_its_name(monkeypatch):
+    monkeypatch.setenv("DIALOGUE_SOURCE", "releases ")
+    assert Settings.from_environment().source.name == "releases "
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("form", "csv"),
+        ("tables", "csv"),
+        ("engine", "polars"),
+        ("spark_master", "local[2"),
+        ("mirror", "/disk"),
+        ("timezone", "Mars/Base"),
+        ("cron", "at four"),
+        ("alert_to", "anna,b@example"),
+    ],
+)
+def test_text_is_held_to_the_same_as_option_and_as_variable(option, text, monkeypatch):
+    with pytest.raises(SettingsError) as given:
+        Settings.from_environment(**{option: text})
+    monkeypatch.setenv(f"DIALOGUE_{option.upper()}", text)
+    with pytest.raises(SettingsError) as read:
+        Settings.from_environment()
+    assert str(given.value) == str(read.value)
+    assert str(read.value).startswith(f"DIALOGUE_{option.upper()}: ")
+
+
+def test_every_default_is_a_value_that_can_be_set(monkeypatch):
+    """The text of a default, given as a variable, is read as that default."""
+    for setting in dataclasses.fields(Settings):
+        if setting.default in (None, ()):
+            continue
+        monkeypatch.setenv(f"DIALOGUE_{setting.name.upper()}", str(setting.default))
+    assert Settings.from_environment() == Settings()

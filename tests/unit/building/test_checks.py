@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -12,6 +13,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import catalogue, query
+from dialogue_warehouse.releases import finding
 from dialogue_warehouse.settings import Settings
 from pipelines.building import checks, state
 from pipelines.building.checks import check_input
@@ -145,3 +147,26 @@ def test_path_that_is_too_long_for_the_history_of_runs_is_refused(tmp_path):
     with pytest.raises(InputError, match=rf"^{folder}: the path has \d+ bytes; that of a warehouse can have 400$"):
         check_input(Settings(), WarehousePaths(folder))
     check_input(Settings(), WarehousePaths(tmp_path))
+
+
+def test_source_is_looked_at_once_for_checks_and_landing(tmp_path):
+    """What was checked is what is landed: a file that goes meanwhile is refused by landing, and not skipped."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    make_build(paths)
+    folder = offer(tmp_path / "both", ONE, OTHER)
+    chosen = settings(paths, folder)
+    source = finding.Source(chosen, paths)
+    build = state.begin(chosen, "run", Reporter(quiet=True), source)
+    assert build.source == str(folder)
+    before = source.releases()
+    shutil.rmtree(folder / ONE)
+    (folder / "new").mkdir()
+    assert [release.files for release in source.releases()] == [release.files for release in before]
+    assert len(source.release(registry.load_corpus(ONE)).files) == 1
+    assert [group.first[0].path for group in source.foreign] == ["new/"]  # looked at only now
+    again = finding.Source(chosen, paths)
+    assert again.release(registry.load_corpus(ONE)).files == ()
+    publish(paths, (ONE, "verified"))
+    with pytest.raises(InputError, match=f"1 real file of {ONE} would be dropped"):
+        checks.check_before_building(chosen, paths, again)
+    checks.check_before_building(chosen, paths, source)
