@@ -17,6 +17,7 @@ from dialogue_warehouse.releases.source_tree import NO_CORPUS, Ignored
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
 from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Fallback, Landed, data_version
 from pipelines.building import checks, state
+from pipelines.building.checks import explains_full_disk
 from pipelines.building.fallback import LandedCorpus, fall_back, reason_not_to_land, write_catalog
 from pipelines.dagster_graph import resources
 from pipelines.ingestion import raw_layer
@@ -62,7 +63,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     ]
 
     @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING, pool=resources.POOL)
-    @checks.explained
+    @explains_full_disk
     def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         settings, reporter = context.resources.settings, context.resources.reporter
         paths = context.resources.paths
@@ -153,7 +154,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
     ]
 
     @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES, pool=resources.POOL)
-    @checks.explained
+    @explains_full_disk
     def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         paths, settings = context.resources.paths, context.resources.settings
         build = state.of_run(paths, context.run_id)
