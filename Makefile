@@ -100,9 +100,9 @@ COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-ha
 	--no-strip-extras --no-header pyproject.toml
 
 lock: ## Pin the newest allowed versions (needs uv).
-	$(COMPILE) --extra ui --extra dashboard --extra postgresql --extra dev -o requirements.lock
-	$(COMPILE) --extra spark --constraints requirements.lock -o requirements-spark.lock
-	$(COMPILE) --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
+	$(COMPILE) --extra build --extra arrow --extra ui --extra dashboard --extra postgresql --extra dev -o requirements.lock
+	$(COMPILE) --extra build --extra spark --constraints requirements.lock -o requirements-spark.lock
+	$(COMPILE) --extra build --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
 
 # What a build writes into the clone's own folder of the warehouse, as `WarehousePaths.places` has it.
 BUILT = .scratch .spark .dagster raw builds sample reports dialogues.duckdb published.json .publishing.json .lock \

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib.util
 import os
 import re
 from collections.abc import Generator, Iterator, Mapping
@@ -34,6 +35,22 @@ class BuildError(CheckError):
     """A check failed, or the build could not be made; nothing was published."""
 
 
+EXTRAS = {
+    "arrow": ("pyarrow",),
+    "build": ("dagster", "dbt", "dagster_dbt", "great_expectations", "duckdb_engine", "pyarrow", "requests"),
+    "dashboard": ("pyarrow", "streamlit"),
+}
+"""The modules that each extra of the package brings."""
+
+
+def require_extra(extra: str, purpose: str) -> None:
+    """Raise InputError where the modules of an extra are not installed; `purpose` needs them."""
+    missing = next((module for module in EXTRAS[extra] if importlib.util.find_spec(module) is None), None)
+    if missing is not None:
+        install = f"pip install 'dialogue-warehouse[{extra}]'"
+        raise InputError(f"{purpose} needs {missing}, which is not installed: `{install}` installs it")
+
+
 @contextlib.contextmanager
 def naming(path: object) -> Generator[None]:
     """Let an error of the system that names no file, as one of `write` or `fsync` does not, name this one."""
@@ -53,6 +70,11 @@ def is_lacking(error: OSError) -> bool:
 def first_line(error: BaseException) -> str:
     """What a library's error says, in one line."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def in_one_line(error: object, most: int | None = None) -> str:
+    """Return all that an error of a library says, on one line of at most so many characters."""
+    return " ".join(str(error).split())[:most] or type(error).__name__
 
 
 def counted(number: int, noun: str) -> str:
@@ -92,7 +114,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 def said_by_sqlite(error: BaseException) -> str | None:
     """What SQLite says in one line, where an error of it is what this one came of; None for any other."""
     said = [cause for cause in causes(error) if getattr(cause, "sqlite_errorname", None)]
-    return str(said[0]).splitlines()[0] if said else None
+    return first_line(said[0]) if said else None
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:

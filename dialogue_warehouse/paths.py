@@ -51,6 +51,14 @@ def shell_history() -> Path:
     return in_home(state) / "dialogue-warehouse" / "sql_history"
 
 
+def example_queries() -> list[Path]:
+    """The files with ten questions in SQL: of the clone, else those that were installed beside the package."""
+    import sysconfig  # a command that asks for none does not need it
+
+    installed = Path(sysconfig.get_path("data")) / "share" / "dialogue-warehouse"
+    return sorted(((CLONE / "warehouse" if IS_CLONE else installed) / "queries").glob("*.sql"))
+
+
 def tables_beside(database: Path) -> Path:
     """The folder of Parquet files that a database describes, where its rows are not in it."""
     return database.with_suffix(".tables")

@@ -181,6 +181,8 @@ RELEASE_FORM = "release"
 """The form of the publishers' own files."""
 FORMS = (RELEASE_FORM, "huggingface")
 """The forms that a release may be given in."""
+FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
+"""The formats that rows are printed in; without one, a table where the rows fit and else vertical."""
 DUCKDB, SPARK = ENGINES = ("duckdb", "spark")
 """What models may be run with."""
 MASTER = r"local(\[[\d*]+(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s|thrift)://\S+|yarn"

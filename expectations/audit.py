@@ -28,7 +28,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.processes import collect_seldom, end_with_parent, with_a_roomy_stack
 from dialogue_warehouse.corpora.claims import DeclarationError
 from dialogue_warehouse.corpora.suites import OUTCOMES, Suite, load_marts_suites, load_suites
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import InputError, in_one_line
 from dialogue_warehouse.settings import Settings
 from expectations import ledger
 from expectations.ledger import Ledger
@@ -135,7 +135,7 @@ def _ledger(database: Path, request: Request) -> Ledger:
     try:
         return ledger.open_ledger(database, request.corpora, request.scales, _settings(request))
     except (InputError, duckdb.Error) as error:
-        raise RequestError(f"{database}: {' '.join(str(error).split())}") from error
+        raise RequestError(f"{database}: {in_one_line(error)}") from error
 
 
 def _settings(request: Request) -> Settings:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 from dialogue_warehouse.common.processes import can_fork, in_turn
 from dialogue_warehouse.corpora.claims import Rows, Severity
 from dialogue_warehouse.corpora.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
+from dialogue_warehouse.errors import in_one_line
 from expectations import dialect
 from expectations.dialect import without_the_unused
 from expectations.verdicts import describe_rows, plain, same_rows
@@ -142,7 +143,7 @@ def _validate_tables(
                 kwargs={"connect_args": {"read_only": True, "config": dict(config)}},  # ty: ignore[unknown-argument]
             )
         except Exception as error:
-            raise ValidationError(f"{database}: cannot be opened: {_one_line(error)}") from error
+            raise ValidationError(f"{database}: cannot be opened: {in_one_line(error, MESSAGE_LENGTH)}") from error
         try:
             outcomes: dict[str, Outcome] = {}
             for group in tables:
@@ -184,7 +185,9 @@ def _validate_table(source: Any, table: str, group: Group, parameters: Mapping[s
         )
         results = batch.validate(built, result_format=RESULT_FORMAT, expectation_parameters=dict(parameters)).results
     except Exception as error:
-        raise ValidationError(f"{table}: {', '.join(keys)} cannot be validated: {_one_line(error)}") from error
+        raise ValidationError(
+            f"{table}: {', '.join(keys)} cannot be validated: {in_one_line(error, MESSAGE_LENGTH)}"
+        ) from error
     by_key = [(_key(result.expectation_config.meta), result) for result in results]
     _require_each_once("evaluated", keys, [key for key, _ in by_key])
     return {key: _outcome(*group[key], result) for key, result in by_key}
@@ -208,7 +211,7 @@ def _build(key: str, expectation: Expectation) -> Any:
             severity=FailureSeverity(expectation.severity),
         ).to_domain_obj()
     except Exception as error:
-        raise ValidationError(f"{key}: cannot be built: {_one_line(error)}") from error
+        raise ValidationError(f"{key}: cannot be built: {in_one_line(error, MESSAGE_LENGTH)}") from error
 
 
 def _escape(query: str) -> str:
@@ -241,7 +244,9 @@ def _exception_message(info: Mapping[str, Any]) -> str | None:
     """The message of an error inside Great Expectations: it stands at the top, or one level down by metric."""
     nested = (value for value in info.values() if isinstance(value, Mapping))
     raised = next((entry for entry in (info, *nested) if entry.get("raised_exception")), None)
-    return None if raised is None else _one_line(raised.get("exception_message") or "error without a message")
+    if raised is None:
+        return None
+    return in_one_line(raised.get("exception_message") or "error without a message", MESSAGE_LENGTH)
 
 
 def _observed(result: Mapping[str, Any]) -> str:
@@ -255,10 +260,6 @@ def _observed(result: Mapping[str, Any]) -> str:
     else:
         figures = {"value": result.get("observed_value")}
     return json.dumps(figures, default=str)[:MESSAGE_LENGTH]
-
-
-def _one_line(error: Any) -> str:
-    return " ".join(str(error).split())[:MESSAGE_LENGTH] or type(error).__name__
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from typing import Any
 import duckdb
 
 from dialogue_warehouse.common.database import identifier, literal
-from dialogue_warehouse.corpora.claims import Cell, Claim, Defect, Entry, JudgedOn, Rows, Verdict, same_cell, same_rows
+from dialogue_warehouse.common.text import JudgedOn, Verdict
+from dialogue_warehouse.corpora.claims import Cell, Claim, Defect, Entry, Rows, same_cell, same_rows
 from dialogue_warehouse.corpora.suites import DEFECT
 
 ABOUT_NULL = ("expect_column_values_to_be_null", "expect_column_values_to_not_be_null")

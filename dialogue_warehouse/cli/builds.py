@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from dialogue_warehouse.cli.options import Folder, cli, corpora_option, form_option, warehouse_option, warehouse_paths
-from dialogue_warehouse.common.text import command
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.common.text import HOST, PORT, command
+from dialogue_warehouse.errors import InputError, require_extra
 from dialogue_warehouse.paths import WarehousePaths, absolute
-from dialogue_warehouse.reading.dialogue_parts import HOST, PORT
 from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
 
 
@@ -20,7 +19,7 @@ from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
 @click.option(
     "--source",
     type=Folder,
-    help="Folder with the releases, SOURCE/<corpus_id>/<path as published>, or a clone.  [default: a sample]",
+    help="Folder with the releases, SOURCE/<corpus_id>/<path as published>.  [default: a sample]",
 )
 @form_option
 @click.option("--engine", type=click.Choice(ENGINES), help="What lands files and runs the models.  [default: duckdb]")
@@ -46,6 +45,7 @@ def build(quiet: bool, **options: Any) -> None:
 
     Without --source the embedded sample is built: the releases of all corpora, generated, in their true shapes.
     """
+    require_extra("build", "`build`")
     from dialogue_warehouse.common.progress import Reporter
     from pipelines.building.summary import print_summary
     from pipelines.dagster_graph.build import build_warehouse
@@ -189,9 +189,9 @@ def _load_graph(settings: Settings) -> Any:
 @click.option("--like", metavar="CORPUS", help="Copy this corpus.  [default: the smallest there can be]")
 @warehouse_option
 def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
-    """Start the folder of a further corpus: write every piece that it needs into the clone, to be edited.
+    """Start a further corpus: write every file that it needs into a clone of the project, to be edited.
 
-    Nothing is overwritten. What each piece is for, and in which order they are edited, stands in docs/add_a_corpus.md.
+    Nothing is overwritten. docs/add_a_corpus.md says what each file is for, and in which order to edit them.
     """
     from dialogue_warehouse.corpora import starting
 

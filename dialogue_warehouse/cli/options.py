@@ -11,14 +11,14 @@ from typing import Any
 import click
 
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.settings import FORMS, RELEASE_FORM, Settings, corpora_named, folder_named
+from dialogue_warehouse.paths import IS_CLONE, WarehousePaths, absolute
+from dialogue_warehouse.settings import FORMATS, FORMS, RELEASE_FORM, Settings, corpora_named, folder_named
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """The exit statuses besides 0."""
 
-FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
-"""The forms of a result, as `dialogue_warehouse.terminal.printing` has them; that takes long to import."""
+DEFAULT_PLACE = "warehouse/ of the clone" if IS_CLONE else "warehouse/ of the working folder"
+"""Where the warehouse is that a command uses which names none."""
 
 
 class _Folder(click.Path):
@@ -28,7 +28,9 @@ class _Folder(click.Path):
         """Read the path. Raises InputError for an address, an empty text and a file."""
         folder = folder_named(str(value), param.opts[0] if param else "folder")
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder}: is no folder")
+            raise InputError(f"{folder}: is not a folder")
+        if absolute(folder).resolve() == Path("/"):
+            raise InputError(f"{folder}: is the top of the file system; name a folder below it")
         return folder
 
 
@@ -47,9 +49,9 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
                 raise told from error
             raise
 
-    return click.option(
-        "--warehouse", type=Folder, help="Folder of the warehouse.  [default: warehouse/ of the clone]"
-    )(explained)
+    return click.option("--warehouse", type=Folder, help=f"Folder of the warehouse.  [default: {DEFAULT_PLACE}]")(
+        explained
+    )
 
 
 def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | None:

@@ -20,7 +20,7 @@ from dialogue_warehouse.cli.options import (
     warehouse_paths,
 )
 from dialogue_warehouse.cli.process import OwnProcess
-from dialogue_warehouse.corpora.claims import VERDICTS
+from dialogue_warehouse.common.text import VERDICTS
 from dialogue_warehouse.settings import MOST_SECONDS, Settings
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import click
 
 from dialogue_warehouse.cli.options import INTERRUPTED, Folder, cli, corpora_option, warehouse_option, warehouse_paths
 from dialogue_warehouse.common.text import command
+from dialogue_warehouse.errors import require_extra
 from dialogue_warehouse.paths import absolute
 from dialogue_warehouse.settings import MOST, Settings
 
@@ -25,6 +26,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
     What is there and right is not downloaded again, what was interrupted is continued, nothing is overwritten. When an
     address fails, the mirrors that source.toml lists are asked.
     """
+    require_extra("build", "`fetch`")
     from pipelines.ingestion import fetch_display, fetching
 
     settings = Settings.from_environment(**options)

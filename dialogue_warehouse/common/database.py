@@ -30,6 +30,11 @@ def identifier(name: str) -> str:
 
 
 REFUSED = "a query can neither read nor write files"
+# What only the words of DuckDB's messages say: its errors have a class and no other field.
+NO_FILES = "File system LocalFileSystem has been disabled"
+OUT_OF_MEMORY = "Out of Memory Error"
+"""Said when the limit is reached; Arrow, which reads DuckDB's batches, repeats it in an error of its own."""
+NOT_NULL = re.compile(r"NOT NULL constraint failed: \w+\.(\w+)")
 LOST = re.compile(r'No files found that match the pattern "(dialogue-warehouse://[^"]*)"')
 """How DuckDB says that a file of `dialogue_warehouse.storage.parquet_files` is not there."""
 ERROR_PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)(\^+)", re.MULTILINE)
@@ -43,12 +48,12 @@ class QueryError(InputError):
 def one_line(error: BaseException, skipped_lines: int = 0) -> str:
     """DuckDB's message in one line: what, a hint where it gives one, and where in the query."""
     message = str(error).strip() or type(error).__name__
-    if "File system LocalFileSystem has been disabled" in message or REFUSED in message:
+    if NO_FILES in message:
         return REFUSED
     if lost := LOST.search(message):
         return f"{lost[1]} is missing, a file of the build: build again"
-    if message.startswith("Traceback "):  # what our own file system raised, as DuckDB tells it
-        message = message.splitlines()[-1].partition(": ")[2]
+    if message.startswith("Traceback "):  # raised by our own file system
+        return message.partition("\n\n")[0].splitlines()[-1].partition(": ")[2]
     line = message.splitlines()[0].strip()
     hint = ERROR_HINT.search(message)
     if hint:

@@ -107,6 +107,17 @@ def shown(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def split_path(message: str) -> tuple[str, str]:
+    """Split msgspec's message from the path in it, which stands below `$`; the error has no other field for it."""
+    what, _, path = message.partition(" - at `$")
+    return what, path.rstrip("`")
+
+
+def with_path(what: str, path: str) -> str:
+    """Write what is wrong and the path below `$` as msgspec does."""
+    return f"{what} - at `${path}`"
+
+
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):

@@ -1,4 +1,4 @@
-"""Text: lines whatever ends them, control characters written out for a terminal, commands as a user can type them."""
+"""Text: lines whatever ends them, text for a terminal, commands and addresses for a user, words for verdicts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import shlex
 import shutil
 import struct
 import sys
+import urllib.parse
 from pathlib import Path
+from typing import Literal, get_args
 
 from dialogue_warehouse.settings import Settings
 
+Verdict = Literal["reproduced", "refuted", "vacuous", "source_absent", "not_checkable"]
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+JudgedOn = Literal["published", "generated"]
+"""Whether the files that a verdict was given on are the publisher's or were made by this project."""
 PIECE = 2**20
 """Bytes whose characters are counted at a time."""
 CONTINUATION = bytes(range(0x80, 0xC0))
@@ -60,6 +66,16 @@ def _utf16(character: str) -> tuple[int, ...]:
     return struct.unpack(f"<{1 + (character > chr(0xFFFF))}H", character.encode("utf-16-le", "surrogatepass"))
 
 
+def readable_size(count: int) -> str:
+    """Write a number of bytes as people read it: 512 B, 1.5 kB, 209 MB."""
+    size, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < 1_000:
+            break
+        size, unit = size / 1_000, larger
+    return f"{size:,.0f} {unit}" if unit == "B" or size >= 100 else f"{size:,.1f} {unit}"
+
+
 NAME = "dialogue-warehouse"
 
 
@@ -88,3 +104,17 @@ def _program() -> list[str]:
     if not script.is_file() or (found and Path(found).samefile(script)):
         return [NAME]
     return [shorter(script.absolute())]
+
+
+HOST, PORT = "127.0.0.1", 8501
+"""Where the dashboard is served unless it is said otherwise."""
+
+
+def address(key: str) -> str:
+    """The dialogue of a key, the row marked. With a path Streamlit would look for its own files there."""
+    return f"/?{urllib.parse.urlencode({'key': key}, safe='/~')}"
+
+
+def url(key: str) -> str:
+    """The same with this machine's own dashboard before it."""
+    return f"http://{HOST}:{PORT}{address(key)}"

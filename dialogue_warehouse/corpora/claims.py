@@ -11,7 +11,7 @@ import math
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -71,12 +71,6 @@ def refuse_duplicates(place: str, noun: str, names: list[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DeclarationError(f"{place} {twice[0]}: {noun} occurs twice")
-
-
-Verdict = Literal["reproduced", "refuted", "vacuous", "source_absent", "not_checkable"]
-VERDICTS: tuple[str, ...] = get_args(Verdict)
-JudgedOn = Literal["published", "generated"]
-"""Whether the files that a verdict was given on are the publisher's or were made by this project."""
 
 
 RuleKind = Literal["defect", "property"]

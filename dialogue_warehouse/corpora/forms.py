@@ -9,6 +9,7 @@ like any other, so that nothing behind landing knows of forms. Reading the files
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -31,18 +32,24 @@ class FormError(ValueError):
 class Table:
     """One table of a form: the rows of an entity, one file a split or several shards.
 
-    `undo` makes a row the release's record again, and raises FormError for one that it cannot; `redo` makes that record
-    the row that it came from. `class_names` are the names behind the numbers of a column, by its path in the row.
-    `losses` say in a sentence each what no one can know again from the form, or only by a rule.
+    `schema` makes the columns; it imports pyarrow when it is called. `undo` makes a row the release's record again, and
+    raises FormError for one that it cannot; `redo` makes that record the row that it came from. `class_names` are the
+    names behind the numbers of a column, by its path in the row. `losses` say in a sentence each what no one can know
+    again from the form, or only by a rule.
     """
 
     entity: str
     config: str
-    columns: pa.Schema
+    schema: Callable[[], pa.Schema]
     undo: Callable[[dict[str, Any]], dict[str, Any]]
     redo: Callable[[dict[str, Any]], dict[str, Any]]
     losses: tuple[str, ...]
     class_names: Mapping[str, tuple[str, ...]]
+
+    @functools.cached_property
+    def columns(self) -> pa.Schema:
+        """The columns of the files. Needs pyarrow."""
+        return self.schema()
 
 
 @dataclass(frozen=True)

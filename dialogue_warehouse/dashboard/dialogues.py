@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dialogue_warehouse.dashboard import published, showing
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import InputError, counted
 
 SHOWN = 100
 KEY_FIELD, KEY_ASKED = "key field", "key of the address"
@@ -84,7 +84,7 @@ def show() -> None:
     if not found:
         st.info("No dialogue is like that.")
         return
-    count = f"The first {SHOWN} dialogues" if len(found) > SHOWN else f"{len(found)} dialogue{'s' if found[1:] else ''}"
+    count = f"The first {SHOWN} dialogues" if len(found) > SHOWN else counted(len(found), "dialogue")
     st.write(f"{count}; a key opens one.")
     showing.table(found[:SHOWN], keys=("dialogue_key",))
 

@@ -22,7 +22,7 @@ CORPORA = """
         on overview.corpus_id = corpora.corpus_id
     order by overview.corpus_id
 """
-VERDICTS = """
+CLAIM_OUTCOMES = """
     select
         corpus_id as label,
         case when not coalesce(is_as_recorded, true) then 'unexpected' else replace(verdict, '_', ' ') end as series,
@@ -37,7 +37,7 @@ def show() -> None:
     """Show the page."""
     st.title("Overview")
     corpora = published.rows(CORPORA)
-    verdicts = published.rows(VERDICTS)
+    verdicts = published.rows(CLAIM_OUTCOMES)
     figures = {
         "Corpora": len(corpora),
         "Dialogues": sum(row["dialogues"] for row in corpora),

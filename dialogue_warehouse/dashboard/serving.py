@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import socket
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from dialogue_warehouse import environment
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import InputError, require_extra
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import builds
 
@@ -33,8 +32,7 @@ def serve(paths: WarehousePaths, host: str, port: int) -> NoReturn:
 
     Raises InputError where nothing is published, Streamlit is not installed, or the address is taken.
     """
-    if importlib.util.find_spec("streamlit") is None:
-        raise InputError("the dashboard needs Streamlit: pip install 'dialogue-warehouse[dashboard]'")
+    require_extra("dashboard", "the dashboard")
     builds.published_build(paths)
     _refuse_used_address(host, port)
     command = [

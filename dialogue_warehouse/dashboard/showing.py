@@ -8,8 +8,8 @@ from typing import Any
 import markupsafe
 import streamlit as st
 
+from dialogue_warehouse.common.text import address
 from dialogue_warehouse.dashboard.published import Row
-from dialogue_warehouse.reading.dialogue_parts import address
 from dialogue_warehouse.site import drawing, rendering
 from dialogue_warehouse.site.pictures import Picture
 

@@ -15,12 +15,11 @@ import streamlit as st
 
 from dialogue_warehouse.dashboard import published, showing
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.paths import example_queries
 from dialogue_warehouse.reading.query import QueryResult, run_query
 from dialogue_warehouse.reading.result_files import stream_parquet, write_csv, write_json
 from dialogue_warehouse.reading.values import NULL, text_of
 
-QUERIES = CLONE / "warehouse" / "queries"
 FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all\norder by all"
 SHOWN = 1_000
 """Rows that the page shows; a download has all of them."""
@@ -32,7 +31,7 @@ def show() -> None:
     """Show the page."""
     st.title("SQL")
     queries = {"(your own)": FIRST} | {
-        path.stem.replace("_", " "): path.read_text(encoding="utf-8") for path in sorted(QUERIES.glob("*.sql"))
+        path.stem.replace("_", " "): path.read_text(encoding="utf-8") for path in example_queries()
     }
     chosen = st.selectbox("Question", queries, key="question")
     text = st.text_area("Query", queries[chosen], height=260, key=f"query {chosen}")
@@ -51,7 +50,7 @@ def show() -> None:
     st.write(f"The first {table.num_rows:,} rows." if is_more else f"{table.num_rows:,} rows.")
     st.dataframe(table, hide_index=True, width="stretch", placeholder=NULL)
     _chart(table)
-    for column, (name, (write, kind)) in zip(st.columns(len(FORMS)), FORMS.items(), strict=True):
+    for column, (name, (write, kind)) in zip(st.columns(len(DOWNLOADS)), DOWNLOADS.items(), strict=True):
         column.download_button(
             f"Download {name}", lambda write=write: write(text), file_name=f"answer.{kind}", key=f"download {name}"
         )
@@ -132,9 +131,9 @@ def _parquet(text: str) -> bytes:
     return published.reading_published(read)
 
 
-FORMS = {
+DOWNLOADS = {
     "CSV": (lambda text: _written(text, write_csv), "csv"),
     "JSON": (lambda text: _written(text, write_json), "json"),
     "Parquet": (_parquet, "parquet"),
 }
-"""The forms of a download."""
+"""What an answer can be downloaded as: how it is written, and the suffix of the file."""

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Final
 from dialogue_warehouse.common.json_values import array_index, beginning, pointer_token, split_pointer
 from dialogue_warehouse.corpora import forms
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
-from dialogue_warehouse.errors import InputError, naming
+from dialogue_warehouse.errors import InputError, naming, require_extra
 from dialogue_warehouse.releases.records import Record, write_line
 from dialogue_warehouse.settings import RELEASE_FORM
 
@@ -81,6 +81,7 @@ def _write_file(restored: RestoredFile, target: Path) -> None:
             with gzip.GzipFile(fileobj=plain, mode="wb", filename="", mtime=0) as archive:
                 write_records(restored, archive)
         elif restored.table:
+            require_extra("arrow", "a release in this form")
             from dialogue_warehouse.releases import form_files
 
             form_files.write_rows(restored.table, target.name, _rows(restored.table, restored), plain)
@@ -156,7 +157,7 @@ class Absent(enum.Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list": [], "empty_object": {}}
+EXCEPTION_FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list": [], "empty_object": {}}
 """What a form of source_exceptions stands for: the file has it, where core's columns have another or none.
 
 `absent` is for a key that a corpus' restore.sql always writes and that a record of the file leaves out.
@@ -197,11 +198,11 @@ def _what_changes(entity: Entity, file: SourceFile) -> tuple[list[Record], set[s
     for pointer, form in sorted(file.exceptions, key=lambda change: _in_reading_order(change[0])):
         record_pointer = _record_pointer(entity, pointer)
         if pointer != record_pointer:
-            changes.setdefault(record_pointer, []).append((pointer, FORMS[form]))
-        elif FORMS[form] is ABSENT:
+            changes.setdefault(record_pointer, []).append((pointer, EXCEPTION_FORMS[form]))
+        elif EXCEPTION_FORMS[form] is ABSENT:
             absent.add(pointer)
         else:  # the whole record is the empty form, and left no row
-            added.append(Record(0, _key_of(entity, pointer), pointer, json.dumps(FORMS[form]).encode()))
+            added.append(Record(0, _key_of(entity, pointer), pointer, json.dumps(EXCEPTION_FORMS[form]).encode()))
     for pointer, value in file.extras:
         changes.setdefault(_record_pointer(entity, pointer), []).append((pointer, value))
     return added, absent, changes

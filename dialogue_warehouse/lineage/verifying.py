@@ -25,7 +25,7 @@ from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.common.json_values import pointer_token
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Entity
-from dialogue_warehouse.errors import CheckError
+from dialogue_warehouse.errors import CheckError, require_extra
 from dialogue_warehouse.lineage.restored_files import RestoredFile
 from dialogue_warehouse.lineage.restoring import Restorer, open_core
 from dialogue_warehouse.paths import WarehousePaths
@@ -136,6 +136,7 @@ def verify_file(restored: RestoredFile, path: Path) -> Verified:
     if sha256_of(data) != restored.file.sha256:
         return Verified(name, 0, False, f"{path}: not the file that was read, its sha256 differs")
     if restored.table:
+        require_extra("arrow", "a release in this form")
         from dialogue_warehouse.releases import form_files
 
         rows = enumerate(

@@ -32,7 +32,7 @@ FIRST_KEYS = 3
 
 Columns = tuple[dict[str, str], dict[str, str]]
 """The columns of a table and their types, before and after."""
-VERDICTS, CASES = "quality.claim_checks", "quality.violations"
+CLAIM_CHECKS, VIOLATIONS = "quality.claim_checks", "quality.violations"
 """The tables that say what became of claims, and what breaks a rule."""
 
 
@@ -47,7 +47,7 @@ class Side:
 
     def relation(self, name: str, table: str) -> str:
         """What to select from for a table, in the database that is attached by this name."""
-        if table == VERDICTS and self.verdicts:
+        if table == CLAIM_CHECKS and self.verdicts:
             return f"read_parquet({literal(f'{self.verdicts}/*.parquet')})"
         return f"{name}.{table}"
 
@@ -198,7 +198,7 @@ def _moved(con: Connection, base: Side, build: Side) -> list[Moved]:
         ("rule", "select rule_id as name, corpus_id, cast(count(*) as varchar) as value", "0"),
     ):
         sides = [
-            f"{at} as ({query} from {side.relation(at, VERDICTS if kind == 'claim' else CASES)} group by all)"
+            f"{at} as ({query} from {side.relation(at, CLAIM_CHECKS if kind == 'claim' else VIOLATIONS)} group by all)"
             for at, side in (("before", base), ("after", build))
         ]
         found = con.execute(
@@ -230,7 +230,8 @@ def find(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Set
 def read(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Settings) -> Changes | None:
     """What the build has recorded; None where it was compared with another one, or by a version that recorded less."""
     try:
-        if not builds.read_manifest(paths, build_id).changed.endswith(_against(base_build_id)):
+        compared_with = builds.read_manifest(paths, build_id).base_build_id
+        if compared_with not in (None, base_build_id):
             return None
         with open_build(paths.build_database(build_id), settings) as con:
             rows = read_rows(
@@ -240,17 +241,20 @@ def read(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Set
             )
     except (InputError, duckdb.Error):
         return None
+    if not rows and compared_with is None:  # nothing differs, or it was compared with another build
+        return None
     is_whole = all(row.get("first_before") is not None for row in rows if row["kind"] in _ORDER)
     return _made_of(rows, base_build_id, build_id) if is_whole else None
 
 
 def told_of(found: Changes) -> str:
     """What differs from which build, in a few words: what the build's manifest says."""
-    return found.summary() + _against(found.base_build_id)
+    return f"{found.summary()}, against build {found.base_build_id}"
 
 
-def _against(base_build_id: str) -> str:
-    return f", against build {base_build_id}"
+def verdict_of(outcome: str | None) -> str | None:
+    """Return the verdict of a moved claim's outcome, which is the verdict alone or `<verdict>: <observed>`."""
+    return outcome and outcome.partition(": ")[0]
 
 
 def change_rows(found: Changes) -> Iterator[dict[str, Any]]:
@@ -264,7 +268,7 @@ def change_rows(found: Changes) -> Iterator[dict[str, Any]]:
         change = "added" if one.before is None else "removed" if one.after is None else "changed"
         moved.setdefault((one.kind, one.corpus_id, change), []).append(one)
     for (kind, corpus_id, change), those in moved.items():
-        at = {"kind": kind, "table_name": VERDICTS if kind == "claim" else CASES, "corpus_id": corpus_id}
+        at = {"kind": kind, "table_name": CLAIM_CHECKS if kind == "claim" else VIOLATIONS, "corpus_id": corpus_id}
         names = [one.name for one in those]
         values = {"first_before": [one.before for one in those], "first_after": [one.after for one in those]}
         yield of | at | values | {"change": change, "row_count": len(those), "first_keys": names}

@@ -23,7 +23,6 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
 Connection = duckdb.DuckDBPyConnection
-SCHEMAS = builds.PUBLISHED_SCHEMAS
 """The schemas in which a name without one is looked for; no name is in two of them."""
 LOCKS = (
     "set temp_directory = ''",
@@ -86,7 +85,7 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
             con.execute("use dialogues")
             found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
-            places = [f"dialogues.{name}" for name in SCHEMAS if (name,) in found]
+            places = [f"dialogues.{name}" for name in builds.PUBLISHED_SCHEMAS if (name,) in found]
             if places:
                 con.execute(f"set search_path = {literal(','.join(places))}")
         except duckdb.Error as error:

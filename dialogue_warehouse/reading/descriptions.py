@@ -12,17 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import yaml
 from msgspec import inspect
 
 from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.corpora import column_types, registry
 from dialogue_warehouse.corpora.release import Corpus, Entity, raw_table
 from dialogue_warehouse.paths import CLONE, DBT_PROJECT
-
-SCHEMAS = ("core", "analytics", "quality")
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The safe loader, in C where PyYAML has it."""
+from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
 
 
 @dataclass(frozen=True)
@@ -55,10 +51,13 @@ class Links:
 @cache
 def models() -> dict[str, dict[str, Any]]:
     """The description of each published table, by its name with its schema, as dbt's YAML has it."""
+    import yaml  # 20 ms, which a query does not need
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML has it
     found = {}
-    for schema in SCHEMAS:
+    for schema in PUBLISHED_SCHEMAS:
         for path in sorted((DBT_PROJECT / "models" / "marts" / schema).glob("*.yml")):
-            file = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
+            file = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506
             found |= {f"{schema}.{model['name']}": model for model in file.get("models", [])}
     return found
 
@@ -220,7 +219,7 @@ def dictionary() -> str:
 
 def _lines() -> Iterator[str]:
     texts, joined = definitions(), links()
-    for schema in SCHEMAS:
+    for schema in PUBLISHED_SCHEMAS:
         yield f"## {schema}\n"
         for name, model in models().items():
             if not name.startswith(f"{schema}."):

@@ -7,7 +7,6 @@ cut at the ends of its spans as the SQL macro `core.transcript` does it.
 from __future__ import annotations
 
 import datetime
-import urllib.parse
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -392,17 +391,3 @@ def labels_by_place(text: str, spans: Iterable[Span]) -> dict[tuple[int, int], s
         past = max(min(end, len(text)), first)
         counts.setdefault((first, past), Counter())[f"{label} x{times}" if times > 1 else label] += 1
     return {place: ", ".join(sorted(labels.elements())) for place, labels in counts.items()}
-
-
-HOST, PORT = "127.0.0.1", 8501
-"""Where the dashboard is served unless it is said otherwise."""
-
-
-def address(key: str) -> str:
-    """The dialogue of a key, the row marked. With a path Streamlit would look for its own files there."""
-    return f"/?{urllib.parse.urlencode({'key': key}, safe='/~')}"
-
-
-def url(key: str) -> str:
-    """The same with this machine's own dashboard before it."""
-    return f"http://{HOST}:{PORT}{address(key)}"

@@ -13,7 +13,7 @@ from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.common.json_values import array_index
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.reading.connection import Connection
 
 Row = dict[str, Any]
@@ -105,7 +105,7 @@ def _nearest(con: Connection, tables: dict[str, str], key: str) -> str:
     there = f"; core.{known[0]} has '{beginning}'"
     if known[0] == "dim_dialogues":
         turns = sum(array_index(tail) is not None for (tail,) in below)
-        there += f", with {turns:,} turn{'' if turns == 1 else 's'}" + (f", 0 to {turns - 1}" if turns > 1 else "")
+        there += f", with {counted(turns, 'turn')}" + (f", 0 to {turns - 1}" if turns > 1 else "")
         below = [] if array_index(wanted) is not None else below
     if below:
         named = ", ".join(tail for (tail,) in below[:NAMED_KEYS])

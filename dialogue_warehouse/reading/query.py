@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 from duckdb import sqltypes
 
-from dialogue_warehouse.common.database import QueryError, one_line
+from dialogue_warehouse.common.database import OUT_OF_MEMORY, QueryError, one_line
+from dialogue_warehouse.errors import require_extra
 from dialogue_warehouse.reading import values
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.values import distinct
@@ -70,8 +71,6 @@ class Patience:
 
 
 BATCH_ROWS = 10_000
-OUT_OF_MEMORY = "Out of Memory Error"
-"""How DuckDB says that the limit is reached; Arrow, which reads its batches, tells it on in an error of its own."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +112,7 @@ class QueryResult:
 
         Types that Parquet does not hold are cast to those that it does.
         """
+        require_extra("arrow", "Parquet as a result")
         import pyarrow
 
         patience = Patience(self.con, self.timeout)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from dialogue_warehouse.common.database import QueryError, one_line
 from dialogue_warehouse.common.files import open_regular, replacing
 from dialogue_warehouse.common.text import visible
+from dialogue_warehouse.errors import require_extra
 from dialogue_warehouse.reading.query import QueryResult
 from dialogue_warehouse.reading.values import json_of, text_of
 from dialogue_warehouse.storage import ownership
@@ -21,14 +23,20 @@ PARQUET_MAGIC = b"PAR1"
 
 def write_json(result: QueryResult, stream: TextIO) -> int:
     """Write the rows as a JSON array of objects, one a line, and return their number."""
-    count = 0
+    rows, count = _begun(result), 0
     stream.write("[")
-    for row in result.rows():
+    for row in rows:
         stream.write(",\n" if count else "\n")
         stream.write(json_of(dict(zip(result.columns, row, strict=True))))
         count += 1
     stream.write("\n]\n" if count else "]\n")
     return count
+
+
+def _begun(result: QueryResult) -> Iterator[tuple[Any, ...]]:
+    """Run a query up to its first row, so that nothing is written of one that fails before it."""
+    rows = result.rows()
+    return itertools.chain(list(itertools.islice(rows, 1)), rows)
 
 
 def write_json_lines(result: QueryResult, stream: TextIO) -> int:
@@ -42,10 +50,10 @@ def write_json_lines(result: QueryResult, stream: TextIO) -> int:
 
 def write_markdown(result: QueryResult, stream: TextIO) -> int:
     """Write the rows as a table of Markdown, and return their number."""
+    rows, count = _begun(result), 0
     stream.write(_markdown_line(result.columns))
     stream.write(f"|{'---|' * len(result.columns)}\n")
-    count = 0
-    for row in result.rows():
+    for row in rows:
         stream.write(_markdown_line(map(text_of, row)))
         count += 1
     return count
@@ -65,9 +73,9 @@ def write_csv(result: QueryResult, stream: TextIO) -> int:
     too, because readers skip an empty line. Texts are written as they are, also those that a spreadsheet would take
     for a formula.
     """
+    rows, count = _begun(result), 0
     stream.write(_csv_line(result.columns))
-    count = 0
-    for row in result.rows():
+    for row in rows:
         stream.write(_csv_line(row))
         count += 1
     return count
@@ -104,6 +112,7 @@ def _refuse_to_replace(file: Path) -> None:
 
 def stream_parquet(result: QueryResult, stream: BinaryIO) -> int:
     """Write the rows as Parquet to a stream and return their number."""
+    require_extra("arrow", "Parquet as a result")
     import pyarrow
     import pyarrow.parquet
 

@@ -30,6 +30,8 @@ class Kind(NamedTuple):
 
     name: str
     advice: str
+    is_download: bool = False
+    """Whether downloading the file is one of the things to do."""
 
 
 def _archive(name: str) -> Kind:
@@ -38,6 +40,10 @@ def _archive(name: str) -> Kind:
 
 def _data(name: str) -> Kind:
     return Kind(name, PUBLISHED)
+
+
+def _download(name: str, instead: str = "") -> Kind:
+    return Kind(name, f"{instead}, or {DOWNLOAD}" if instead else DOWNLOAD, is_download=True)
 
 
 SIGNATURES: tuple[tuple[int, bytes, Kind], ...] = (
@@ -105,7 +111,7 @@ ANSWERING = ("message", "error", "errors", "detail", "details", "msg", "error_de
 
 def refusal(where: str, kind: Kind) -> str:
     """Say in one line what a file is and what to do; `fetch` downloads releases, and no other form of one."""
-    fetch = FETCH if kind.advice.endswith(DOWNLOAD) and not where.endswith(SUFFIXES) else ""
+    fetch = FETCH if kind.is_download and not where.endswith(SUFFIXES) else ""
     return f"{where}: is {kind.name}, not the file: {kind.advice}{fetch}"
 
 
@@ -115,7 +121,7 @@ def other_kind(path: str, data: bytes) -> Kind | None:
         return None
     head = data[:HEAD].removeprefix(b"\xef\xbb\xbf")
     if head and not head[:64].strip(b"\0"):
-        return Kind("a download that did not finish (it begins with zero bytes)", DOWNLOAD)
+        return _download("a download that did not finish (it begins with zero bytes)")
     for at, mark, kind in SIGNATURES:
         if head.startswith(mark, at):
             return kind
@@ -146,9 +152,9 @@ def answer_kind(text: bytes) -> Kind | None:
 def _text_kind(head: bytes, size: int) -> Kind | None:
     """Recognize a kind of text."""
     if LFS_POINTER.match(head):
-        return Kind("a Git LFS pointer", f"run `git lfs pull` where it was cloned, or {DOWNLOAD}")
+        return _download("a Git LFS pointer", "run `git lfs pull` where it was cloned")
     if size <= LONGEST_ANSWER and ANNEX_POINTER.match(head):
-        return Kind("a pointer of git-annex", f"run `git annex get` where it was cloned, or {DOWNLOAD}")
+        return _download("a pointer of git-annex", "run `git annex get` where it was cloned")
     if markup := MARKUP.match(head):
         return _markup_kind(head, markup["name"])
     if size > LONGEST_ANSWER:
@@ -156,10 +162,8 @@ def _text_kind(head: bytes, size: int) -> Kind | None:
     if REFUSAL.fullmatch(head):
         return _answer(_quotable(head))
     if LINK_TEXT.fullmatch(head) and LINKED.match(head):
-        return Kind(
-            f"the text of a symbolic link to {_quotable(head)}",
-            f"put the file that it names in its place, or {DOWNLOAD}",
-        )
+        name = f"the text of a symbolic link to {_quotable(head)}"
+        return _download(name, "put the file that it names in its place")
     return None
 
 
@@ -168,11 +172,11 @@ def _markup_kind(head: bytes, name: bytes) -> Kind:
         return _answer(_quotable(code[1]))
     title = TITLE.search(head)
     quoted = f" titled '{_quotable(title[1])}'" if title and title[1].strip() else ""
-    return Kind(f"a web page{quoted}" if title or HTML.match(name) else "XML", DOWNLOAD)
+    return _download(f"a web page{quoted}" if title or HTML.match(name) else "XML")
 
 
 def _answer(told: str) -> Kind:
-    return Kind(f"the error answer of a server ('{_quotable(told.encode('utf-8', 'replace'))}')", DOWNLOAD)
+    return _download(f"the error answer of a server ('{_quotable(told.encode('utf-8', 'replace'))}')")
 
 
 def _quotable(text: bytes) -> str:

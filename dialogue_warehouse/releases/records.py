@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dialogue_warehouse.common.files import open_regular, read_open
-from dialogue_warehouse.common.json_values import RepeatedKeyError, pointer_token, shown
+from dialogue_warehouse.common.json_values import RepeatedKeyError, pointer_token, shown, split_path, with_path
 from dialogue_warehouse.common.text import place_of, split_lines
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
@@ -55,7 +55,12 @@ STEPS = {
 
 
 class NotJsonError(ValueError):
-    """The text is not JSON; the message says where."""
+    """The text is not JSON; the message says where, `advice` what to do."""
+
+    def __init__(self, message: str, advice: str = "repair it, or download it again") -> None:
+        """Use the advice for a damaged text by default."""
+        super().__init__(message)
+        self.advice = advice
 
 
 class Member(NamedTuple):
@@ -136,7 +141,8 @@ def _token(text: bytes, position: int) -> tuple[str, int, int]:
     if found is None:
         start = _after_blanks(text, position)
         if start == len(text) or UNFINISHED_TEXT.match(text, start):
-            raise NotJsonError(f"not JSON, cut off at its end, {place_of(text, len(text))}: download it again")
+            where = place_of(text, len(text))
+            raise NotJsonError(f"not JSON, cut off at its end, {where}", "download it again")
         raise NotJsonError(f"not JSON at {place_of(text, start)}")
     kind = str(found.lastgroup)
     start, end = found.span(kind)
@@ -180,8 +186,7 @@ def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | 
     except msgspec.ValidationError as error:
         refuse_answer(where, text)
         _refuse_json_lines(where, text)
-        told = str(error) if " - at `$" in str(error) else f"{error} - at `$`"
-        raise LandingError(f"{where}: {told}: {PUBLISHED}") from error
+        raise LandingError(f"{where}: {with_path(*split_path(str(error)))}: {PUBLISHED}") from error
     except (msgspec.DecodeError, RecursionError, RepeatedKeyError):
         return _take_apart(entity, where, text)
     match entity.container:
@@ -215,7 +220,7 @@ def _decode_part(key: str, part: msgspec.Raw) -> list[msgspec.Raw]:
     try:
         return msgspec.json.decode(part, type=list[msgspec.Raw])
     except msgspec.ValidationError as error:
-        raise msgspec.ValidationError(f"{error} - at `$.{shown(key)}`") from error
+        raise msgspec.ValidationError(with_path(str(error), f".{shown(key)}")) from error
 
 
 def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
@@ -314,8 +319,7 @@ def _take_apart(entity: Entity, where: str, text: bytes) -> tuple[list[str] | No
                 return None, iter([Record(0, None, "", text.strip())])
     except NotJsonError as error:
         _refuse_json_lines(where, text)
-        advice = "" if str(error).endswith("again") else ": repair it, or download it again"
-        raise LandingError(f"{where}: {error}{advice}") from error
+        raise LandingError(f"{where}: {error}: {error.advice}") from error
 
 
 def _entries(text: bytes, found: list[Member]) -> Iterator[Record]:

@@ -161,6 +161,10 @@ def git_blob_hash(size: int) -> Any:
     return hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
 
 
+VERIFIED, MISMATCH, UNLISTED, SIMULATED = "verified", "mismatch", "unlisted", "simulated"
+"""The verification of a file: it has the checksum that is listed, another one, none is listed, or it is generated."""
+
+
 def verification_of(corpus: Corpus, source: Path, path: str, found_as: str | None, data: bytes, sha256: str) -> str:
     """Compare a file's bytes with what source.toml lists: `simulated`, `unlisted`, `verified` or `mismatch`.
 
@@ -168,18 +172,18 @@ def verification_of(corpus: Corpus, source: Path, path: str, found_as: str | Non
     archive says nothing of its text, which may be compressed in many ways.
     """
     if is_in_generated(source, found_as or path):
-        return "simulated"
+        return SIMULATED
     listed = corpus.listed(path)
     if listed is None or not (listed.sha256 or listed.git_blob_sha1):
-        return "unlisted"
+        return UNLISTED
     is_packed = data.startswith(GZIP)
     if path.endswith(".gz") and not is_packed:
-        return "unlisted"
+        return UNLISTED
     if is_packed and not path.endswith(".gz"):
         data = unpack(f"{corpus.corpus_id}/{path}", data).content
         sha256 = sha256_of(data)
     if listed.sha256:
-        return "verified" if listed.sha256 == sha256 else "mismatch"
+        return VERIFIED if listed.sha256 == sha256 else MISMATCH
     blob = git_blob_hash(len(data))
     blob.update(data)
-    return "verified" if listed.git_blob_sha1 == blob.hexdigest() else "mismatch"
+    return VERIFIED if listed.git_blob_sha1 == blob.hexdigest() else MISMATCH

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 
 from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import dialogue_parts, findings
+from dialogue_warehouse.reading.changes import verdict_of
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.dialogues import read_dialogues
 from dialogue_warehouse.reading.findings import Row, read_rows
@@ -40,7 +42,7 @@ def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -
                 kinds[kind].append(f"{suite}: {entry['expectation']}")
     for kind, names in sorted(kinds.items()):
         first = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        told.append(f"{len(names)} expectation{'' if len(names) == 1 else 's'} {kind}: {first}")
+        told.append(f"{counted(len(names), 'expectation')} {kind}: {first}")
     return told
 
 
@@ -101,18 +103,13 @@ def read_differences(con: Connection, builds: list[Row], claims: Iterable[Row], 
         values = zip_longest(row["first_keys"], row["first_before"] or (), row["first_after"] or ())
         cases = [
             {"name": name, "before": was, "after": after, "anchor": _anchor(row, name, there)}
-            | {"is_verdict": row["kind"] == "claim" and _verdict(was) != _verdict(after)}
+            | {"is_verdict": row["kind"] == "claim" and verdict_of(was) != verdict_of(after)}
             for name, was, after in values
         ]
         row["cases"] = sorted(cases, key=lambda case: not case["is_verdict"])
         row["more"] = row["row_count"] - len(row["cases"])
     groups = {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
     return Differences(before[0] if before else None, groups)
-
-
-def _verdict(told: str | None) -> str | None:
-    """The verdict in what a claim came to, which goes on with what was observed."""
-    return told and told.partition(":")[0]
 
 
 def _anchor(row: Row, name: str, there: set[object]) -> str | None:
@@ -179,7 +176,17 @@ CASES_SHOWN = 50
 BUILDS_SHOWN = 10
 """Builds whose results are shown beside each other, the newest."""
 
-_CORPORA = """
+_OUTCOMES = """
+            count(*) filter (where verdict = 'reproduced' and is_as_recorded) as reproduced,
+            count(*) filter (where verdict = 'refuted' and is_as_recorded) as refuted_as_recorded,
+            count(*) filter (where not is_as_recorded) as unexpected,
+            count(*) filter (where verdict = 'vacuous') as vacuous,
+            count(*) filter (where verdict = 'source_absent') as source_absent,
+            count(*) filter (where verdict = 'not_checkable') as not_checkable
+"""
+"""Columns that count claims by what became of them."""
+
+_CORPORA = f"""
     with
 
     files as (
@@ -195,12 +202,7 @@ _CORPORA = """
     verdicts as (
         select
             corpus_id,
-            count(*) filter (where verdict = 'reproduced' and is_as_recorded) as reproduced,
-            count(*) filter (where verdict = 'refuted' and is_as_recorded) as refuted_as_recorded,
-            count(*) filter (where not is_as_recorded) as unexpected,
-            count(*) filter (where verdict = 'vacuous') as vacuous,
-            count(*) filter (where verdict = 'source_absent') as source_absent,
-            count(*) filter (where verdict = 'not_checkable') as not_checkable
+            {_OUTCOMES}
         from quality.claim_checks
         group by corpus_id
     ),
@@ -244,17 +246,12 @@ _CORPORA = """
 """
 """A line a corpus: how much of it is there, and what was found out about it in one build."""
 
-_VOICES = """
+_VOICES = f"""
     select
         claims.quotes_whom,
         checks.judged_on,
         count(*) as claim_count,
-        count(*) filter (where checks.verdict = 'reproduced' and checks.is_as_recorded) as reproduced,
-        count(*) filter (where checks.verdict = 'refuted' and checks.is_as_recorded) as refuted_as_recorded,
-        count(*) filter (where not checks.is_as_recorded) as unexpected,
-        count(*) filter (where checks.verdict = 'vacuous') as vacuous,
-        count(*) filter (where checks.verdict = 'source_absent') as source_absent,
-        count(*) filter (where checks.verdict = 'not_checkable') as not_checkable
+        {_OUTCOMES}
     from quality.claims as claims
     inner join quality.claim_checks as checks
         on claims.claim_id = checks.claim_id

@@ -20,6 +20,7 @@ import jinja2
 import markupsafe
 from jinja2.bccache import Bucket
 
+from dialogue_warehouse.errors import counted
 from dialogue_warehouse.paths import DBT_LAST_PARSE
 from dialogue_warehouse.reading import dialogue_parts
 from dialogue_warehouse.reading.dialogue_parts import cut
@@ -84,7 +85,7 @@ def style() -> str:
 
 @functools.cache
 def _environment() -> jinja2.Environment:
-    return environment(TEMPLATES, text=text_of, harmless=harmless, moment=moment)
+    return environment(TEMPLATES, counted=counted, text=text_of, harmless=harmless, moment=moment)
 
 
 def _values(dialogue: dialogue_parts.Dialogue) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterable
 from datetime import datetime
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ import markupsafe
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import read_regular
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.common.text import url
+from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.paths import WarehousePaths, absolute
 from dialogue_warehouse.reading.connection import open_published
-from dialogue_warehouse.reading.dialogue_parts import url
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import contents, dictionary, drawing, histories, rendering
 from dialogue_warehouse.site.contents import is_page_name, page_name
@@ -38,6 +39,8 @@ PAGES = {
 """The pages and what the menu calls them."""
 MARK = "<!-- dialogue-warehouse report -->"
 """What index.html begins with: a folder with such a page may be replaced."""
+BUILD_META = "dialogue-warehouse-build"
+"""The meta element that names the build."""
 DBT_DOCS = "dbt.html"
 """dbt's own documentation."""
 CLAIM_OUTCOMES = {
@@ -114,12 +117,34 @@ def _write(found: contents.Contents, paths: WarehousePaths, to: Path, partial: P
         shutil.rmtree(partial, ignore_errors=True)
 
 
+class BuildParser(HTMLParser):
+    """Find the build that a page of the report is about."""
+
+    build_id: str | None = None
+    """The content of its meta element, else of the first `code`: pages of earlier versions begin with it."""
+    is_code = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Read the meta element."""
+        found = dict(attrs)
+        if tag == "meta" and found.get("name") == BUILD_META:
+            self.build_id = found.get("content")
+        self.is_code = tag == "code"
+
+    def handle_data(self, data: str) -> None:
+        """Read a `code` where nothing was found before it."""
+        if self.is_code and self.build_id is None:
+            self.build_id = data
+
+
 def is_about(build_id: str, folder: Path) -> bool:
-    """Whether the report in this folder is of this build, and does not only list it among the earlier ones."""
+    """Tell if the report in this folder is of this build, and does not only list it among the earlier ones."""
+    parser = BuildParser()
     try:
-        return f"<p>Build <code>{build_id}</code>, " in read_regular(folder / "index.html").decode()
+        parser.feed(read_regular(folder / "index.html").decode())
     except (OSError, UnicodeDecodeError):
         return False
+    return parser.build_id == build_id
 
 
 def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, str]:
@@ -130,6 +155,7 @@ def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, st
         choices=_choices,
         compare=histories.compare,
         count=_count,
+        counted=counted,
         dashboard=url,
         figure=_figure,
         harmless=rendering.harmless,
@@ -149,6 +175,7 @@ def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, st
         "change_kinds": contents.KINDS,
         "cases_shown": contents.CASES_SHOWN,
         "mark": MARK,
+        "build_meta": BUILD_META,
         "everywhere": dictionary.EVERYWHERE,
     }
     shared["dbt_docs"] = DBT_DOCS if has_dbt_docs else ""

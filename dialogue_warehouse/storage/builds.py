@@ -134,6 +134,8 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """The hash of all that decides what the build comes to."""
     changed: str = ""
     """What differs from the build before, in a few words."""
+    base_build_id: BuildId | None = None
+    """The build that it was compared with; None where there was none, or another version did not record it."""
     notices: tuple[str, ...] = ()
     """What was odd and did not stop the build."""
     ignored: dict[str, tuple[Ignored, ...]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,9 +15,6 @@ from dialogue_warehouse.common.files import BuildId, LandedPath, read_regular
 from dialogue_warehouse.releases.records import FileState, LandingError, state_of
 from dialogue_warehouse.releases.unpacking import sha256_of
 from dialogue_warehouse.settings import RELEASE_FORM
-
-NOT_ASKED_FOR = "the run is not about it"
-"""The reason for which a corpus stays that is not damaged."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +57,47 @@ class Landed:
         return f"{self.corpus_id}/{path}" if self.form == RELEASE_FORM else path
 
 
+class Cause(enum.StrEnum):
+    """Why a corpus falls back to its published files."""
+
+    NOT_ASKED_FOR = "not_asked_for"
+    ABSENT = "absent"
+    DAMAGED = "damaged"
+    """Its files are refused, or rows made from them fail a check."""
+
+
+REASONS = {
+    Cause.NOT_ASKED_FOR: "the run is not about it",
+    Cause.ABSENT: "none of its files is at the source",
+}
+"""The causes in words; a damaged corpus has the words of the error."""
+FORMER_WORDS = "the run is not about it"
+"""The only mark of a corpus that is not damaged in manifests written before they had the cause. It never changes."""
+
+
 class Fallback(msgspec.Struct, frozen=True):
     """Why a corpus stayed as it was published, and since when."""
 
     build_id: BuildId
     """The build that landed its files."""
-    reason: str
+    cause: Cause = Cause.DAMAGED
+    error: str = msgspec.field(default="", name="reason")
+    """The error that says what is damaged."""
+
+    def __post_init__(self) -> None:
+        """Read the cause from a manifest that has only words."""
+        if self.error == FORMER_WORDS:
+            msgspec.structs.force_setattr(self, "cause", Cause.NOT_ASKED_FOR)
+
+    @property
+    def reason(self) -> str:
+        """The cause in words."""
+        return REASONS.get(self.cause, self.error)
 
     @property
     def is_damaged(self) -> bool:
         """Whether something is wrong with what it would have been built from."""
-        return self.reason != NOT_ASKED_FOR
+        return self.cause is not Cause.NOT_ASKED_FOR
 
     def describe(self, corpus_id: str) -> str:
         """What people are told, in one line."""

@@ -23,6 +23,7 @@ from rich.text import Text
 
 from dialogue_warehouse.common.database import QueryError
 from dialogue_warehouse.common.text import visible, visible_json, visible_lines
+from dialogue_warehouse.errors import counted
 from dialogue_warehouse.reading.query import QueryResult
 from dialogue_warehouse.reading.result_files import (
     stream_parquet,
@@ -34,8 +35,6 @@ from dialogue_warehouse.reading.result_files import (
 )
 from dialogue_warehouse.reading.values import cell_of, elided
 
-FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
-"""The forms of a result; without one, a table where the rows fit and else vertical."""
 DISPLAYED_ROWS = 200
 """Rows that the terminal shows."""
 PIPED_WIDTH = 200
@@ -51,13 +50,13 @@ Pager = Callable[[str], None]
 def print_result(
     result: QueryResult, form: str | None = None, parquet: Path | None = None, pager: Pager | None = None
 ) -> None:
-    """Write a result to standard output in one of the FORMATS, or to a Parquet file and say so.
+    """Write a result to standard output in one of `settings.FORMATS`, or to a Parquet file and say so.
 
     On a terminal, what is longer than it goes to the pager.
     """
     if parquet is not None:
         count = write_parquet(result, parquet)
-        print(f"{count:,} row{'' if count == 1 else 's'} written to {parquet}", file=sys.stderr)
+        print(f"{counted(count, 'row')} written to {parquet}", file=sys.stderr)
     elif form == "parquet":
         if sys.stdout.isatty():
             raise QueryError("Parquet is nothing for a terminal: --parquet FILE writes it, and so does > FILE")
@@ -209,7 +208,7 @@ def _fitting(natural: list[int], available: int) -> list[int]:
 
 def _footer(result: QueryResult, fetched: int, limit: int) -> str:
     if fetched <= limit:
-        return f"{fetched:,} row{'' if fetched == 1 else 's'}"
+        return counted(fetched, "row")
     count = result.count()
     all_rows = "more" if count is None else f"{count:,} rows, {count - limit:,} more not shown"
     return f"first {limit:,} of {all_rows}: --json, --csv and --parquet give them all"

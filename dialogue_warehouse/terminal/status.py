@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dialogue_warehouse.common.text import command, visible
+from dialogue_warehouse.common.text import command, readable_size, visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import InputError
@@ -205,7 +205,7 @@ def print_status(found: Status, console: Console | None = None) -> None:
         console.print(f"damaged    {file} is not what was published: the next build puts it right", soft_wrap=True)
     if len(found.damaged) > DISPLAYED_DAMAGED:
         console.print(f"damaged    and {len(found.damaged) - DISPLAYED_DAMAGED} files more", soft_wrap=True)
-    console.print(f"on disk    {_size(found.database_bytes)} databases, {_size(found.raw_bytes)} raw")
+    console.print(f"on disk    {readable_size(found.database_bytes)} databases, {readable_size(found.raw_bytes)} raw")
     for line in _sample_lines(Path(found.warehouse)) if found.source is None else _source_lines(found):
         console.print(Text(line), soft_wrap=True)
 
@@ -224,8 +224,8 @@ def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
             Text((build.built_at or "?")[: len("2026-01-01T00:00:00")].replace("T", " ")),
             Text(build.source or "?"),
             Text(_claims(build.verdicts)),
-            _size(build.database_bytes),
-            _size(build.raw_bytes),
+            readable_size(build.database_bytes),
+            readable_size(build.raw_bytes),
         )
     return grid
 
@@ -276,12 +276,3 @@ def _lines_of_build(found: Status) -> Iterator[str]:
     for corpus_id, ignored in published.ignored.items():
         place, nouns = ("", ENTRIES) if corpus_id == NO_CORPUS else (f"{corpus_id}: ", FILES)
         yield from (f"  {place}when it was built, {visible(line)}" for line in describe(ignored, (), nouns))
-
-
-def _size(count: int) -> str:
-    size, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if size < 1_000:
-            break
-        size, unit = size / 1_000, larger
-    return f"{size:,.0f} {unit}" if unit == "B" or size >= 100 else f"{size:,.1f} {unit}"

@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 import duckdb
 
 from dialogue_warehouse.common.database import GLOB_CHARACTERS
-from dialogue_warehouse.common.text import command, visible
+from dialogue_warehouse.common.text import command, readable_size, visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import NO_SPACE, BuildError, InputError, is_full
+from dialogue_warehouse.errors import NO_SPACE, BuildError, InputError, counted, is_full
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.releases.file_names import repository_path
@@ -140,11 +140,7 @@ def explains_full_disk(step: Step) -> Step:
 
 def _need(needed: int, folder: Path) -> str:
     free = shutil.disk_usage(folder).free
-    return f"a build of this source needs about {_mebibytes(needed)} MiB, and {_mebibytes(free)} MiB are free"
-
-
-def _mebibytes(number: int) -> str:
-    return f"{number / 2**20:,.0f}"
+    return f"a build of this source needs about {readable_size(needed)}, and {readable_size(free)} are free"
 
 
 @dataclass(frozen=True)
@@ -188,7 +184,7 @@ def can_fall_back(corpus_id: str, paths: WarehousePaths, settings: Settings) -> 
 def _loss(corpus_id: str, before: CorpusFiles, after: CorpusFiles | None) -> str | None:
     """What a build would take away of a corpus; None where that is nothing."""
     kind = "generated" if before.is_generated else "real"
-    files = f"{before.files:,} {kind} file{'' if before.files == 1 else 's'} of {corpus_id}"
+    files = f"{counted(before.files, f'{kind} file')} of {corpus_id}"
     if after is None:
         return f"{files} would be dropped"
     if after.is_generated and not before.is_generated:

@@ -17,7 +17,7 @@ import duckdb
 import msgspec
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.database import literal
+from dialogue_warehouse.common.database import NOT_NULL, literal
 from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
@@ -28,7 +28,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.unpacking import sha256_of
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
 from dialogue_warehouse.storage import builds
-from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Fallback, Landed
+from dialogue_warehouse.storage.landed import Cause, Fallback, Landed
 from pipelines.building import fingerprint
 from pipelines.building.checks import can_fall_back
 from pipelines.building.state import Build
@@ -67,7 +67,6 @@ def at_fault(described: Iterable[tuple[str, set[str]]]) -> dict[str, str]:
 
 Select = Callable[[str, int], tuple[list[str], list[tuple[Any, ...]]]]
 """Gives the names of a query's columns, and its first rows."""
-NOT_NULL = re.compile(r"NOT NULL constraint failed: \w+\.(\w+)")
 FEW, MOST = 1_000, 10_000_000
 """Rows that are looked at, and values of a column."""
 
@@ -154,7 +153,7 @@ class LandedCorpus(NamedTuple):
     """Why it falls back, and to which build; None where it was landed."""
 
 
-def fall_back(corpus: Corpus, paths: WarehousePaths, reason: str) -> LandedCorpus:
+def fall_back(corpus: Corpus, paths: WarehousePaths, cause: Cause, error: str = "") -> LandedCorpus:
     """Return the files of a corpus in the published build. Raises InputError where they cannot be used."""
     build_id = builds.pointed_build(paths)
     if build_id is None:
@@ -165,9 +164,9 @@ def fall_back(corpus: Corpus, paths: WarehousePaths, reason: str) -> LandedCorpu
         raise InputError(f"{corpus.corpus_id}: cannot fall back: build {build_id} has none of it")
     scale = {key: value for key, value in manifest.scales.items() if key == corpus.corpus_id}
     before = manifest.carried.get(corpus.corpus_id)
-    if before and reason == NOT_ASKED_FOR:  # a damaged corpus is still damaged when a run does not read it
+    if before and cause is Cause.NOT_ASKED_FOR:  # a damaged corpus is still damaged when a run does not read it
         return LandedCorpus(files, scale, before)
-    return LandedCorpus(files, scale, Fallback(before.build_id if before else build_id, reason))
+    return LandedCorpus(files, scale, Fallback(before.build_id if before else build_id, cause, error))
 
 
 def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:
@@ -186,12 +185,12 @@ def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:
     return replace(landed, verification=file.verification, found_as=file.found_as, state=None)
 
 
-def reason_not_to_land(corpus: Corpus, is_there: bool, settings: Settings, paths: WarehousePaths) -> str | None:
+def cause_not_to_land(corpus: Corpus, is_there: bool, settings: Settings, paths: WarehousePaths) -> Cause | None:
     """Return why a corpus falls back before its files are read; None where it is to be landed."""
     if settings.refresh and corpus.corpus_id not in settings.refresh:
-        return NOT_ASKED_FOR
+        return Cause.NOT_ASKED_FOR
     if not is_there and settings.keep_going and can_fall_back(corpus.corpus_id, paths, settings):
-        return "none of its files is at the source"
+        return Cause.ABSENT
     return None
 
 
@@ -211,7 +210,7 @@ def fall_back_after(
         raise error
     try:
         published = {
-            corpus_id: fall_back(registry.load_corpus(corpus_id), paths, reason.splitlines()[0])
+            corpus_id: fall_back(registry.load_corpus(corpus_id), paths, Cause.DAMAGED, reason.splitlines()[0])
             for corpus_id, reason in at_fault.items()
         }
     except InputError as why:
@@ -226,7 +225,7 @@ def fall_back_after(
             raw=build.raw | raw_layer.link_raw(registry.load_corpus(corpus_id), one.landed, paths),
             scales={key: scale for key, scale in build.scales.items() if key != corpus_id} | one.scale,
             fallbacks=build.fallbacks | {corpus_id: one.fallback},
-            notices=(*(line for line in build.notices if re.split("[:/]", line)[0] != corpus_id), notice),
+            notices=build.notices | {corpus_id: (notice,)},
         )
     for database in (paths.scratch_database, paths.scratch_staging):
         files.remove(database)

@@ -9,6 +9,7 @@ Parquet, those files lie beside it, once, and its database is the one that descr
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,7 +77,8 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths,
         verified=build.verify,
         fingerprint=build.fingerprint,
         changed=build.changed,
-        notices=build.notices,
+        base_build_id=build.base_build_id,
+        notices=tuple(itertools.chain.from_iterable(build.notices.values())),
         ignored=build.ignored,
         raw=build.raw,
         scales=build.scales,

@@ -13,6 +13,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import DUCKDB, SPARK, Settings
+from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
 from pipelines.building import dbt
 from pipelines.cluster import session
 from pipelines.cluster.session import Spark
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 ANSI = "spark.sql.ansi.enabled"
 PREFIX = "dialogue_warehouse"
 """What the names of our schemas begin with there, as `profiles.yml` has it."""
-PUBLISHED, THROWN_AWAY = ("core", "analytics", "quality"), ("staging", "intermediate", "rules")
+THROWN_AWAY = ("staging", "intermediate", "rules")
 NO_FILE = "none"
 """What `made_of` is where a table has no row, and so no file."""
 
@@ -49,7 +50,7 @@ def load(
 
     They are the same models with the same hooks; what they select is what stands in the files.
     """
-    nodes = [node for node in manifest.nodes.values() if node.unique_id in names and node.schema in PUBLISHED]
+    nodes = [node for node in manifest.nodes.values() if node.unique_id in names and node.schema in PUBLISHED_SCHEMAS]
     for node in nodes:
         folder = paths.spark_tables / node.schema / node.name
         has_rows = any(folder.rglob("*.parquet"))
@@ -65,8 +66,8 @@ def select(spark: Spark) -> Callable[[str, int], dbt.Rows]:
 
 def _make_room(manifest: Manifest, paths: WarehousePaths, spark: Spark) -> None:
     """Empty schemas whose tables lie below the scratch folder, and one with the landed files as tables."""
-    for name in (*PUBLISHED, *THROWN_AWAY, "raw"):
-        folder = paths.spark_tables / name if name in PUBLISHED else paths.scratch_spark / name
+    for name in (*PUBLISHED_SCHEMAS, *THROWN_AWAY, "raw"):
+        folder = paths.spark_tables / name if name in PUBLISHED_SCHEMAS else paths.scratch_spark / name
         spark.sql(f"drop schema if exists {PREFIX}_{name} cascade")
         files.remove(folder)
         spark.sql(f"create schema {PREFIX}_{name} location {literal(str(folder))}")

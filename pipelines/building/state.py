@@ -25,7 +25,14 @@ from pipelines.ingestion import simulating
 ID_FORMAT = "%Y%m%dT%H%M%S%fZ"
 """How a build is named: by the moment it began, in UTC."""
 PART_REFUSED = "a part of the graph cannot be built alone, because a build is published whole: run the job `everything`"
-"""What one who wants to run a part of the graph is told."""
+
+
+class PartError(BuildError):
+    """A part of the graph was run alone. Nothing has failed: whoever ran it reads what to run instead."""
+
+    def __init__(self) -> None:
+        """Say what to run instead."""
+        super().__init__(PART_REFUSED)
 
 
 @dataclass(frozen=True)
@@ -50,14 +57,16 @@ class Build:
     """The scales of the corpora whose release was generated."""
     changed: str = ""
     """What differs from the build before, in a few words."""
+    base_build_id: BuildId | None = None
+    """The build that it was compared with."""
     fallbacks: dict[str, Fallback] = field(default_factory=dict)
     """The corpora that fall back to their published files."""
     definitions: Definitions = field(default_factory=Definitions)
     """What its models and tests were made from."""
     reused: tuple[str, ...] = ()
     """The tables whose rows are those of the published build."""
-    notices: tuple[str, ...] = ()
-    """What the user is told that does not stop the build; told again when nothing has changed."""
+    notices: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By corpus, what the user is told that does not stop the build; told again when nothing has changed."""
     ignored: dict[str, tuple[Ignored, ...]] = field(default_factory=dict)
     """What lies at the source and is not read, by corpus; NO_CORPUS has what belongs to none."""
 
@@ -117,12 +126,12 @@ def current(paths: WarehousePaths) -> Build:
 
 
 def of_run(paths: WarehousePaths, run_id: str) -> Build:
-    """The build of this run. Raises BuildError where it has landed nothing: a build is made whole, or not at all."""
+    """The build of this run. Raises PartError where it has landed nothing: a build is made whole, or not at all."""
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         build = current(paths)
         if build.run_id == run_id:
             return build
-    raise BuildError(PART_REFUSED)
+    raise PartError
 
 
 def add_landed(
@@ -131,7 +140,7 @@ def add_landed(
     landed: list[Landed],
     raw: dict[str, list[str]],
     scale: dict[str, float],
-    notices: list[str],
+    notices: dict[str, tuple[str, ...]],
     fallbacks: dict[str, Fallback],
     ignored: dict[str, tuple[Ignored, ...]],
 ) -> Build:
@@ -142,7 +151,7 @@ def add_landed(
         raw=build.raw | raw,
         scales=build.scales | scale,
         fallbacks=build.fallbacks | fallbacks,
-        notices=(*build.notices, *notices),
+        notices=build.notices | notices,
         ignored=build.ignored | ignored,
     ).save(paths)
 

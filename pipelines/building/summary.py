@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 
 from dialogue_warehouse.common.progress import Reporter
-from dialogue_warehouse.common.text import command, visible
+from dialogue_warehouse.common.text import command, readable_size, visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.suites import OUTCOMES
 from dialogue_warehouse.paths import WarehousePaths
@@ -109,11 +109,9 @@ def print_summary(summary: Summary) -> None:
         console.print(f"warning: {visible(warning)}", markup=False, soft_wrap=True)
     for notice in summary.notices:
         console.print(f"notice: {visible(notice)}", markup=False, soft_wrap=True)
-    megabytes = summary.bytes / 2**20
     said = "nothing changed, still published:" if summary.is_unchanged else "published"
-    console.print(f"{said} {summary.database} ({megabytes:,.1f} MiB, build {summary.build_id})", soft_wrap=True)
-    if summary.tables:
-        console.print(f"tables: Parquet, below {summary.tables}", markup=False, soft_wrap=True)
+    size = readable_size(summary.bytes)
+    console.print(f"{said} {summary.database} ({size}, build {summary.build_id})", soft_wrap=True)
     root = summary.database.parent
     if summary.changed and not summary.is_unchanged:
         console.print(f"changed: {visible(summary.changed)}", markup=False, soft_wrap=True)

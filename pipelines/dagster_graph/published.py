@@ -43,7 +43,7 @@ def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
             found = history.find_changes(build, paths, settings)
             told = changes.told_of(found) if found else ""
             stage.detail = told or "nothing to compare with"
-        replace(build, changed=told).save(paths)
+        replace(build, changed=told, base_build_id=found and found.base_build_id).save(paths)
         return dg.MaterializeResult(metadata={"changes": told})
 
     return build_changes

@@ -14,17 +14,16 @@ from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding, source_tree
 from dialogue_warehouse.releases.source_tree import NO_CORPUS, Ignored
+from dialogue_warehouse.releases.unpacking import MISMATCH
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
-from dialogue_warehouse.storage.landed import NOT_ASKED_FOR, Fallback, Landed, data_version
+from dialogue_warehouse.storage.landed import Cause, Fallback, Landed, data_version
 from pipelines.building import checks, state
 from pipelines.building.checks import explains_full_disk
-from pipelines.building.fallback import LandedCorpus, fall_back, reason_not_to_land, write_catalog
+from pipelines.building.fallback import LandedCorpus, cause_not_to_land, fall_back, write_catalog
 from pipelines.dagster_graph import resources
 from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander
 
-MISMATCH = "mismatch"
-"""The verification of a file whose checksum is listed and another."""
 RESOURCES = {"settings", "paths", "reporter"}
 LANDING = RESOURCES | {"lander"}
 
@@ -69,27 +68,28 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         paths = context.resources.paths
         build = state.begin(settings, context.run_id, reporter)
         landed: list[Landed] = []
-        notices: list[str] = []
+        notices: tuple[str, ...] = ()
         scale: dict[str, float] = {}
         fallbacks: dict[str, Fallback] = {}
         ignored: dict[str, tuple[Ignored, ...]] = {}
         release = finding.find(corpus, settings, paths)
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
-                landed, scale, fallback = _land_or_fall_back(release, context.resources.lander, settings, paths)
+                read = _land_or_fall_back(release, context.resources.lander, settings, paths)
+                landed, scale = read.landed, read.scale
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
                 stage.seconds = context.resources.lander.seconds(release)
-                if fallback:
-                    fallbacks = {corpus.corpus_id: fallback}
-                    stage.detail = f"falls back to build {fallback.build_id}"
-            notices = [fallback.describe(corpus.corpus_id)] if fallback else _notices(settings, release, landed)
-            is_asked_for = fallback is None or fallback.reason != NOT_ASKED_FOR
+                if read.fallback:
+                    fallbacks = {corpus.corpus_id: read.fallback}
+                    stage.detail = f"falls back to build {read.fallback.build_id}"
+            notices = _notices(settings, release, read)
+            is_asked_for = read.fallback is None or read.fallback.is_damaged
             ignored = {corpus.corpus_id: release.ignored} if is_asked_for and release.ignored else {}
             for notice in (*notices, *(release.ignored_lines() if ignored else ())):
                 reporter.notice(notice)
         raw = raw_layer.link_raw(corpus, landed, paths)
-        state.add_landed(build, paths, landed, raw, scale, notices, fallbacks, ignored)
+        state.add_landed(build, paths, landed, raw, scale, {corpus.corpus_id: notices}, fallbacks, ignored)
         if landed and not fallbacks:
             context.log_event(_read_by_a_build(corpus, landed))
         for entity in corpus.entities:
@@ -122,16 +122,16 @@ def _land_or_fall_back(
     Raises InputError for a damaged release that cannot fall back.
     """
     corpus = release.corpus
-    reason = reason_not_to_land(corpus, bool(release.files), settings, paths)
-    if reason is not None:
-        return fall_back(corpus, paths, reason)
+    cause = cause_not_to_land(corpus, bool(release.files), settings, paths)
+    if cause is not None:
+        return fall_back(corpus, paths, cause)
     try:
         landed = lander.land(release)
     except InputError as error:
         if not settings.keep_going or not checks.can_fall_back(corpus.corpus_id, paths, settings):
             raise
         try:
-            return fall_back(corpus, paths, str(error))
+            return fall_back(corpus, paths, Cause.DAMAGED, str(error))
         except InputError as why:
             raise InputError(f"{error}; {why}") from error
     marker = source_tree.read_marker(release.marked) if landed and release.marked else None
@@ -177,17 +177,17 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
 def _refuse_nothing_new(build: state.Build, settings: Settings) -> None:
     """Raise InputError when every corpus that the build is about is damaged: there is nothing to publish."""
     about = settings.refresh or build.corpora
-    damaged = {corpus_id: build.fallbacks[corpus_id].reason for corpus_id in about if corpus_id in build.fallbacks}
+    damaged = {corpus_id: build.fallbacks[corpus_id] for corpus_id in about if corpus_id in build.fallbacks}
     if about and len(damaged) == len(about):
-        lines = (
-            why if why.startswith(f"{corpus_id}/") else f"{corpus_id}: {why}" for corpus_id, why in damaged.items()
-        )
+        lines = (one.error or f"{corpus_id}: {one.reason}" for corpus_id, one in damaged.items())
         raise InputError("\n".join(lines))
 
 
-def _notices(settings: Settings, release: finding.Release, landed: list[Landed]) -> list[str]:
-    """What of a release is missing, was read under another name, or was set aside."""
-    corpus_id = release.corpus.corpus_id
+def _notices(settings: Settings, release: finding.Release, read: LandedCorpus) -> tuple[str, ...]:
+    """Say why a corpus falls back, or what of its release is missing, was read under another name, or was set aside."""
+    corpus_id, landed = release.corpus.corpus_id, read.landed
+    if read.fallback:
+        return (read.fallback.describe(corpus_id),)
     notices = []
     if settings.form != RELEASE_FORM and release.form is None:
         notices.append(f"{corpus_id}: not offered in the form {settings.form}, skipped")
@@ -213,7 +213,7 @@ def _notices(settings: Settings, release: finding.Release, landed: list[Landed])
             f"{corpus_id}: {len(changed)} of {len(landed)} files are not those whose checksum is listed, "
             f"such as {changed[0]}"
         )
-    return notices + [notice for file in landed for notice in _set_aside(file)]
+    return (*notices, *(notice for file in landed for notice in _set_aside(file)))
 
 
 def _set_aside(file: Landed) -> Iterator[str]:

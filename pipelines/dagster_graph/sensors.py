@@ -15,13 +15,11 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import source_tree
 from dialogue_warehouse.settings import Settings
 from pipelines.building import alerts
-from pipelines.building.state import PART_REFUSED
+from pipelines.building.state import PartError
 from pipelines.dagster_graph.build import TOLD
 from pipelines.dagster_graph.jobs import EVERYTHING, FETCH
 
 SECONDS_BETWEEN_LOOKS = 15
-OURS = ("pipelines.", "expectations.")
-"""The packages whose errors say it all."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -59,24 +57,23 @@ def look(folder: Path, seen: Seen, quiet_seconds: float, now: float) -> tuple[Se
     return Seen(content, seen.since, content), True
 
 
+def raised(error: Any) -> Any:
+    """Return the error that a step raised, which Dagster wraps in errors of its own; both are SerializableErrorInfo."""
+    while error.cause is not None and hasattr(dg, error.cls_name or ""):
+        error = error.cause
+    return error
+
+
 def error_text(error: Any) -> str:
-    """What an error of Dagster's came of, in the words that the project has for it.
-
-    `error` is a SerializableErrorInfo, whose message begins with the class of the error.
-    """
-    found = error
-    while not found.message.startswith(OURS) and found.cause is not None:
-        found = found.cause
-    name, _, text = found.message.strip().partition(": ")
-    return text if name.rpartition(".")[2] == found.cls_name else found.message.strip()
+    """Return the words of an error, without its class, with which Python begins them."""
+    return error.message.partition(f"{error.cls_name}: ")[2].strip() or error.message.strip()
 
 
-def failure_text(context: dg.RunFailureSensorContext) -> str:
-    """Why a run failed: the errors of its steps, else what ended it before there was one."""
+def errors_of(context: dg.RunFailureSensorContext) -> list[Any]:
+    """Return why a run failed: the errors that its steps raised, and what else ended it."""
     errors = [event.step_failure_data.error for event in context.get_step_failure_events()]
     errors.append(context.failure_event.job_failure_data.error)
-    texts = [error_text(error) for error in errors if error is not None]
-    return "\n".join(dict.fromkeys(texts)) or context.failure_event.message or "the run failed"
+    return [raised(error) for error in errors if error is not None]
 
 
 def _warn(context: dg.RunStatusSensorContext, unrecorded: str | None) -> None:
@@ -94,9 +91,10 @@ def build_sensors() -> list[dg.SensorDefinition]:
         description="Tells whoever the settings name that a run has failed, once a failure.",
     )
     def tell_failure(context: dg.RunFailureSensorContext) -> None:
-        told = failure_text(context)
-        if PART_REFUSED in told:  # nothing has failed: whoever wanted a part reads why there is none
+        errors = errors_of(context)
+        if PartError.__name__ in {error.cls_name for error in errors}:
             return
+        told = "\n".join(dict.fromkeys(map(error_text, errors))) or context.failure_event.message or "the run failed"
         if not context.dagster_run.tags.keys() & TOLD.keys():
             settings = Settings.from_environment()
             _warn(context, alerts.tell_failure(WarehousePaths(settings.warehouse), settings, told))

@@ -14,12 +14,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import inspect
 
-from dialogue_warehouse.common.json_values import UnreadableError, decode_exactly, pointer_token, shown
+from dialogue_warehouse.common.json_values import (
+    UnreadableError,
+    decode_exactly,
+    pointer_token,
+    shown,
+    split_path,
+    with_path,
+)
 from dialogue_warehouse.corpora.column_types import type_of
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import naming
 from dialogue_warehouse.releases import records
 from dialogue_warehouse.releases.records import LandingError, Record
+from dialogue_warehouse.releases.unpacking import MISMATCH, SIMULATED
 from dialogue_warehouse.storage.landed import Landed
 
 if TYPE_CHECKING:
@@ -64,9 +72,9 @@ class RecordCheck:
                     lines.write(b'%s,"r":%s}\n' % (head[:-1].encode(), accepted.replace(b"\n", b" ")))
         if self.table is not None:
             return
-        if self.count == len(self.quarantine) or self.landed.verification == "mismatch":
+        if self.count == len(self.quarantine) or self.landed.verification == MISMATCH:
             records.refuse_answer(self.landed.source_file_id, text)
-        if text.strip() and not self.count and self.landed.verification != "simulated":
+        if text.strip() and not self.count and self.landed.verification != SIMULATED:
             self.notes.append("has no records")
 
     def _split(self, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
@@ -125,14 +133,14 @@ class RecordCheck:
         """Put a record into quarantine, with the path of what is wrong. Raises LandingError when there are too many."""
         if record.place:
             reason = f"{record.place}: {reason}"
-        reason, _, inner = shown(reason).partition(" - at `$")
+        reason, inner = split_path(shown(reason))
         key = "" if record.key is None else f".{shown(record.key)}"
         place = key if self.entity.container is Container.ENTRIES else f"{key}[{record.index}]"
         self.quarantine.append(
             {
                 "record_index": record.index,
                 "record_pointer": record.pointer,
-                "error": f"{reason} - at `${place}{inner.rstrip('`')}`",
+                "error": with_path(reason, f"{place}{inner}"),
                 "value": record.text.decode() if record.row is None else json.dumps(record.row),
             }
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pipelines.ingestion.fetching import Result
     from pipelines.ingestion.wanted import Wanted
 from dialogue_warehouse.common.progress import Reporter
-from dialogue_warehouse.common.text import command
+from dialogue_warehouse.common.text import command, readable_size
 from dialogue_warehouse.terminal.printing import make_console
 from pipelines.ingestion import fetching
 
@@ -93,7 +93,7 @@ class FetchDisplay:
         self._show()
         if not self._open[corpus_id]:
             counts = [f"{count:,} {name}" for name in OUTCOMES if (count := _count(results, name))]
-            detail = f"{', '.join(counts)}, {_megabytes(sum(result.bytes for result in results))}"
+            detail = f"{', '.join(counts)}, {readable_size(sum(result.bytes for result in results))}"
             seconds = time.perf_counter() - self._started
             self._reporter.line(f"{'fetch':<8} {corpus_id:<15} {detail:<48} {seconds:6.1f} s")
 
@@ -106,7 +106,7 @@ class FetchDisplay:
             self._bar.update(self._task, completed=done, total=total, description=text)
         elif time.perf_counter() - self._spoken > HEARTBEAT:
             self._spoken = time.perf_counter()
-            self._reporter.line(f"{'fetch':<8} {_megabytes(done)} of {_megabytes(total)}")
+            self._reporter.line(f"{'fetch':<8} {readable_size(done)} of {readable_size(total)}")
 
 
 def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:
@@ -117,11 +117,11 @@ def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:
     table.add_column("license", no_wrap=True)
     for heading, cell in (("files", f"{len(results):,}"), *((name, f"{_count(results, name):,}") for name in OUTCOMES)):
         table.add_column(heading, cell, justify="right", no_wrap=True)
-    table.add_column("size", _megabytes(sum(result.bytes for result in results)), justify="right", no_wrap=True)
+    table.add_column("size", readable_size(sum(result.bytes for result in results)), justify="right", no_wrap=True)
     for corpus, group in itertools.groupby(results, key=lambda result: result.wanted.corpus):
         own = list(group)
         counts = [len(own), *(_count(own, name) for name in OUTCOMES)]
-        size = _megabytes(sum(result.bytes for result in own))
+        size = readable_size(sum(result.bytes for result in own))
         table.add_row(corpus.corpus_id, corpus.license, *(f"{count:,}" for count in counts), size)
     console.print(table)
     for notice in fetching.notices(results):
@@ -139,7 +139,3 @@ def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:
 
 def _count(results: list[Result], outcome: str) -> int:
     return sum(result.outcome == outcome for result in results)
-
-
-def _megabytes(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB"

@@ -14,7 +14,7 @@ import pytest
 
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.claims import Claim, Severity
-from dialogue_warehouse.lineage.restored_files import FORMS
+from dialogue_warehouse.lineage.restored_files import EXCEPTION_FORMS
 from expectations.verdicts import Verdict
 from tests.contract.battery import (
     DERIVED,
@@ -171,7 +171,7 @@ def test_every_vocabulary_is_that_of_a_column() -> None:
 @pytest.mark.parametrize(
     ("vocabulary", "written"),
     [
-        ("form", tuple(FORMS)),
+        ("form", tuple(EXCEPTION_FORMS)),
         ("verdict", get_args(Verdict)),
         ("severity", get_args(Severity)),
         ("claims.kind", get_args(get_type_hints(Claim)["kind"])),

@@ -37,7 +37,7 @@ VARIABLE = (
     (re.compile(r"/[\w./-]+/(?=[\w.-]+\.(so|py)\b)"), "…/"),  # where this machine keeps its libraries
     (re.compile(r"\b\d{8}T\d{12}Z\b"), "BUILD"),
     (re.compile(r"\b[0-9a-f]{12,}\b"), "HASH"),
-    (re.compile(r"[\d,]+ MiB"), "… MiB"),
+    (re.compile(r"[\d,.]+ [kMGT]?B\b"), "… MB"),
     (re.compile(r"\b[\d,.]+ (?=bytes|[KMG]i?B)"), "… "),
     (re.compile(r"byte \d+|position \d+"), "byte …"),
 )

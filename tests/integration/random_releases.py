@@ -15,7 +15,7 @@ import random
 import shutil
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,17 @@ from dialogue_warehouse.releases import records
 from dialogue_warehouse.releases.unpacking import unpack
 from tests.conftest import CLONE
 from tests.fixtures.shapes import Strategies
-from tests.integration.record_states import Place, State, member_of, members, parts_of, possible, states_of, unwrapped
+from tests.integration.record_states import (
+    Place,
+    State,
+    member_of,
+    members,
+    parts_of,
+    possible,
+    states_of,
+    states_of_entity,
+    unwrapped,
+)
 
 
 def commit() -> str:
@@ -148,18 +158,33 @@ class Drawing:
             wanted = count if entity is self.corpus.entities[0] else max(count // 2, min(count, FEWEST))
             for number, path in enumerate(files):
                 share = wanted // len(files) + (number < wanted % len(files))
-                yield from self.file(entity, path, share, (number / len(files), (number + 1) / len(files)))
+                is_last = path == files[-1] and entity.container is not Container.DOCUMENT
+                stretch = (number / len(files), (number + 1) / len(files))
+                yield from self.file(entity, path, share, stretch, states_of_entity(entity) if is_last else set())
 
-    def file(self, entity: Entity, path: str, count: int, stretch: tuple[float, float] = (0, 1)) -> Iterator[Drawn]:
-        """The records of a file; `stretch` is the part of the entity's records that they are."""
+    def file(
+        self,
+        entity: Entity,
+        path: str,
+        count: int,
+        stretch: tuple[float, float] = (0, 1),
+        wanted: Set[State] = frozenset(),
+    ) -> Iterator[Drawn]:
+        """The records of a file; `stretch` is the part of the entity's records that they are.
+
+        More than `count` are drawn, a quarter at most, until each of the `wanted` states has been shown often enough.
+        """
         begin, end = stretch
         count = 1 if entity.container is Container.DOCUMENT else count
         parts = itertools.cycle(["train", "dev", "test"]) if entity.container is Container.SPLITS else None
         indexes: Counter[str | None] = Counter()
-        for number in range(count):
+        wanted = wanted - self.mend.NEVER
+        for number in range(count + count // 4):
+            if number >= count and all(self.shown[state] >= WANTED for state in wanted):
+                return
             all_of_entity = count / (end - begin)
             drawn = begin * all_of_entity + number + 1
-            self.is_counted = drawn <= (first := min(all_of_entity, COUNTED))
+            self.is_counted = drawn <= (first := min(all_of_entity, COUNTED)) or number >= count
             self.progress = min(1.0, drawn / first / 0.85)
             key, text = self.record(entity)
             key = next(parts) if parts else key

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import inspect
 
 from dialogue_warehouse.corpora.column_types import type_of
-from dialogue_warehouse.corpora.release import Container, Corpus
+from dialogue_warehouse.corpora.release import Container, Corpus, Entity
 from tests.fixtures.shapes import State
 
 Place = tuple[str, str]
@@ -155,10 +155,14 @@ def states_of(kind: inspect.Type, place: Place, value: Any) -> Iterator[State]:
 
 def states_of_schema(corpus: Corpus) -> set[State]:
     """Every state that the records of a corpus can show. A document is one record a build and is left out."""
+    entities = [entity for entity in corpus.entities if entity.container is not Container.DOCUMENT]
+    return set().union(*map(states_of_entity, entities))
+
+
+def states_of_entity(entity: Entity) -> set[State]:
+    """Every state that the records of an entity can show."""
     found: set[State] = set()
-    for entity in corpus.entities:
-        if entity.container is not Container.DOCUMENT:
-            _collect(type_of(entity.record), (entity.name, "record"), found)
+    _collect(type_of(entity.record), (entity.name, "record"), found)
     return found
 
 

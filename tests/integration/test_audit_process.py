@@ -18,8 +18,8 @@ from tests.running import is_alive
 def test_audit_forks_for_it_has_no_thread_and_with_one_it_would_not() -> None:
     """Fails when a library that it imports starts one; it then validates in one process, at half the speed."""
     code = (
-        "import threading, time\nfrom dialogue_warehouse.common import processes\nprint(processes.can_fork())\n"
-        "threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\nprint(validation.can_fork())"
+        "import threading, time\nfrom dialogue_warehouse.common import processes\nfrom expectations import validation\nprint(processes.can_fork())\n"
+        "threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\nprint(processes.can_fork())"
     )
     told = subprocess.run(
         [sys.executable, "-c", code],

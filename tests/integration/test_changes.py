@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
 import pytest
 import yaml
 
 from dialogue_warehouse.errors import BuildError, InputError, counted
 from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
-from dialogue_warehouse.reading import descriptions
+from dialogue_warehouse.reading import changes, descriptions
 from dialogue_warehouse.reading.changes import COMPARED, Moved, RowChange, find_changes
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, retention
@@ -194,6 +195,30 @@ def test_what_an_earlier_version_has_kept_is_read_with_fewer_columns(
     location = table["meta"]["external_location"].format(name="build_changes")
     found = duckdb.sql(f"select build_id, first_before from {location} order by all").fetchall()
     assert found == [("new", ["1"]), ("old", None)]
+
+
+def test_recorded_changes_are_found_by_the_build_they_are_against(paths: WarehousePaths, built: Build) -> None:
+    """A manifest of an earlier version names that build only in a sentence, which is not read."""
+    before = builds.published_build(paths)[0]
+    with duckdb.connect(str(paths.scratch_database)) as con:
+        con.execute("delete from core.fct_votes")
+    expected = history.find_changes(built, paths, Settings())
+    recorded = f"{paths.scratch_audit}/build_changes/results.parquet"
+    manifest = builds.read_manifest(paths, OTHER)
+    for named, against, found in (
+        (before, before, expected),
+        (None, before, expected),
+        (before, OTHER, None),
+        (None, OTHER, None),
+    ):
+        alter(paths, f"insert into quality.build_changes by name from '{recorded}'")
+        text = builds.encode_manifest(msgspec.structs.replace(manifest, base_build_id=named, changed="in other words"))
+        paths.build_manifest(OTHER).write_bytes(text)
+        assert changes.read(paths, against, OTHER, Settings()) == found
+        alter(paths, "delete from quality.build_changes")
+        same = changes.read(paths, before, OTHER, Settings())
+        assert (same is None) == (named is None)  # it may have been compared with another build
+        assert same is None or same.summary() == "nothing differs"
 
 
 def test_what_cannot_be_compared_is_not_published(paths: WarehousePaths, built: Build) -> None:

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dialogue_warehouse.dashboard import app, dialogues, serving, showing, sql
-from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.paths import CLONE, example_queries
 from tests.conftest import run_command
 
 PATIENCE = 120
@@ -207,12 +207,12 @@ def test_query_is_run_and_downloaded_in_each_form(served: Path, con) -> None:
     expected = con.execute("select corpus_id, role, count(*) from core.fct_turns group by all order by all").fetchall()
     assert [tuple(row) for row in test.dataframe[0].value.to_numpy().tolist()] == expected
     text = test.text_area[0].value
-    assert sql.FORMS["CSV"][0](text).count("\n") == len(expected) + 1
-    assert sql.FORMS["JSON"][0](text).count('"corpus_id"') == len(expected)
-    assert sql.FORMS["Parquet"][0](text).startswith(b"PAR1")
+    assert sql.DOWNLOADS["CSV"][0](text).count("\n") == len(expected) + 1
+    assert sql.DOWNLOADS["JSON"][0](text).count('"corpus_id"') == len(expected)
+    assert sql.DOWNLOADS["Parquet"][0](text).startswith(b"PAR1")
 
 
-@pytest.mark.parametrize("path", sorted(sql.QUERIES.glob("*.sql")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", example_queries(), ids=lambda path: path.stem)
 def test_question_of_the_list_is_answered(served: Path, path: Path) -> None:
     test = open_page("sql")
     test.selectbox(key="question").select(path.stem.replace("_", " "))

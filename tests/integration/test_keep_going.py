@@ -16,7 +16,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
-from dialogue_warehouse.storage.landed import NOT_ASKED_FOR
+from dialogue_warehouse.storage.landed import Cause
 from dialogue_warehouse.terminal.status import read_status
 from pipelines.building import checks, fallback
 from tests.conftest import run_command
@@ -108,15 +108,15 @@ def test_everybody_is_told(kept: tuple[WarehousePaths, Path, str]) -> None:
 
 def test_what_is_kept_again_says_where_it_is_from(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
-    again = fallback.fall_back(registry.load_corpus(GONE), paths, "still")
-    assert again.fallback == fallback.Fallback(before, "still")
+    again = fallback.fall_back(registry.load_corpus(GONE), paths, Cause.ABSENT)
+    assert again.fallback == fallback.Fallback(before, Cause.ABSENT)
     assert len(again.landed) == 3
     parquet = paths.raw / again.landed[0].parquet
     content = parquet.read_bytes()
     try:
         parquet.write_bytes(content[:-1])
         with pytest.raises(InputError, match=rf"{GONE}/.*: cannot fall back: .* is damaged"):
-            fallback.fall_back(registry.load_corpus(GONE), paths, "still")
+            fallback.fall_back(registry.load_corpus(GONE), paths, Cause.ABSENT)
     finally:
         parquet.write_bytes(content)
 
@@ -129,9 +129,9 @@ def test_a_run_about_one_corpus_leaves_the_others(kept: tuple[WarehousePaths, Pa
     assert built.returncode == 0, built.stderr
     carried = builds.read_manifest(paths, builds.pointed_build(paths) or "").carried
     assert set(carried) == set(registry.corpus_ids()) - {"mutualfriends"}
-    assert carried[DAMAGED].reason.startswith(f"{DAMAGED}/ontology.json: not JSON")  # which it still is
+    assert carried[DAMAGED].error.startswith(f"{DAMAGED}/ontology.json: not JSON")  # which it still is
     assert carried[DAMAGED].build_id == before
-    assert carried[NEW].reason == NOT_ASKED_FOR
+    assert carried[NEW].cause is Cause.NOT_ASKED_FOR
     assert carried[NEW].build_id not in (before, builds.pointed_build(paths))
     assert [json.loads(line)["kind"] for line in paths.alerts.read_text().splitlines()] == ["failure"] * 2
     damaged = run_command(*command, "--keep-going", DIALOGUE_REFRESH=DAMAGED)
@@ -149,7 +149,7 @@ def test_what_is_published_nowhere_cannot_stay(tmp_path: Path, awkward_releases:
     paths = WarehousePaths(tmp_path / "new")
     assert not checks.can_fall_back(DAMAGED, paths, Settings())
     with pytest.raises(InputError, match=f"{DAMAGED}: cannot fall back, because nothing is published"):
-        fallback.fall_back(corpus, paths, "x")
+        fallback.fall_back(corpus, paths, Cause.DAMAGED, "x")
 
 
 def test_where_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, tmp_path: Path) -> None:

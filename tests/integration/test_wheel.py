@@ -1,16 +1,21 @@
-"""The wheel works whole: installed outside the clone it builds, answers and reports, and writes where it is called."""
+"""The wheel, installed outside the clone: with all extras it builds; without any it reads what was built elsewhere."""
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from dialogue_warehouse.paths import CLONE
 
@@ -26,28 +31,69 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return ended
 
 
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+FOLDERS = ("dialogue_warehouse", "pipelines", "expectations", "dbt_project", "warehouse/queries")
+LIGHT_PACKAGES, LIGHT_MEGABYTES = 20, 130
+"""Distributions and their size at most, in an environment that only reads."""
+
+
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command line of an environment in which the wheel is installed, beside the libraries of this one."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this clone, made of a copy that is gone afterwards."""
     folder = tmp_path_factory.mktemp("wheel")
     clone = folder / "clone"
     clone.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(CLONE / name, clone)
-    for name in ("dialogue_warehouse", "pipelines", "expectations", "dbt_project"):
+    for name in FOLDERS:
         shutil.copytree(CLONE / name, clone / name, ignore=shutil.ignore_patterns("__pycache__", "target", "logs"))
-    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
-    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, clone, cwd=folder)
+    run(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, clone, cwd=folder)
+    shutil.rmtree(clone)
     (wheel,) = folder.glob("*.whl")
-    environment_folder = folder / "environment"
-    venv.create(environment_folder, symlinks=True)
-    (site_packages,) = environment_folder.glob("lib/python*/site-packages")
+    return wheel
+
+
+def install(wheel: Path, folder: Path) -> tuple[Path, Path]:
+    """Make an environment with the wheel and nothing else; its command, and its folder of packages."""
+    venv.create(folder, symlinks=True)
+    python = folder / "bin" / "python"
+    run(*PIP, "--python", python, "install", "--no-deps", "--no-index", "--force-reinstall", wheel, cwd=folder)
+    (site_packages,) = folder.glob("lib/python*/site-packages")
+    return folder / "bin" / "dialogue-warehouse", site_packages
+
+
+@pytest.fixture(scope="module")
+def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command of an environment in which the wheel is installed, beside all libraries of this one."""
+    command, site_packages = install(wheel, tmp_path_factory.mktemp("full"))
     # A folder named in a .pth file is searched, but what lies in it of editable installations is not read.
     (site_packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    python = environment_folder / "bin" / "python"
-    run(*pip, "--python", python, "install", "--no-deps", "--no-index", "--force-reinstall", wheel, cwd=folder)
-    shutil.rmtree(clone)
-    return environment_folder / "bin" / "dialogue-warehouse"
+    return command
+
+
+def required(requirements: Iterable[str]) -> set[str]:
+    """The distributions that these requirements need, without any extra, and those that they need in turn."""
+    names, waiting = set(), [Requirement(text) for text in requirements]
+    while waiting:
+        needed = waiting.pop()
+        if needed.name not in names and (needed.marker is None or needed.marker.evaluate({"extra": ""})):
+            names.add(needed.name)
+            waiting += [Requirement(text) for text in importlib.metadata.requires(needed.name) or ()]
+    return names
+
+
+@pytest.fixture(scope="module")
+def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command of an environment that has what `pip install` brings without an extra, linked from this one."""
+    command, site_packages = install(wheel, tmp_path_factory.mktemp("light"))
+    (own,) = importlib.metadata.distributions(name="dialogue-warehouse", path=[str(site_packages)])
+    names = required(own.requires or ())
+    files = [file for name in names for file in importlib.metadata.files(name) or () if file.parts[0] != ".."]
+    assert len(names) <= LIGHT_PACKAGES
+    assert sum(file.locate().stat().st_size for file in files if file.locate().is_file()) < LIGHT_MEGABYTES * 10**6
+    for top in {file.parts[0] for file in files} - {"__pycache__"}:
+        (site_packages / top).symlink_to(Path(sysconfig.get_path("purelib")) / top)
+    return command
 
 
 def test_wheel_builds_answers_and_reports_outside_the_clone(command: Path, tmp_path: Path) -> None:
@@ -67,3 +113,74 @@ def test_wheel_builds_answers_and_reports_outside_the_clone(command: Path, tmp_p
     assert (tmp_path / "warehouse/reports/dbt.html").is_file()
     left = [path for path in sorted(Path(place).rglob("*")) if "__pycache__" not in path.parts]
     assert left == [path for path in installed if "__pycache__" not in path.parts]
+
+
+ABSENT = ("dagster", "dbt", "great_expectations", "pandas", "pyarrow", "requests", "sqlalchemy", "streamlit")
+
+
+def test_environment_that_only_reads_lacks_what_builds(light: Path, tmp_path: Path) -> None:
+    code = "import importlib.util, sys; print([name for name in sys.argv[1:] if importlib.util.find_spec(name)])"
+    assert run(light.with_name("python"), "-c", code, *ABSENT, cwd=tmp_path).stdout.strip() == "[]"
+
+
+def test_warehouse_that_was_built_elsewhere_is_read(light: Path, sample_folder: Path, tmp_path: Path) -> None:
+    """Only what reading needs is installed: every command that reads works, and changes nothing of the builds."""
+    folder = tmp_path / "warehouse"
+    shutil.copytree(sample_folder, folder, ignore=shutil.ignore_patterns("reports"))
+
+    def asked(*arguments: str | Path) -> str:
+        return run(light, *arguments, "--warehouse", folder, cwd=tmp_path).stdout
+
+    count = "select count(*) as n from core.fct_turns"
+    assert int(asked("sql", "--csv", count).splitlines()[1]) > 1000
+    key = asked("sql", "--csv", "select min(turn_key) from core.fct_turns where utterance <> ''").splitlines()[1]
+    assert json.loads(asked("sql", "--json", f"select '{key}' as k")) == [{"k": key}]
+    assert "fct_turns" in asked("tables")
+    assert "utterance" in asked("describe", "fct_turns")
+    assert key.rpartition("/")[0] in asked("show", key)
+    assert "<html" in asked("show", key, "--html")
+    assert json.loads(asked("trace", key, "--json"))["json_pointer"].startswith("/")
+    assert json.loads(asked("claims", "--json"))
+    assert json.loads(asked("violations", "--json"))
+    corpus_id = key.partition("/")[0]
+    asked("restore", "--corpus", corpus_id, "--to", tmp_path / "restored")
+    assert any((tmp_path / "restored").rglob("*.json*"))
+    assert corpus_id in asked("verify")
+    asked("keep")
+    assert "pinned" in asked("status")
+    assert f"open {folder}/reports/index.html" in asked("report")
+    assert (folder / "reports/dbt.html").is_file()
+    assert [path.name for path in (light.parent.parent / "share/dialogue-warehouse/queries").glob("*.sql")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (("build",), "build"),
+        (("fetch",), "build"),
+        (("dashboard",), "dashboard"),
+        (("sql", "select 1 as one", "--parquet", "one.parquet"), "arrow"),
+        (("sql", "select 1 as one", "--format", "parquet"), "arrow"),
+    ],
+)
+def test_missing_extra_is_named_in_one_line(
+    light: Path, sample_folder: Path, tmp_path: Path, arguments: tuple[str, ...], extra: str
+) -> None:
+    """Nothing is begun: no folder is made, no file is written."""
+    where = tmp_path / "new" if extra == "build" else sample_folder
+    ended = subprocess.run(
+        [light, *arguments, "--warehouse", where], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("error: ")
+    assert ended.stderr.endswith(f"`pip install 'dialogue-warehouse[{extra}]'` installs it\n")
+    assert ended.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_of_a_package_speaks_of_no_clone(light: Path, tmp_path: Path) -> None:
+    listed = run(light, "--help", cwd=tmp_path).stdout.partition("Commands:")[2]
+    names = re.findall(r"^  ([a-z-]+)", listed, flags=re.M)
+    assert len(names) > 15
+    for name in set(names) - {"new-corpus"}:
+        assert "clone" not in run(light, name, "--help", cwd=tmp_path).stdout

@@ -6,9 +6,7 @@ lists of names and values, and each event a position in parallel lists.
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from dialogue_warehouse.corpora.forms import (
     Form,
@@ -21,38 +19,46 @@ from dialogue_warehouse.corpora.forms import (
     together,
 )
 
-TEXTS = pa.list_(pa.string())
-SINGLES = pa.list_(pa.float32())
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 NO_START_TIME = -1.0
 """What the loader writes for a start_time of null, the only one there is."""
 
-DIALOGUES = pa.schema(
-    [
-        ("uuid", pa.string()),
-        ("scenario_uuid", pa.string()),
-        ("scenario_alphas", SINGLES),
-        (
-            "scenario_attributes",
-            pa.struct([("unique", pa.list_(pa.bool_())), ("value_type", TEXTS), ("name", TEXTS)]),
-        ),
-        ("scenario_kbs", pa.list_(pa.list_(pa.list_(TEXTS)))),
-        ("agents", pa.struct([("1", pa.string()), ("0", pa.string())])),
-        ("outcome_reward", pa.int32()),
-        (
-            "events",
-            pa.struct(
-                [
-                    ("actions", TEXTS),
-                    ("start_times", SINGLES),
-                    ("data_messages", TEXTS),
-                    ("data_selects", pa.struct([("attributes", pa.list_(TEXTS)), ("values", pa.list_(TEXTS))])),
-                    ("agents", pa.list_(pa.int32())),
-                    ("times", SINGLES),
-                ]
+
+def dialogue_columns() -> pa.Schema:
+    """The columns of the dialogues."""
+    import pyarrow as pa
+
+    texts = pa.list_(pa.string())
+    singles = pa.list_(pa.float32())
+    return pa.schema(
+        [
+            ("uuid", pa.string()),
+            ("scenario_uuid", pa.string()),
+            ("scenario_alphas", singles),
+            (
+                "scenario_attributes",
+                pa.struct([("unique", pa.list_(pa.bool_())), ("value_type", texts), ("name", texts)]),
             ),
-        ),
-    ]
-)
+            ("scenario_kbs", pa.list_(pa.list_(pa.list_(texts)))),
+            ("agents", pa.struct([("1", pa.string()), ("0", pa.string())])),
+            ("outcome_reward", pa.int32()),
+            (
+                "events",
+                pa.struct(
+                    [
+                        ("actions", texts),
+                        ("start_times", singles),
+                        ("data_messages", texts),
+                        ("data_selects", pa.struct([("attributes", pa.list_(texts)), ("values", pa.list_(texts))])),
+                        ("agents", pa.list_(pa.int32())),
+                        ("times", singles),
+                    ]
+                ),
+            ),
+        ]
+    )
 
 
 def dialogue(row: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +147,7 @@ FORM = Form(
         Table(
             entity="dialogues",
             config="plain_text",
-            columns=DIALOGUES,
+            schema=dialogue_columns,
             undo=dialogue,
             redo=dialogue_row,
             class_names={},

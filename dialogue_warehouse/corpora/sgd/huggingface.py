@@ -6,11 +6,13 @@ level, an object with free keys two lists, a name a class id, and what is absent
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyarrow as pa
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from dialogue_warehouse.corpora.forms import Form, Table, apart, class_name, mapping, together
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SPEAKERS = ("USER", "SYSTEM")
 ACTS = (
@@ -19,74 +21,65 @@ ACTS = (
     *("REQ_MORE", "SELECT", "THANK_YOU"),
 )
 
-TEXTS = pa.list_(pa.string())
-TEXT_LISTS = pa.list_(TEXTS)
 NO_STATE = {"active_intent": "", "requested_slots": [], "slot_values": {}}
 NO_CALL = {"method": "", "parameters": {}}
 
-SLOTS = pa.struct([("slot", TEXTS), ("start", pa.list_(pa.int32())), ("exclusive_end", pa.list_(pa.int32()))])
-STATE = pa.struct(
-    [
-        ("active_intent", pa.string()),
-        ("requested_slots", TEXTS),
-        ("slot_values", pa.struct([("slot_name", TEXTS), ("slot_value_list", TEXT_LISTS)])),
-    ]
-)
-ACTIONS = pa.struct(
-    [("act", pa.list_(pa.int64())), ("slot", TEXTS), ("canonical_values", TEXT_LISTS), ("values", TEXT_LISTS)]
-)
-RESULT = pa.struct([("service_slot_name", TEXTS), ("service_canonical_value", TEXTS)])
-PARAMETERS = pa.struct([("parameter_slot_name", TEXTS), ("parameter_canonical_value", TEXTS)])
-FRAMES = pa.struct(
-    [
-        ("service", TEXTS),
-        ("slots", pa.list_(SLOTS)),
-        ("state", pa.list_(STATE)),
-        ("actions", pa.list_(ACTIONS)),
-        ("service_results", pa.list_(pa.struct([("service_results_list", pa.list_(RESULT))]))),
-        ("service_call", pa.list_(pa.struct([("method", pa.string()), ("parameters", PARAMETERS)]))),
-    ]
-)
-DIALOGUES = pa.schema(
-    [
-        ("dialogue_id", pa.string()),
-        ("services", TEXTS),
-        (
-            "turns",
-            pa.struct([("speaker", pa.list_(pa.int64())), ("utterance", TEXTS), ("frames", pa.list_(FRAMES))]),
-        ),
-    ]
-)
-SERVICES = pa.schema(
-    [
-        ("service_name", pa.string()),
-        ("description", pa.string()),
-        (
-            "slots",
-            pa.struct(
-                [
-                    ("name", TEXTS),
-                    ("description", TEXTS),
-                    ("is_categorical", pa.list_(pa.bool_())),
-                    ("possible_values", TEXT_LISTS),
-                ]
-            ),
-        ),
-        (
-            "intents",
-            pa.struct(
-                [
-                    ("name", TEXTS),
-                    ("description", TEXTS),
-                    ("is_transactional", pa.list_(pa.bool_())),
-                    ("required_slots", TEXT_LISTS),
-                    ("optional_slots", pa.list_(pa.struct([("slot_name", TEXTS), ("slot_value", TEXTS)]))),
-                    ("result_slots", TEXT_LISTS),
-                ]
-            ),
-        ),
-    ]
-)
+
+SLOTS = ("slot", "start", "exclusive_end")
+ACTIONS = ("act", "slot", "canonical_values", "values")
+FRAMES = ("service", "slots", "state", "actions", "service_results", "service_call")
+SERVICE_SLOTS = ("name", "description", "is_categorical", "possible_values")
+SERVICE_INTENTS = ("name", "description", "is_transactional", "required_slots", "optional_slots", "result_slots")
+"""The fields of the lists that a list of objects became, in their order."""
+
+
+def dialogue_columns() -> pa.Schema:
+    """The columns of the dialogues."""
+    import pyarrow as pa
+
+    texts, numbers = pa.list_(pa.string()), pa.list_(pa.int32())
+    text_lists = pa.list_(texts)
+    slots = _struct(SLOTS, texts, numbers, numbers)
+    state = _struct(
+        ("active_intent", "requested_slots", "slot_values"),
+        pa.string(),
+        texts,
+        _struct(("slot_name", "slot_value_list"), texts, text_lists),
+    )
+    actions = _struct(ACTIONS, pa.list_(pa.int64()), texts, text_lists, text_lists)
+    result = _struct(("service_slot_name", "service_canonical_value"), texts, texts)
+    parameters = _struct(("parameter_slot_name", "parameter_canonical_value"), texts, texts)
+    frames = _struct(
+        FRAMES,
+        texts,
+        pa.list_(slots),
+        pa.list_(state),
+        pa.list_(actions),
+        pa.list_(_struct(("service_results_list",), pa.list_(result))),
+        pa.list_(_struct(("method", "parameters"), pa.string(), parameters)),
+    )
+    turns = _struct(("speaker", "utterance", "frames"), pa.list_(pa.int64()), texts, pa.list_(frames))
+    return pa.schema([("dialogue_id", pa.string()), ("services", texts), ("turns", turns)])
+
+
+def service_columns() -> pa.Schema:
+    """The columns of the services."""
+    import pyarrow as pa
+
+    texts, flags = pa.list_(pa.string()), pa.list_(pa.bool_())
+    text_lists = pa.list_(texts)
+    slots = _struct(SERVICE_SLOTS, texts, texts, flags, text_lists)
+    optional = pa.list_(_struct(("slot_name", "slot_value"), texts, texts))
+    intents = _struct(SERVICE_INTENTS, texts, texts, flags, text_lists, optional, text_lists)
+    return pa.schema(
+        [("service_name", pa.string()), ("description", pa.string()), ("slots", slots), ("intents", intents)]
+    )
+
+
+def _struct(names: Sequence[str], *types: pa.DataType) -> pa.StructType:
+    import pyarrow as pa
+
+    return pa.struct(list(zip(names, types, strict=True)))
 
 
 def dialogue(row: dict[str, Any]) -> dict[str, Any]:
@@ -140,7 +133,7 @@ def dialogue_row(record: dict[str, Any]) -> dict[str, Any]:
         {
             "speaker": SPEAKERS.index(turn["speaker"]),
             "utterance": turn["utterance"],
-            "frames": apart([_frame_row(frame) for frame in turn["frames"]], FRAMES.names),
+            "frames": apart([_frame_row(frame) for frame in turn["frames"]], FRAMES),
         }
         for turn in record["turns"]
     ]
@@ -158,9 +151,9 @@ def _frame_row(frame: dict[str, Any]) -> dict[str, Any]:
     ]
     return {
         "service": frame["service"],
-        "slots": apart(frame["slots"], SLOTS.names),
+        "slots": apart(frame["slots"], SLOTS),
         "state": state | {"slot_values": {"slot_name": list(values), "slot_value_list": list(values.values())}},
-        "actions": apart(actions, ACTIONS.names),
+        "actions": apart(actions, ACTIONS),
         "service_results": {"service_results_list": results},
         "service_call": {
             "method": call["method"],
@@ -185,8 +178,8 @@ def service_row(record: dict[str, Any]) -> dict[str, Any]:
         for intent in record["intents"]
     ]
     return record | {
-        "slots": apart(record["slots"], SERVICES.field("slots").type.names),
-        "intents": apart(intents, SERVICES.field("intents").type.names),
+        "slots": apart(record["slots"], SERVICE_SLOTS),
+        "intents": apart(intents, SERVICE_INTENTS),
     }
 
 
@@ -215,7 +208,7 @@ FORM = Form(
         Table(
             entity="dialogues",
             config="dialogues",
-            columns=DIALOGUES,
+            schema=dialogue_columns,
             undo=dialogue,
             redo=dialogue_row,
             class_names={"turns.speaker": SPEAKERS, "turns.frames.actions.act": ACTS},
@@ -232,7 +225,7 @@ FORM = Form(
         Table(
             entity="services",
             config="schema",
-            columns=SERVICES,
+            schema=service_columns,
             undo=service,
             redo=service_row,
             class_names={},

@@ -106,7 +106,7 @@ PLAIN = {
         "Just to make sure that I have everything right so far.", "I will be with you in a second…",
     ),
 }  # fmt: skip
-FORMS = {
+SENTENCES = {
     "USER": (
         "I would like {} if that is possible, with {}.", "{}, please.", "Let's go with {} and {}.", "What about {}?",
         "{}.", "Can you make it {}? And {} would be nice too, if they still have that.", "😊 {} and {} sounds good",
@@ -129,7 +129,7 @@ def annotated_sentence(
     domain: Domain, labels: list[str], role: str, agreement: float, disagreement: float, rng: random.Random
 ) -> dict:
     """A sentence with one to three labeled pieces, and now and then a further piece by a second worker."""
-    pieces = rng.choice(FORMS[role]).split("{}")
+    pieces = rng.choice(SENTENCES[role]).split("{}")
     text, segments = pieces[0], []
     for piece in pieces[1:]:
         label = labels.pop(0) if labels else next(iter(domain.required))

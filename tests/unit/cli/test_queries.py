@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 
@@ -60,18 +61,32 @@ def test_every_form_holds_the_row(paths, form):
     assert EVERY_FORM[form](shown), shown
 
 
+@pytest.mark.parametrize("form", ["json", "csv", "markdown"])
+def test_query_that_fails_at_once_writes_nothing(paths, form):
+    """A pipe got `[` of an array, or a header, before the error."""
+    status, shown = sql_of_a_process(paths, "--format", form, "select cast(utterance as integer) from core.fct_turns")
+    assert (status, shown) == (2, "")
+
+
+def sql_of_a_process(paths, *arguments: str) -> tuple[int, str]:
+    """The same through `main`, which turns errors into a status."""
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        status = main(["sql", "--warehouse", str(paths.root), *arguments])
+    return status, shown.getvalue()
+
+
+@pytest.mark.parametrize("arguments", [("simulate", "--to", "/"), ("restore", "--corpus", "a", "--to", "/tmp/..")])
+def test_top_of_the_file_system_is_refused_as_a_folder(arguments, capsys):
+    assert main(list(arguments)) == 2
+    assert capsys.readouterr().err.endswith("is the top of the file system; name a folder below it\n")
+
+
 def test_parquet_goes_into_a_pipe_whole(paths):
     result = CliRunner().invoke(
         cli, ["sql", "--warehouse", str(paths.root), "--format", "parquet", "from range(250000) t(a)"]
     )
     table = pyarrow.parquet.read_table(io.BytesIO(result.stdout_bytes))
     assert table.column("a").to_pylist() == list(range(250_000))
-
-
-def test_forms_of_the_options_are_those_of_printing():
-    from dialogue_warehouse.cli import options
-
-    assert options.FORMATS == printing.FORMATS
 
 
 def test_a_parameter_is_a_value_and_no_text_of_the_query(paths):

@@ -9,7 +9,7 @@ import pytest
 
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.lineage.restored_files import FORMS, SourceFile, put_back
+from dialogue_warehouse.lineage.restored_files import EXCEPTION_FORMS, SourceFile, put_back
 from dialogue_warehouse.releases.records import Record
 
 ARRAY = Entity("things", dict, Container.ARRAY, r"x\.json")
@@ -28,7 +28,7 @@ def record(value: Any, index: int = 0) -> Record:
 
 def test_every_form_that_the_tables_accept_is_put_back() -> None:
     exceptions = [("/0/a", "absent"), ("/0/b", "null"), ("/0/c", "empty_list"), ("/0/d", "empty_object")]
-    assert {form for _, form in exceptions} == set(FORMS)
+    assert {form for _, form in exceptions} == set(EXCEPTION_FORMS)
     assert put(ARRAY, exceptions, record({"a": 1, "b": 1, "e": 1})) == [{"b": None, "e": 1, "c": [], "d": {}}]
 
 

@@ -388,6 +388,30 @@ def test_nothing_but_a_report_is_overwritten(tmp_path: Path, kind: str) -> None:
         report.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path), to)
 
 
+@pytest.mark.parametrize("build_id", ["20260101T000000000000Z", "20260102T000000000000Z"])
+def test_page_names_its_build_and_lists_others(tmp_path: Path, hostile, build_id: str) -> None:
+    others = [{**BUILD, "build_id": f"2026010{day}T000000000000Z"} for day in (1, 2, 3)]
+    found = replace(hostile, build={**BUILD, "build_id": build_id}, builds=others)
+    page = report.render(found)["index.html"]
+    assert all(other["build_id"] in page for other in others)
+    for text in (page, page.replace(report.BUILD_META, "another"), page.replace("<p>Build ", "<p>Made by ")):
+        (tmp_path / "index.html").write_text(text)
+        assert [one["build_id"] for one in others if report.is_about(one["build_id"], tmp_path)] == [build_id]
+
+
+def test_page_of_an_earlier_version_names_its_build_first(tmp_path: Path) -> None:
+    """Such a page has no meta element."""
+    (tmp_path / "index.html").write_text(
+        "<!doctype html><head><meta charset='utf-8'><title>Overview</title></head><body><dl class='facts'>"
+        "<div><dt>Build</dt><dd><code>20260102T000000000000Z</code></dd></div></dl>"
+        "<p>Before it: <code>20260101T000000000000Z</code></p>"
+    )
+    assert report.is_about("20260102T000000000000Z", tmp_path)
+    assert not report.is_about("20260101T000000000000Z", tmp_path)
+    (tmp_path / "index.html").write_text("20260102T000000000000Z")
+    assert not report.is_about("20260102T000000000000Z", tmp_path)
+
+
 def test_report_needs_a_published_build(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no warehouse"):
         report.write_report(WarehousePaths(tmp_path), Settings(warehouse=tmp_path))

@@ -17,7 +17,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.builds import EMBEDDED_SAMPLE, BuildManifest, encode_manifest, read_manifest
-from dialogue_warehouse.storage.landed import Landed
+from dialogue_warehouse.storage.landed import REASONS, Cause, Fallback, Landed
 from tests.unit.published import BUILD
 
 LANDED = Landed("fruit", "apples", "a.json", None, None, 2, "0" * 64, "verified", 1, "fruit/apples/a.parquet")
@@ -44,6 +44,38 @@ def test_source_of_the_embedded_sample_is_in_the_warehouse(paths: WarehousePaths
     manifest = msgspec.structs.replace(read_manifest(paths, BUILD), source=EMBEDDED_SAMPLE)
     paths.build_manifest(BUILD).write_bytes(encode_manifest(manifest))
     assert builds.source_of(paths, BUILD) == paths.sample
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_cause_for_which_a_corpus_is_kept_is_read_whatever_the_words(
+    monkeypatch: pytest.MonkeyPatch, cause: Cause
+) -> None:
+    error = "fruit/a.json: not JSON" if cause is Cause.DAMAGED else ""
+    text = msgspec.json.encode(Fallback(BUILD, cause, error))
+    monkeypatch.setitem(REASONS, Cause.NOT_ASKED_FOR, "other words")
+    monkeypatch.setitem(REASONS, Cause.ABSENT, "it is not there")
+    found = msgspec.json.decode(text, type=Fallback)
+    assert (found.cause, found.is_damaged) == (cause, cause is not Cause.NOT_ASKED_FOR)
+    assert found.reason == REASONS.get(cause, error)
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_damaged"),
+    [
+        ("the run is not about it", False),
+        ("none of its files is at the source", True),
+        ("fruit/a.json: not JSON", True),
+    ],
+)
+def test_manifest_of_a_version_that_had_only_words_says_whether_a_corpus_is_damaged(
+    paths: WarehousePaths, reason: str, is_damaged: bool
+) -> None:
+    file = paths.build_manifest(BUILD)
+    carried = {"fruit": {"build_id": BUILD, "reason": reason}}
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"carried": carried}))
+    found = read_manifest(paths, BUILD).carried["fruit"]
+    assert (found.is_damaged, found.reason) == (is_damaged, reason)
+    assert found.describe("fruit") == f"fruit falls back to build {BUILD}: {reason}"
 
 
 def test_key_that_another_version_wrote_is_passed_over(paths: WarehousePaths) -> None:
