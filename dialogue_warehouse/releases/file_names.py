@@ -53,26 +53,26 @@ class ReleaseNames:
         self._filter = re.compile(f"(?:{'|'.join(folders)})?(?:{patterns})(?:\\.gz)?", re.IGNORECASE)
 
     def find(self, path: str) -> Name | None:
-        """The file of the release that a path stands for, None where it stands for none."""
+        """Find the file of the release that a path stands for; None where there is none."""
         if not (self._filter.fullmatch(path) or self._filter.fullmatch(path + GZIP)):
             return None
         return min(self._candidates(path), key=lambda name: name.rank, default=None)
 
     def is_documentation(self, path: str) -> bool:
-        """If a path is that of a file listed as documentation."""
+        """Say whether a path is listed as documentation."""
         if path.rsplit("/", 1)[-1].lower() not in self._documentation_names:
             return False
         return any(rest.lower() in self._documentation for _, rest in self._rests(path))
 
     def version_of(self, path: str) -> str:
-        """The listed file that differs from a path in numbers alone, empty where there is none."""
+        """Find the listed file that differs from a path only in numbers; empty where there is none."""
         return next(
             (self._versions[plain] for _, rest in self._rests(path) if (plain := _numberless(rest)) in self._versions),
             "",
         )
 
     def place_of(self, path: str) -> str:
-        """Find the listed file in a folder that alone has the name of a file in none; empty where there is none."""
+        """Find the one listed file in a folder with the name of a file outside it; empty where there is none."""
         return next((self._inner[plain] for _, rest in self._rests(path) if (plain := _plain(rest)) in self._inner), "")
 
     def _candidates(self, path: str) -> Iterator[Name]:
@@ -104,7 +104,7 @@ class FormNames:
         self._entities = {entity.name: entity for entity in corpus.entities}
 
     def find(self, path: str) -> Name | None:
-        """The file of the form that a path is, None where it is none."""
+        """Find the file of the form at a path; None where there is none."""
         try:
             table, _ = self._form.place(path)
         except ValueError:
@@ -112,33 +112,33 @@ class FormNames:
         return Name(path, self._entities[table.entity], (0, False, False))
 
     def is_documentation(self, path: str) -> bool:
-        """False: a form lists no documentation."""
+        """Return False: a form lists no documentation."""
         return False
 
     def version_of(self, path: str) -> str:
-        """Nothing: the files of a form have no version in their names."""
+        """Return nothing: files of a form have no version in their names."""
         return ""
 
     def place_of(self, path: str) -> str:
-        """Nothing: a form has no files of one name in several folders."""
+        """Return nothing: a form has no equal names in several folders."""
         return ""
 
 
 @functools.cache
 def names_of(corpus: Corpus) -> ReleaseNames:
-    """The names of a corpus's files."""
+    """Return the names of a corpus' files, in its own form or another."""
     return ReleaseNames(corpus)
 
 
 def suffix_of(path: str) -> str:
-    """The suffix of a path, that of its compression included: `.json.gz`."""
+    """Return the suffix of a path with that of its compression, such as `.json.gz`."""
     name = path.rsplit("/", 1)[-1]
     found = re.search(r"\.[A-Za-z]\w*(?:\.gz)?$", name)
     return found[0] if found else ""
 
 
 def repository_of(corpus: Corpus) -> str | None:
-    """The name of the publisher's repository: the part of an address before the release; None where none is named."""
+    """Return the name of the publisher's repository, from a file's address; None where there is none."""
     for file in corpus.files:
         parts = _address(file)
         if corpus.release in parts[1:]:
@@ -147,7 +147,7 @@ def repository_of(corpus: Corpus) -> str | None:
 
 
 def repository_path(corpus: Corpus, file: SourceFile) -> str:
-    """The path of a file in the publisher's repository; that in the release where no repository is known."""
+    """Return the path of a file in the publisher's repository, else its path in the release."""
     parts = _address(file)
     inner = parts[parts.index(corpus.release) + 1 :] if corpus.release in parts else []
     return "/".join((*inner, file.path))

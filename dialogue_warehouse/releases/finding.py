@@ -61,18 +61,18 @@ class Release:
     """Entries not read because a better name for the same file is there, each with that name."""
 
     def place(self, path: str) -> Path:
-        """Where a file of the release lies."""
+        """Return the path of a file of the release on disk."""
         return self.folder / self.found_as.get(path, path)
 
     @property
     def marked(self) -> Path | None:
-        """The folder that has the mark of a generated release, its own or one below it; None for a real release."""
+        """The folder with the mark of a generated release; None for a real release."""
         marks = [entry.path for entry in self.unread if entry.path.rsplit("/", 1)[-1] == MARKER]
         return (self.folder / min(marks, key=len)).parent if marks else None
 
     @property
     def listed(self) -> int:
-        """Number of data files that a complete release has."""
+        """The number of data files in a complete release."""
         if self.form is not None:
             return len(self.files) + len(self.missing)
         return sum(not file.is_documentation for file in self.corpus.files)
@@ -89,12 +89,12 @@ class Release:
         return tuple(reversed(examples.values()))[:SHOWN_EXPECTED]
 
     def ignored_lines(self) -> Iterator[str]:
-        """What is not read, as a line for people; nothing where all is."""
+        """Describe ignored files, in one line; empty where all are read."""
         yield from (f"{self.corpus.corpus_id}: {line}" for line in describe(self.ignored, self.expected))
 
     @cached_property
     def ignored(self) -> tuple[Ignored, ...]:
-        """What lies in the folder and is not read, by kind."""
+        """The ignored files of the folder, by kind."""
         names = FormNames(self.corpus, self.form) if self.form else names_of(self.corpus)
         read = [self.found_as.get(path, path) for _, path in self.files]
         return Ignoring(names, read, self.seconds).sort(self.unread)
@@ -109,7 +109,7 @@ class Places:
         self._releases: dict[str, Release] = {}
 
     def find(self, corpus: Corpus, path: str) -> Path:
-        """Where a file of a release lies: in the place recorded, else under another name; its own where it is not."""
+        """Return the path of a file of a release: as recorded, else under another name, else as published."""
         corpus_id = corpus.corpus_id
         recorded = self._source / corpus_id / self._found_as.get(f"{corpus_id}/{path}", path)
         if os.path.lexists(recorded):
@@ -232,7 +232,7 @@ def find_foreign(settings: Settings, paths: WarehousePaths) -> tuple[Ignored, ..
 
 
 def expected_folders(settings: Settings) -> list[str]:
-    """The folders of a source that are read."""
+    """List the folders of a source that are read."""
     if settings.form == RELEASE_FORM:
         return [f"{corpus.corpus_id}/" for corpus in registry.load_corpora(settings.only)]
     return sorted(f"{name}/" for name in _folders_of(settings.form))
@@ -247,7 +247,7 @@ def ignored_lines(settings: Settings, paths: WarehousePaths) -> Iterator[str]:
 
 
 def foreign_lines(settings: Settings, ignored: tuple[Ignored, ...]) -> Iterator[str]:
-    """What belongs to no corpus, as a line for people."""
+    """Describe files that belong to no corpus, in one line."""
     yield from (f"{settings.source}: {line}" for line in describe(ignored, expected_folders(settings), ENTRIES))
 
 

@@ -111,7 +111,7 @@ def _row_reader(table: Table, found: pa.Schema) -> form_values.Reader:
 
 
 def class_ids(table: Table) -> Classes:
-    """The id of each name, for columns of class ids that a file may have as names."""
+    """Map each class name to its id, for columns whose file has names."""
     return {place: {name: number for number, name in enumerate(names)} for place, names in table.class_names.items()}
 
 
@@ -206,11 +206,11 @@ def _sum(numbers: pa.Array) -> int:
 
 
 class FormFileError(LandingError):
-    """A file that is not of the form; the message names corpus, file, row and column in one line."""
+    """A file does not fit the form; the message names corpus, file, row and column in one line."""
 
 
 def read_rows(table: Table, where: str, data: bytes) -> Iterator[dict[str, Any]]:
-    """The rows of a file. Raises FormFileError when its columns or a value are not those of the table."""
+    """Read the rows of a file. Raises FormFileError when a column or value does not fit the table."""
     try:
         yield from read_parquet(table, data) if where.endswith(".parquet") else _read_lines(table, data)
     except FormError as error:
@@ -256,7 +256,7 @@ def write_rows(table: Table, name: str, rows: Iterator[dict[str, Any]], stream: 
 
 
 def undo_rows(table: Table, where: str, data: bytes) -> Iterator[tuple[bytes, dict[str, Any], str | None]]:
-    """For each row of a file the release's record of it as JSON, the row, and why it has no record if it has none."""
+    """Yield for each row of a file the release's record as JSON, the row, and the reason where it has no record."""
     for row in read_rows(table, where, data):
         try:
             _refuse_gaps(row, "")

@@ -23,7 +23,7 @@ classes otherwise, of each id of the file; a class that the form does not declar
 
 
 def difference(found: pa.DataType, expected: pa.DataType, place: str, classes: Classes) -> str | None:
-    """Describe the first column whose found type has no value of the expected one, in one line; None without one."""
+    """Describe the first column whose type cannot hold the expected values, in one line; None where all can."""
     found = _stored(found)
     if pa.types.is_null(found) or is_json(found) or (pa.types.is_nested(expected) and is_text(found)):
         return None
@@ -54,7 +54,7 @@ def _struct_difference(found: pa.DataType, expected: pa.DataType, place: str, cl
 
 
 def name_difference(found: Sequence[str], wanted: Sequence[str], place: str) -> str | None:
-    """Name the first column that is missing, unknown or there twice; their order is no difference."""
+    """Name the first column that is missing, unknown or repeated; the order does not matter."""
     for name in [*wanted, *found]:
         if name not in found:
             return f"column {below(place, name)} is missing"
@@ -66,7 +66,7 @@ def name_difference(found: Sequence[str], wanted: Sequence[str], place: str) -> 
 
 
 def is_as_declared(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Tell if Python gets the same values from both types, so that none needs to be read again."""
+    """Say whether Python reads the same values from both types."""
     if pa.types.is_struct(expected) and pa.types.is_struct(found):
         return names_of(found) == names_of(expected) and all(
             is_as_declared(found.field(i).type, expected.field(i).type) for i in range(expected.num_fields)
@@ -77,7 +77,7 @@ def is_as_declared(found: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def element_of(of: pa.DataType) -> pa.DataType | None:
-    """The type of one row of an object of parallel lists; None for what is not one.
+    """Return the row type of an object of parallel lists; None for another type.
 
     Readers of data sets disagree on a list of objects: some keep it, some turn it into an object of lists.
     """
@@ -90,14 +90,14 @@ def element_of(of: pa.DataType) -> pa.DataType | None:
 
 
 def has_json(found: pa.DataType) -> bool:
-    """Tell if a column of JSON is in the type."""
+    """Say whether the type contains a column of JSON."""
     if pa.types.is_struct(found):
         return any(has_json(found.field(i).type) for i in range(found.num_fields))
     return has_json(found.value_type) if is_list(found) else is_json(found)
 
 
 def is_json(of: pa.DataType) -> bool:
-    """Tell if the type is Arrow's extension for JSON texts."""
+    """Say whether the type is Arrow's extension for JSON texts."""
     return isinstance(of, pa.BaseExtensionType) and of.extension_name == "arrow.json"
 
 
@@ -111,19 +111,19 @@ def _stored(of: pa.DataType) -> pa.DataType:
 
 
 def is_list(of: pa.DataType) -> bool:
-    """Tell if the type is a list, of whatever offsets; a map is another thing."""
+    """Say whether the type is a list, with offsets of any width; a map is not a list."""
     if pa.types.is_list(of) or pa.types.is_large_list(of) or pa.types.is_fixed_size_list(of):
         return True
     return pa.types.is_list_view(of) or pa.types.is_large_list_view(of)
 
 
 def is_string(of: pa.DataType) -> bool:
-    """Tell if the type is a string, of whatever offsets."""
+    """Say whether the type is a string, with offsets of any width."""
     return pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of)
 
 
 def is_text(of: pa.DataType) -> bool:
-    """Tell if the type holds texts, or the bytes of texts."""
+    """Say whether the type holds texts, or texts as bytes."""
     if pa.types.is_binary(of) or pa.types.is_large_binary(of) or pa.types.is_binary_view(of):
         return True
     return is_string(of) or pa.types.is_fixed_size_binary(of)
@@ -138,7 +138,7 @@ def _may_fit(found: pa.DataType, expected: pa.DataType, is_class: bool) -> bool:
 
 
 def kind_of(of: pa.DataType) -> str:
-    """The word for a type in a message."""
+    """Return the word for a type in a message."""
     if pa.types.is_struct(of):
         return "struct"
     if is_list(of):
@@ -147,12 +147,12 @@ def kind_of(of: pa.DataType) -> str:
 
 
 def names_of(of: pa.DataType) -> list[str]:
-    """The names of a struct's members, in their order; none of another type."""
+    """Return the names of a struct's members in order; empty for another type."""
     return [of.field(i).name for i in range(of.num_fields)] if pa.types.is_struct(of) else []
 
 
 def below(place: str, name: str) -> str:
-    """The path of a member of a column."""
+    """Return the path of a member of a column."""
     return f"{place}.{name}" if place else name
 
 
@@ -163,7 +163,7 @@ MOST_DIGITS = 17
 
 
 def reader(of: pa.DataType, classes: Classes, place: str = "") -> Reader:
-    """The reader of a declared column."""
+    """Return the reader of a declared column."""
     if pa.types.is_struct(of):
         return _struct_reader(of, classes, place)
     if pa.types.is_list(of):
@@ -267,7 +267,7 @@ def _nested(value: Any, place: str) -> Any:
 
 
 def decoded(value: Any, found: pa.DataType, place: str = "") -> Any:
-    """The value with what a column of JSON holds decoded; only for types for which `has_json`."""
+    """Decode the JSON in a value; only for types for which `has_json` is true."""
     if value is None:
         return None
     if is_json(found):

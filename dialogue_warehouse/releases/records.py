@@ -55,16 +55,16 @@ STEPS = {
 
 
 class NotJsonError(ValueError):
-    """The text is no JSON; the message says where, `advice` what to do."""
+    """The text is not JSON; the message says where, `advice` what to do."""
 
     def __init__(self, message: str, advice: str = "repair it, or download it again") -> None:
-        """Take the advice for a text that is damaged, unless another one is given."""
+        """Use the advice for a damaged text by default."""
         super().__init__(message)
         self.advice = advice
 
 
 class Member(NamedTuple):
-    """A member of an array or object: its key, and where its value stands."""
+    """A member of an array or object: its key, and the position of its value."""
 
     key: str | None
     start: int
@@ -72,9 +72,9 @@ class Member(NamedTuple):
 
 
 def members(text: bytes, opening: str, position: int = 0) -> tuple[list[Member], int]:
-    """The members of the array or object that begins at `position`, also those with the key of another; where it ends.
+    """Return the members of the array or object at `position`, repeated keys too, and its end.
 
-    Raises NotJsonError where the text is none, or does not begin so.
+    Raises NotJsonError where there is no array or object.
     """
     kind, at, position = _token(text, position)
     if kind != opening:
@@ -96,7 +96,7 @@ def members(text: bytes, opening: str, position: int = 0) -> tuple[list[Member],
 
 
 def end_of_value(text: bytes, position: int) -> int:
-    """Where the value ends that begins at `position`. Raises NotJsonError where the text is none."""
+    """Return the end of the value that begins at `position`. Raises NotJsonError."""
     inside = bytearray()  # of each array and object around, whether it is an object
     state = VALUE
     while True:
@@ -114,7 +114,7 @@ def end_of_value(text: bytes, position: int) -> int:
 
 
 def refuse_more(text: bytes, position: int) -> None:
-    """Raise NotJsonError when anything but blanks stands behind the whole."""
+    """Raise NotJsonError when anything but blanks follows the value."""
     end = _after_blanks(text, position)
     if end < len(text):
         raise NotJsonError(f"not JSON at {place_of(text, end)}")
@@ -178,7 +178,7 @@ class Record(NamedTuple):
 
 
 def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
-    """The parts of the file and its records as JSON text. Raises LandingError for a file that is no JSON."""
+    """Split a file into its parts and its records as JSON text. Raises LandingError for a file that is not JSON."""
     if entity.container is Container.LINES:
         return None, _split_lines(text)
     try:
@@ -360,7 +360,7 @@ TICK = 20_000_000
 
 @dataclass(frozen=True)
 class FileState:
-    """What tells one state of a file from another without reading it; `changed` also sees what forges `modified`."""
+    """The state of a file, known without reading it; `changed` also notices a forged `modified`."""
 
     device: int
     inode: int
@@ -370,7 +370,7 @@ class FileState:
 
 
 def state_of(file: Path) -> FileState | None:
-    """The state of a file, None when it cannot be looked at."""
+    """Return the state of a file; None when there is no access to it."""
     try:
         return _state(file.stat())
     except OSError:
@@ -378,9 +378,9 @@ def state_of(file: Path) -> FileState | None:
 
 
 def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
-    """The bytes of a file as they were at one moment, and its state then.
+    """Read the bytes of a file at one moment, and its state then.
 
-    Raises LandingError when it cannot be read, or changes each time while it is.
+    Raises LandingError when it cannot be read, or changes during each attempt.
     """
     for _ in range(ATTEMPTS):
         try:

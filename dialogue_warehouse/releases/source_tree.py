@@ -38,27 +38,27 @@ class Marker:
 
 
 def is_generated(folder: Path) -> bool:
-    """Whether the release in this folder was generated."""
+    """Say whether the release in this folder was generated."""
     return (folder / MARKER).exists()
 
 
 def is_in_generated(folder: Path, path: str) -> bool:
-    """Tell if a file below a folder belongs to a generated release: one between the two has the mark, or the folder."""
+    """Say whether a file below a folder belongs to a generated release: a folder on the way has the mark."""
     return any(is_generated(folder / parent) for parent in PurePosixPath(path).parents)
 
 
 def holds_generated(folder: Path) -> bool:
-    """Whether a release was generated into this folder, or is being."""
+    """Say whether a release was generated into this folder, or is being generated."""
     return is_generated(folder) or (folder / (MARKER + UNFINISHED)).exists()
 
 
 def read_marker(folder: Path) -> Marker | None:
-    """What the marker of a corpus folder says, None for a real release. Raises InputError when it cannot be read."""
+    """Read the mark of a corpus' folder; None for a real release. Raises InputError when it cannot be read."""
     return files.read(folder / MARKER, Marker, "the scale and seed of a generated release", LARGEST_MARKER)
 
 
 def begin_marker(folder: Path, scale: float, seed: int) -> None:
-    """Say in this folder that a release is being generated."""
+    """Mark this folder: a release is being generated."""
     text = json.dumps(asdict(Marker(scale, seed))) + "\n"
     marker = folder / (MARKER + UNFINISHED)
     with naming(marker):
@@ -66,7 +66,7 @@ def begin_marker(folder: Path, scale: float, seed: int) -> None:
 
 
 def finish_marker(folder: Path) -> None:
-    """Say that the release is complete."""
+    """Mark the release as complete."""
     (folder / (MARKER + UNFINISHED)).replace(folder / MARKER)
 
 
@@ -102,7 +102,7 @@ class _Folder(NamedTuple):
 
 
 def walk(folder: Path) -> Iterator[Entry]:
-    """Every entry below a folder, in no order; nothing where there is no folder.
+    """Yield every entry below a folder, in no order; nothing where the folder is missing.
 
     A folder that is a link is walked unless it is one of those it is in. Below a link, further links lead only to
     folders not seen before, so that the walk ends whatever the links are.
@@ -232,7 +232,7 @@ class Ignored:
 
 @dataclass(frozen=True)
 class Ignoring:
-    """Sorts what is not read of a corpus: `read` are the paths that are, `seconds` those that gave way to another."""
+    """Sort the ignored files of a corpus; `read` are the paths that are read, `seconds` other names of these files."""
 
     names: ReleaseNames | FormNames
     read: Iterable[str]
@@ -240,7 +240,7 @@ class Ignoring:
     """For each file that gave way to another name of the same file: that name."""
 
     def sort(self, entries: Iterable[Entry]) -> tuple[Ignored, ...]:
-        """The ignored files by kind. A folder in which nothing is read, and nothing nearly right, is one entry."""
+        """Return the ignored files by kind. A folder without any file that is read, or nearly, is one entry."""
         found = [one for entry in entries if (one := self._classify(entry)) is not None]
         kept = {folder for path in self.read for folder in _folders(path)}
         kept |= {folder for kind, file in found if kind != OTHER or file.expected for folder in _folders(file.path)}
@@ -297,13 +297,13 @@ class Ignoring:
 
 
 def group_of(kind: str, files: Iterable[IgnoredFile]) -> Ignored:
-    """The group of these files; those of which it is clear what was expected come first."""
+    """Group these files; those with a known expected path come first."""
     ordered = sorted(files, key=lambda file: (not file.expected, file.path))
     return Ignored(kind, sum(file.files for file in ordered), tuple(ordered[:FIRST]))
 
 
 def describe(ignored: Iterable[Ignored], expected: Iterable[str] = (), nouns: tuple[str, str] = FILES) -> Iterator[str]:
-    """One line about what is ignored, with examples of what is read; none where nothing is ignored."""
+    """Describe ignored files in one line, with examples of what is read; empty where nothing is ignored."""
     groups = list(ignored)
     if not groups:
         return
@@ -317,7 +317,7 @@ def describe(ignored: Iterable[Ignored], expected: Iterable[str] = (), nouns: tu
 
 
 def printable(path: str) -> str:
-    """A path as text that can be written as UTF-8, whatever bytes a name has."""
+    """Return a path as text that UTF-8 can encode, whatever bytes it has."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 

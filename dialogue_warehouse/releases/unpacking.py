@@ -50,7 +50,7 @@ class Text(NamedTuple):
 
 
 def unpack(where: str, data: bytes) -> Text:
-    """Unpack the text of a file, of a Parquet file its bytes. Raises LandingError for another kind and for no UTF-8."""
+    """Unpack the text of a file, or the bytes of a Parquet file. Raises LandingError for another kind or encoding."""
     if where.endswith(".parquet"):
         _refuse_other_kinds(where, data)
         return Text(data)
@@ -152,12 +152,12 @@ def _refuse_other_encodings(where: str, text: bytes, is_archive: bool) -> None:
 
 
 def sha256_of(data: bytes) -> str:
-    """The SHA-256 of some bytes, in hexadecimal."""
+    """Return the SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def git_blob_hash(size: int) -> Any:
-    """The hash, to be fed with so many bytes, of which git makes a file's id: all that is known of some files."""
+    """Return the hash of which git makes a file's id, fed with `size` bytes; some files have no other checksum."""
     return hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
 
 

@@ -37,17 +37,17 @@ PUBLISHED_SCHEMAS = ("core", "analytics", "quality")
 
 
 def files_below(folder: Path) -> list[Path]:
-    """The Parquet files of a build's tables, by name."""
+    """List the Parquet files of a build's tables, by name."""
     return sorted(folder.rglob("*.parquet"))
 
 
 def name_of(file: Path, folder: Path) -> str:
-    """What a view calls a file of this folder."""
+    """Return the name by which a view reads a file of this folder."""
     return f"{NAMES}{folder.stem}/{file.relative_to(folder).as_posix()}"
 
 
 def serve(con: duckdb.DuckDBPyConnection, *databases: Path, also: Mapping[str, Path] | None = None) -> bool:
-    """Let a connection read the Parquet files of these builds, and others by their names; whether there are any.
+    """Let a connection read the Parquet files of these builds, and others by name; return False where there are none.
 
     Those of the builds are opened here, and InputError is raised for one that cannot be; the others when they are read.
     """
@@ -69,7 +69,7 @@ def serve(con: duckdb.DuckDBPyConnection, *databases: Path, also: Mapping[str, P
 
 @contextlib.contextmanager
 def open_build(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyConnection]:
-    """A connection that has a build, read-only, as its default database; for our own queries, not for a user's."""
+    """Open a build read-only, as the default database of a connection. Not for queries of users: it has no sandbox."""
     with connect(settings) as con:
         serve(con, database)
         con.execute(f"attach {literal(database)} as dialogues (read_only)")
@@ -86,7 +86,7 @@ UNEXPECTED = "unexpected"
 
 
 class PublishedFile(Struct, frozen=True, kw_only=True):
-    """What a published file is known by."""
+    """Size, time and checksum that identify a published file."""
 
     bytes: int
     modified_ns: int
@@ -95,7 +95,7 @@ class PublishedFile(Struct, frozen=True, kw_only=True):
 
 
 class Pointer(Struct, frozen=True):
-    """What the pointer says."""
+    """The content of the file that names the published build."""
 
     build_id: BuildId
     rolled_back: str = ""
@@ -103,7 +103,7 @@ class Pointer(Struct, frozen=True):
 
 
 class Definitions(Struct, frozen=True):
-    """What the models and tests of a build were made from, as `pipelines.building.reusing` computes it."""
+    """Hashes of the models and tests of a build, as `pipelines.building.reusing` computes it."""
 
     digests: dict[str, str] = {}
     """The hash of what each says and of what it reads, by dbt's unique id."""
@@ -111,7 +111,7 @@ class Definitions(Struct, frozen=True):
     """The hash that a table had when it came to these rows first, where it was made again since."""
 
     def content(self, name: str) -> str | None:
-        """What stands for the rows of a table; None of one that is not known."""
+        """Return the hash that stands for the rows of a table; None for an unknown table."""
         return self.contents.get(name, self.digests.get(name))
 
 
@@ -163,12 +163,12 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
 
 
 def encode_manifest(manifest: BuildManifest) -> bytes:
-    """The text of a manifest, as `read_manifest` reads it."""
+    """Encode a manifest as `read_manifest` reads it."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
 
 
 def read_manifest(paths: WarehousePaths, build_id: str) -> BuildManifest:
-    """The manifest of a build. Raises InputError, in one line with the file, when it is not there or cannot be read."""
+    """Read the manifest of a build. Raises InputError, which names the file, when it is missing or damaged."""
     file = paths.build_manifest(build_id)
     manifest = files.read(file, BuildManifest, f"the manifest of build {build_id}")
     if manifest is None:
@@ -177,30 +177,30 @@ def read_manifest(paths: WarehousePaths, build_id: str) -> BuildManifest:
 
 
 def source_of(paths: WarehousePaths, build_id: str) -> Path:
-    """The folder of the releases that a build was made from. Raises InputError when its manifest cannot be read."""
+    """Return the source folder of a build. Raises InputError when its manifest cannot be read."""
     source = read_manifest(paths, build_id).source
     return paths.sample if source == EMBEDDED_SAMPLE else Path(source)
 
 
 def raw_files(paths: WarehousePaths, build_id: str) -> dict[str, list[Path]]:
-    """The Parquet files of each raw table of a build. Raises InputError when its manifest cannot be read."""
+    """List the Parquet files of each raw table of a build. Raises InputError when its manifest cannot be read."""
     named = read_manifest(paths, build_id).raw
     return {table: [paths.root / file for file in files] for table, files in named.items()}
 
 
 def read_pointer(paths: WarehousePaths) -> Pointer | None:
-    """What the pointer says, None when nothing is published. Raises InputError when it is damaged."""
+    """Read the pointer; None when nothing is published. Raises InputError when it is damaged."""
     return files.read(paths.pointer, Pointer, "the name of the published build")
 
 
 def pointed_build(paths: WarehousePaths) -> str | None:
-    """The id of the published build, None when nothing is published. Raises InputError when the pointer is damaged."""
+    """Return the id of the published build; None when nothing is published. Raises InputError for a damaged pointer."""
     pointer = read_pointer(paths)
     return pointer.build_id if pointer else None
 
 
 def published_build(paths: WarehousePaths) -> tuple[str, Path]:
-    """The id and the database of the published build. Raises InputError when there is none, or it is not there."""
+    """Return the id and the database of the published build. Raises InputError when there is none, or it is missing."""
     build_id = pointed_build(paths)
     if build_id is None:
         raise InputError(f"no warehouse at {paths.root}: run `{command('build', warehouse=paths.root)}`")
@@ -213,7 +213,7 @@ def published_build(paths: WarehousePaths) -> tuple[str, Path]:
 
 
 def describe_file(file: Path) -> PublishedFile:
-    """What a file is known by. Reads it whole."""
+    """Read a file whole and return what identifies it."""
     state = file.stat()
     with open_regular(file) as stream:
         digest = hashlib.file_digest(stream, "sha256")
@@ -221,7 +221,7 @@ def describe_file(file: Path) -> PublishedFile:
 
 
 def is_as_published(file: Path, published: PublishedFile) -> bool:
-    """Whether a file still is what was published. It is read where its size is right and its time is not."""
+    """Say whether a file is as it was published. It is read only if its time, but not its size, differs."""
     try:
         state = file.stat()
         if not file.is_file() or state.st_size != published.bytes:
@@ -232,9 +232,9 @@ def is_as_published(file: Path, published: PublishedFile) -> bool:
 
 
 def damage(paths: WarehousePaths, build_id: str) -> list[Path]:
-    """The published file, the kept build and its Parquet files, where they are not what was published.
+    """List the damaged files among the published file, the kept build and its Parquet files.
 
-    Where that is not known, because the manifest is lost, the published file has to be the kept build.
+    Without a manifest, the published file is compared with the kept build.
     """
     files = [paths.published, paths.build_database(build_id)]
     try:
@@ -250,13 +250,13 @@ def damage(paths: WarehousePaths, build_id: str) -> list[Path]:
 
 
 def size_of(paths: WarehousePaths, build_id: str) -> int:
-    """The bytes of a build: of its database and of the Parquet files of its tables."""
+    """Add up the bytes of a build: its database and the Parquet files of its tables."""
     files = files_below(paths.build_tables(build_id))
     return sum(file.stat().st_size for file in (paths.build_database(build_id), *files))
 
 
 def earlier_builds(paths: WarehousePaths, settings: Settings) -> set[str]:
-    """The ids that builds of this warehouse have had, as far as the published build knows them."""
+    """Return the ids of earlier builds that the published build lists."""
     with contextlib.suppress(InputError, duckdb.Error):
         _, database = published_build(paths)
         with open_build(database, settings) as con:

@@ -36,7 +36,7 @@ PROJECT, ITS_NAME = "dbt_project/dbt_project.yml", re.compile(r"^name: dialogue_
 
 
 class Mark(Struct, frozen=True):
-    """What the mark says."""
+    """The content of the mark."""
 
     format: int
 
@@ -48,9 +48,9 @@ class _Pointer(Struct, frozen=True):
 
 
 def claim(paths: WarehousePaths) -> None:
-    """Make sure that the folder is a warehouse: make it, and write the mark where there is none.
+    """Make the folder a warehouse: create it and write the mark, where either is missing.
 
-    Raises InputError, before anything is written, for a folder that is not ours to write in.
+    Raises InputError, before anything is written, for a folder with foreign files.
     """
     refuse_foreign(paths)
     try:
@@ -64,7 +64,7 @@ def claim(paths: WarehousePaths) -> None:
 
 
 def refuse_foreign(paths: WarehousePaths) -> None:
-    """Raise InputError for a folder that is no warehouse and cannot become one, and for links inside a warehouse."""
+    """Raise InputError for a folder that cannot become a warehouse, and for links inside a warehouse."""
     root = paths.root
     real = Path(os.path.realpath(root))
     if real == Path(real.anchor) or real == _home():
@@ -91,14 +91,14 @@ def refuse_foreign(paths: WarehousePaths) -> None:
 
 
 def is_warehouse(paths: WarehousePaths) -> bool:
-    """Tell if a folder is a warehouse already, of this or an earlier version."""
+    """Say whether a folder is a warehouse, of this or an earlier version."""
     with contextlib.suppress(OSError):
         return _is_marked(paths) or (paths.root.is_dir() and _is_of_an_earlier_version(paths, _names(paths)))
     return False
 
 
 def warehouse_of(file: Path) -> Path | None:
-    """Find the warehouse in which a file lies at a place that this project writes to; None where there is none."""
+    """Find the warehouse whose own files include this path; None where there is none."""
     real = Path(os.path.realpath(file))
     for folder in real.parents:
         paths = WarehousePaths(folder)
@@ -211,7 +211,7 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 class BusyError(BuildError):
-    """Another build is running: this one was not begun."""
+    """Another build is running, so this one did not begin."""
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0

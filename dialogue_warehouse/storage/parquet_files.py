@@ -1,4 +1,4 @@
-"""The Parquet files of builds as a file system of DuckDB: for reading, those files alone, and no other path.
+"""A read-only file system for DuckDB that holds the Parquet files of builds and no other path.
 
 DuckDB reads them with its own reader, which skips columns and groups of rows and takes counts from the metadata, and
 yet can be forbidden every path of this machine. Those of a build's tables are opened at once, and stay readable until
@@ -33,13 +33,13 @@ DESCRIPTORS_LEFT = 24
 
 
 class ParquetFiles(fsspec.AbstractFileSystem):
-    """The files of these names, for reading."""
+    """A file system of named files, for reading."""
 
     protocol = SCHEME
     cachable = False
 
     def __init__(self, files: Mapping[str, Path], later: Mapping[str, Path]) -> None:
-        """Open every one of `files`, and of those of `later` none. Raises InputError for one that cannot be.
+        """Open all of `files`; those of `later` are opened when read. Raises InputError where that fails.
 
         Where they would leave the process too few descriptors for anything else, none of them stays open.
         """
@@ -61,7 +61,7 @@ class ParquetFiles(fsspec.AbstractFileSystem):
                 return
 
     def open(self, path: str, mode: str = "rb", *_: Any, **__: Any) -> OpenFile:
-        """A file, for reading. Raises PermissionError for any other and for writing."""
+        """Open a file for reading. Raises PermissionError for writing and for an unknown name."""
         if mode != "rb" or not self.exists(path):
             raise PermissionError(REFUSED)
         return OpenFile(self._place(path), path)
@@ -75,27 +75,27 @@ class ParquetFiles(fsspec.AbstractFileSystem):
         return self.exists(path)
 
     def isdir(self, path: str) -> bool:
-        """No name is a folder's."""
+        """Return False: there are no folders."""
         return False
 
     def size(self, path: str) -> int:
-        """The bytes of a file."""
+        """Return the size of a file in bytes."""
         return os.stat(self._place(path)).st_size  # noqa: PTH116 it may be a descriptor
 
     def modified(self, path: str) -> datetime.datetime:
-        """When a file was written last."""
+        """Return the time of the last change of a file."""
         changed = os.stat(self._place(path)).st_mtime  # noqa: PTH116
         return datetime.datetime.fromtimestamp(changed, datetime.UTC)
 
     def glob(self, path: str, *_: Any, **__: Any) -> list[str]:
-        """The file of this name; a pattern is none."""
+        """Return the file of this name; patterns match nothing."""
         return [path] if self.exists(path) else []
 
     def _place(self, path: str) -> int | Path:
         return self._opened[path] if path in self._opened else self._later[path]
 
     def ls(self, path: str, *_: Any, **__: Any) -> list[str]:
-        """Nothing: there are no folders."""
+        """Return nothing: there are no folders."""
         return []
 
     def _close(self) -> None:
@@ -107,7 +107,7 @@ class ParquetFiles(fsspec.AbstractFileSystem):
 
 
 class OpenFile:
-    """A file as DuckDB reads it: by several of its threads, each from the place that it has sought itself.
+    """A file that several threads of DuckDB read, each with a position of its own.
 
     DuckDB seeks and reads in two steps. With one place for all threads, one reads from where another has sought: seen
     with DuckDB 2.0.0, as pages that cannot be decompressed.
@@ -119,18 +119,18 @@ class OpenFile:
         self._places: dict[int, int] = {}
 
     def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place, counted from the beginning."""
+        """Set the position of the calling thread, counted from the beginning."""
         if whence != os.SEEK_SET:
             raise OSError(f"{self._name}: a place is counted from the beginning")
         self._places[threading.get_ident()] = place
         return place
 
     def tell(self) -> int:
-        """The place where the calling thread is."""
+        """Return the position of the calling thread."""
         return self._places.get(threading.get_ident(), 0)
 
     def read(self, length: int) -> bytes:
-        """Just so many bytes. Raises OSError where the file has fewer: DuckDB would take them for read."""
+        """Read exactly this many bytes. Raises OSError where the file has fewer, which DuckDB would not notice."""
         if isinstance(self._place, int):
             return self._read(self._place, length)
         descriptor = os.open(self._place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -151,4 +151,4 @@ class OpenFile:
         return b"".join(parts)
 
     def close(self) -> None:
-        """Leave the descriptor open: it is the file system's."""
+        """Do nothing: the file system closes the descriptor."""

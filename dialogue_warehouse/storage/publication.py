@@ -26,14 +26,14 @@ from dialogue_warehouse.storage.builds import Pointer
 def publish(build_id: str, paths: WarehousePaths, rolled_back: str = "") -> None:
     """Make a kept build the published one: the pointer first, then the file, each replaced in one step.
 
-    `rolled_back` is the fingerprint of the newest build, where that is gone back from.
+    `rolled_back` is the fingerprint of the newest build, where this is a rollback from it.
     """
     write_pointer(paths.pointer, build_id, rolled_back)
     copy(paths.build_database(build_id), paths.published)
 
 
 def copy(database: Path, to: Path) -> None:
-    """Copy a database, with its time and for reading only, so that a reader sees all of it or what was there before."""
+    """Copy a database, read-only and with its time, in one step: a reader sees the whole old or the whole new file."""
     with files.replacing(to) as temporary:
         temporary.unlink(missing_ok=True)
         shutil.copyfile(database, temporary)
@@ -44,13 +44,13 @@ def copy(database: Path, to: Path) -> None:
 
 
 def write_pointer(path: Path, build_id: str, rolled_back: str = "") -> None:
-    """Write a file that names a build, all of it or nothing."""
+    """Write a file that names a build, atomically."""
     pointer = Pointer(build_id, rolled_back)
     files.write_atomically(path, msgspec.json.format(msgspec.json.encode(pointer), indent=1))
 
 
 def mend(paths: WarehousePaths) -> list[str]:
-    """Put right what readers see, and remove what nobody needs. What was mended, a line each; normally nothing is."""
+    """Repair what readers see and remove leftovers; return a line for each repair."""
     told = [*_remove_folders(paths), *_finish_publication(paths), *_right_pointer(paths), *_right_files(paths)]
     retention.sweep(paths)
     files.remove(paths.scratch_spark)
@@ -145,12 +145,12 @@ def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Ite
 
 
 def is_whole(paths: WarehousePaths, build_id: str) -> bool:
-    """Whether a kept build is what was published."""
+    """Say whether a kept build is unchanged since it was published."""
     return set(builds.damage(paths, build_id)) <= {paths.published}
 
 
 def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, str]:
-    """Publish a kept build again, the one before the published where none is named; the ids before and after.
+    """Publish a kept build again, by default the one before the published; return the ids before and after.
 
     Readers see one or the other; nothing is built and nothing removed. Raises InputError where there is no such build,
     or not all of it, and BuildError while a build is running.
@@ -178,7 +178,7 @@ def _fingerprint(paths: WarehousePaths, build_id: str) -> str:
 
 
 def pin(paths: WarehousePaths, build_id: str | None = None, is_pinned: bool = True) -> str:
-    """Keep a build, the published one where none is named, however old it gets; or do so no longer. Its id."""
+    """Pin a build, by default the published one, so that it is never pruned; or unpin it. Returns its id."""
     published = builds.published_build(paths)[0]
     with ownership.exclusive(paths):
         target = retention.find(paths, build_id or published)

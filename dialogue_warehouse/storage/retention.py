@@ -1,4 +1,4 @@
-"""The builds that stay on disk, and removing those that do not."""
+"""The builds that are kept on disk, and the removal of all others."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LONGEST_WRITING = 24 * 3600
 
 
 def kept_builds(paths: WarehousePaths) -> list[str]:
-    """The ids of the builds on disk, in the order they were published; databases that nobody here made do not count."""
+    """List the ids of the kept builds in the order of their publication; foreign databases are ignored."""
     names = [path.stem for path in paths.builds.glob("*.duckdb") if BUILD_ID.fullmatch(path.stem)]
     return sorted(names, key=lambda build_id: (publication_number(paths, build_id), build_id))
 
 
 def find(paths: WarehousePaths, build_id: str) -> str:
-    """The kept build of this id, or the only one that begins with it. Raises InputError."""
+    """Find the kept build of this id, or the only one that begins with it. Raises InputError."""
     found = [name for name in kept_builds(paths) if name == build_id] or [
         name for name in kept_builds(paths) if name.startswith(build_id)
     ]
@@ -40,7 +40,7 @@ def find(paths: WarehousePaths, build_id: str) -> str:
 
 
 def one_before(paths: WarehousePaths, build_id: str) -> str:
-    """The build that was published before this one, of those that are kept. Raises InputError."""
+    """Find the kept build that was published before this one. Raises InputError."""
     names = kept_builds(paths)
     place = names.index(build_id)
     if place == 0:
@@ -49,7 +49,7 @@ def one_before(paths: WarehousePaths, build_id: str) -> str:
 
 
 def publication_number(paths: WarehousePaths, build_id: str) -> int:
-    """Which publication a build was; 0 where that is not known."""
+    """Return the number of the publication of a build; 0 where it is not known."""
     try:
         return builds.read_manifest(paths, build_id).number
     except InputError:
@@ -57,7 +57,7 @@ def publication_number(paths: WarehousePaths, build_id: str) -> int:
 
 
 def is_pinned(paths: WarehousePaths, build_id: str) -> bool:
-    """Whether somebody has said that a build is to be kept."""
+    """Say whether a build is pinned."""
     try:
         return builds.read_manifest(paths, build_id).is_pinned
     except InputError:
@@ -65,13 +65,13 @@ def is_pinned(paths: WarehousePaths, build_id: str) -> bool:
 
 
 def remove(paths: WarehousePaths, build_id: str) -> None:
-    """Remove a build and what stands beside it."""
+    """Remove a build and the files beside it."""
     for file in (paths.build_database(build_id), *_beside(paths, build_id)):
         files.remove(file)
 
 
 def prune(paths: WarehousePaths, builds_kept: int, days: float | None = None) -> None:
-    """Delete the oldest builds beyond `builds_kept` and those older than so many days, and raw files that none names.
+    """Delete builds beyond `builds_kept` or older than so many days, and raw files that no build names.
 
     The published build is never deleted, and a pinned one neither; it does not count.
     """
@@ -92,7 +92,7 @@ def prune(paths: WarehousePaths, builds_kept: int, days: float | None = None) ->
 
 
 def landed_files(paths: WarehousePaths) -> Iterator[Path]:
-    """Find the files that landing has written, by their names; what else lies below `raw/` is not ours."""
+    """Find the files that landing has written, by their names; other files below `raw/` are left alone."""
     yield from (file for file in paths.raw.glob("*/*/*") if RAW_FILE.fullmatch(file.name))
 
 
@@ -112,7 +112,7 @@ def _is_old(file: Path) -> bool:
 
 
 def sweep(paths: WarehousePaths) -> None:
-    """Remove what commands that were killed left behind. Call it with the warehouse's lock held."""
+    """Remove the leftovers of killed commands. Call it with the warehouse's lock held."""
     for path in _leftovers(paths):
         with files.alone_in(path.parent) as is_alone:  # another command may be writing its report
             if is_alone or (is_alone is None and _is_old(path)):

@@ -39,7 +39,7 @@ class BuildStatus:
     is_pinned: bool
     verdicts: dict[str, int]
     """What became of its claims: verdict -> claims, and `unexpected` for those that are not as the ledger has it."""
-    carried: tuple[str, ...]
+    fallbacks: tuple[str, ...]
     """The corpora that fell back to an earlier build, a line each."""
     built_at: str | None
     source: str | None
@@ -146,7 +146,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         is_published=build_id == published,
         is_pinned=bool(manifest and manifest.is_pinned),
         verdicts=manifest.verdicts if manifest else {},
-        carried=tuple(
+        fallbacks=tuple(
             fallback.describe(corpus_id) for corpus_id, fallback in (manifest.carried if manifest else {}).items()
         ),
         built_at=manifest.started_at if manifest else None,
@@ -199,7 +199,7 @@ def print_status(found: Status, console: Console | None = None) -> None:
     if found.builds:
         console.print(_builds_grid(found.builds))
     for build in found.builds:
-        for line in build.carried if build.is_published else ():
+        for line in build.fallbacks if build.is_published else ():
             console.print(Text(f"fallback   {line}"), soft_wrap=True)
     for file in found.damaged[:DISPLAYED_DAMAGED]:
         console.print(f"damaged    {file} is not what was published: the next build puts it right", soft_wrap=True)

@@ -105,15 +105,15 @@ def _overwritten(paths: WarehousePaths) -> tuple[Path, ...]:
 
 
 def explain_full_disk(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
-    """An error that a full disk has caused, as one that says where and how much is needed; None for any other."""
+    """Return an error for a full disk that says where and how much is needed; None for any other error."""
     if not is_full(error):
         return None
     return BuildError(f"{paths.root}: {NO_SPACE}; {_need(needed_bytes(settings, paths), paths.root)}")
 
 
 @contextlib.contextmanager
-def explaining(settings: Settings, paths: WarehousePaths) -> Generator[None]:
-    """Say where a full disk is and how much is needed, as long as the context lasts and where it fails of one."""
+def explaining_full_disk(settings: Settings, paths: WarehousePaths) -> Generator[None]:
+    """Turn an error that a full disk causes within the context into one that says where and how much is needed."""
     try:
         yield
     except BaseException as error:
@@ -122,11 +122,11 @@ def explaining(settings: Settings, paths: WarehousePaths) -> Generator[None]:
         raise
 
 
-def explained(step: Step) -> Step:
-    """Make a step of the graph say that of a full disk, whoever runs it."""
+def explains_full_disk(step: Step) -> Step:
+    """Decorate a step of the graph: an error of a full disk says where and how much is needed, whoever runs it."""
 
     def of(context: Any) -> contextlib.AbstractContextManager[None]:
-        return explaining(context.resources.settings, context.resources.paths)
+        return explaining_full_disk(context.resources.settings, context.resources.paths)
 
     def yielding(context: Any) -> Iterator[Any]:
         with of(context):

@@ -15,8 +15,8 @@ from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.lineage import verifying
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.landed import places_of
-from pipelines.building import checks, fallback, history, state
-from pipelines.building.checks import explained
+from pipelines.building import fallback, history, state
+from pipelines.building.checks import explains_full_disk
 from pipelines.building.history import first_cases
 from pipelines.dagster_graph import models, resources
 
@@ -43,7 +43,7 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
         required_resource_keys={"settings", "paths", "reporter"},
         pool=resources.POOL,
     )
-    @checks.explained
+    @explains_full_disk
     def restorations(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         settings, paths = context.resources.settings, context.resources.paths
         build = state.of_run(paths, context.run_id)
@@ -97,7 +97,7 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     @dg.multi_asset(
         name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=resources.POOL
     )
-    @explained
+    @explains_full_disk
     def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         summary, error = _audit_again(context)
         evaluated = sum(suite["evaluated"] for suite in summary.values())

@@ -18,7 +18,7 @@ from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from pipelines.building import dbt, fallback, history, reusing, spark_models, state
-from pipelines.building.checks import explained
+from pipelines.building.checks import explains_full_disk
 from pipelines.dagster_graph import resources
 
 UNIQUE_ID = "dagster_dbt/unique_id"
@@ -64,7 +64,7 @@ def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
         @dg.multi_asset(
             name=name, specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=resources.POOL
         )
-        @explained
+        @explains_full_disk
         def run(context: dg.AssetExecutionContext) -> Iterator[Any]:
             yield from _run(context, project, stage, **selection)
 

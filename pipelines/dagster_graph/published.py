@@ -15,7 +15,8 @@ from dialogue_warehouse.reading.connection import open_published
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.landed import Landed, changes_since
-from pipelines.building import checks, history, publishing, state
+from pipelines.building import history, publishing, state
+from pipelines.building.checks import explains_full_disk
 from pipelines.dagster_graph import resources
 from pipelines.dagster_graph.instance import PUBLISHED
 
@@ -35,7 +36,7 @@ def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         required_resource_keys={"settings", "paths", "reporter"},
         pool=resources.POOL,
     )
-    @checks.explained
+    @explains_full_disk
     def build_changes(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         settings, paths = context.resources.settings, context.resources.paths
         build = state.of_run(paths, context.run_id)
@@ -66,7 +67,7 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
         required_resource_keys={"settings", "paths", "reporter"},
         pool=resources.POOL,
     )
-    @checks.explained
+    @explains_full_disk
     def dialogues(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         settings = context.resources.settings
         paths = context.resources.paths
@@ -121,7 +122,7 @@ def report_asset() -> dg.AssetsDefinition:
         required_resource_keys={"settings", "paths", "reporter"},
         pool=resources.POOL,
     )
-    @checks.explained
+    @explains_full_disk
     def report(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         from dialogue_warehouse.site.report import write_report
 

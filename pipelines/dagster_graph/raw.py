@@ -18,6 +18,7 @@ from dialogue_warehouse.releases.unpacking import MISMATCH
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
 from dialogue_warehouse.storage.landed import Cause, Fallback, Landed, data_version
 from pipelines.building import checks, state
+from pipelines.building.checks import explains_full_disk
 from pipelines.building.fallback import LandedCorpus, cause_not_to_land, fall_back, write_catalog
 from pipelines.dagster_graph import resources
 from pipelines.ingestion import raw_layer
@@ -61,7 +62,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     ]
 
     @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING, pool=resources.POOL)
-    @checks.explained
+    @explains_full_disk
     def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         given = context.resources
         settings, paths, reporter, lander = given.settings, given.paths, given.reporter, given.lander
@@ -153,7 +154,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
     ]
 
     @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES, pool=resources.POOL)
-    @checks.explained
+    @explains_full_disk
     def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         paths, settings = context.resources.paths, context.resources.settings
         build = state.of_run(paths, context.run_id)

@@ -115,11 +115,11 @@ def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:
 
     told = rf"^{tmp_path}: No space left on device; a build of this source needs about 77.6 MB, and [\d.]+ GB are free$"
     with pytest.raises(BuildError, match=told):
-        checks.explained(fails)(context)
+        checks.explains_full_disk(fails)(context)
     with pytest.raises(BuildError, match=told):
-        list(checks.explained(fails_on_the_way)(context))
+        list(checks.explains_full_disk(fails_on_the_way)(context))
     with pytest.raises(ZeroDivisionError):
-        checks.explained(lambda _: 1 / 0)(context)
+        checks.explains_full_disk(lambda _: 1 / 0)(context)
     modules = [file.read_text() for file in (CLONE / "pipelines" / "dagster_graph").glob("*.py")]
     decorated = [re.findall(r"(\S+)\n +def \w+\(context: dg\.AssetExecutionContext\)", text) for text in modules]
-    assert {decorator for found in decorated for decorator in found} == {"@space.explained"}
+    assert {decorator for found in decorated for decorator in found} == {"@explains_full_disk"}

@@ -93,7 +93,7 @@ def test_its_rows_are_those_of_the_build_before_and_the_others_are_new(kept: tup
 def test_everybody_is_told(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
     (published, *_) = read_status(paths, Settings(warehouse=paths.root)).builds
-    assert [line.partition(":")[0] for line in published.carried] == [
+    assert [line.partition(":")[0] for line in published.fallbacks] == [
         f"{corpus_id} falls back to build {before}" for corpus_id in (DAMAGED, GONE)
     ]
     assert sum(published.verdicts.values()) > 100
