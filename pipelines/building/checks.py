@@ -37,7 +37,7 @@ from pipelines.cluster.options import is_on_one_machine
 
 Step = TypeVar("Step", bound=Callable[..., Any])
 FIXED_BYTES = 74 << 20
-"""What the sample needs; most of it is the history of runs and what dbt writes. Measured: 72 MiB."""
+"""What the sample needs; most of it is what dbt and DuckDB write. Measured: 72 MiB."""
 SPARK_BYTES = 10 << 20
 """What the sample needs besides where Spark builds it. Measured: 74 MiB in all."""
 BYTES_A_SOURCE_BYTE = {".gz": 2.0, ".parquet": 3.0}
