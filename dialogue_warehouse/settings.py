@@ -1,8 +1,8 @@
 """The one settings object, read from the environment, and the switches that turn telemetry off.
 
-Every setting is a variable `DIALOGUE_<NAME>`; docs/settings.md lists them. A setting is declared once, with its default
-and what reads it. A value that cannot be used is refused in one line. Where things lie below the warehouse folder is in
-`dialogue_warehouse.paths`.
+Every setting is a variable `DIALOGUE_<NAME>`; README.md and docs/run_it_unattended.md list them. A setting is declared
+once, with its default and what reads it. A value that cannot be used is refused in one line. Where things lie below the
+warehouse folder is in `dialogue_warehouse.paths`.
 """
 
 from __future__ import annotations

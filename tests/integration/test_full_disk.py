@@ -99,7 +99,7 @@ def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path)
     assert [*on_spark.values()] == [fixed + 4_680_000, fixed + 4_680_000, fixed + 2_600_000]
     with (folder / "abcd_v1.1.json.gz").open("wb") as file:
         file.truncate(1 << 43)  # a hole: it takes no place itself
-    with pytest.raises(BuildError, match=r"needs about 17.6 TB, and [\d.]+ GB are free"):
+    with pytest.raises(BuildError, match=r"needs about 17.6 TB, and [\d.]+ [MGT]B are free"):
         checks.refuse_full_disk(settings, paths)
 
 
@@ -124,7 +124,7 @@ def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:
         yield 1
         raise duckdb.IOException("could not write: No space left on device")
 
-    told = rf"^{tmp_path}: No space left on device; a build of this source needs about 77.6 MB, and [\d.]+ GB are free$"
+    told = rf"^{tmp_path}: No space left on device; a build of this source needs about 77.6 MB, and [\d.]+ [MGT]B are free$"
     with pytest.raises(BuildError, match=told):
         checks.explains_full_disk(fails)(context)
     with pytest.raises(BuildError, match=told):

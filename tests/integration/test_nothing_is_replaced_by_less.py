@@ -77,7 +77,7 @@ def test_run_of_the_graph_checks_its_input_and_the_disk_first(
     for source, kind, told in (
         (tmp_path / "nowhere", InputError, "nowhere: no such folder"),
         (tmp_path / "empty", InputError, "empty: no data file of "),
-        (large, BuildError, r"warehouse: a build of this source needs about 17.6 TB, and [\d.]+ GB are free"),
+        (large, BuildError, r"warehouse: a build of this source needs about 17.6 TB, and [\d.]+ [MGT]B are free"),
     ):
         monkeypatch.setenv("DIALOGUE_SOURCE", str(source))
         with pytest.raises(kind, match=told) as refused:
