@@ -149,6 +149,12 @@ class Source:
         """What belongs to no corpus."""
         return find_foreign(self._settings, self._paths)
 
+    def ignored_lines(self) -> Iterator[str]:
+        """Say what is not read, a line a corpus and one for the rest."""
+        for release in self.releases():
+            yield from release.ignored_lines()
+        yield from foreign_lines(self._settings, self.foreign)
+
 
 def find_release(corpus: Corpus, source: Path) -> Release:
     """Look for a corpus below `source/<corpus_id>`; a folder that is not there is an empty release.
@@ -236,14 +242,6 @@ def expected_folders(settings: Settings) -> list[str]:
     if settings.form == RELEASE_FORM:
         return [f"{corpus.corpus_id}/" for corpus in registry.load_corpora(settings.only)]
     return sorted(f"{name}/" for name in _folders_of(settings.form))
-
-
-def ignored_lines(settings: Settings, paths: WarehousePaths) -> Iterator[str]:
-    """What lies at the source of these settings and is not read, a line a corpus and one for the rest."""
-    source = Source(settings, paths)
-    for release in source.releases():
-        yield from release.ignored_lines()
-    yield from foreign_lines(settings, source.foreign)
 
 
 def foreign_lines(settings: Settings, ignored: tuple[Ignored, ...]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
-from dialogue_warehouse.releases import finding
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from pipelines.building.state import Build, new_build
@@ -52,7 +52,7 @@ def fingerprint_landed(build: Build) -> str:
     )
 
 
-def unchanged(settings: Settings) -> str | None:
+def unchanged(settings: Settings, source: Source | None = None) -> str | None:
     """The published build, when building again would come to the same; None otherwise. Reads every file once.
 
     One in which a corpus stays because it was damaged is not the same, though its files may be: it says so.
@@ -70,7 +70,7 @@ def unchanged(settings: Settings) -> str | None:
     if any(one.is_damaged for one in manifest.carried.values()):
         return None
     try:
-        return build_id if manifest.fingerprint == of_source(settings) else None
+        return build_id if manifest.fingerprint == of_source(settings, source) else None
     except InputError:  # a file that nobody can read: landing says so
         return None
 
@@ -81,12 +81,12 @@ def rolled_back(settings: Settings) -> bool:
     return pointer is not None and pointer.rolled_back != "" and pointer.rolled_back == of_source(settings)
 
 
-def of_source(settings: Settings) -> str:
+def of_source(settings: Settings, source: Source | None = None) -> str:
     """The fingerprint that a build of these settings would have now. Reads every file once."""
     paths = WarehousePaths(settings.warehouse)
     tasks = [
         (release.corpus, release.folder, path, release.found_as.get(path))
-        for release in finding.Source(settings, paths).releases()
+        for release in (source or Source(settings, paths)).releases()
         for _, path in release.files
     ]
     with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:

@@ -17,7 +17,7 @@ from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import BuildError, naming
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.releases import finding
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import ownership, publication
 from expectations.client import AuditError, AuditProcess
@@ -60,17 +60,18 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
 
 
 def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_graph: LoadGraph) -> Summary:
-    check_input(settings, paths)
+    source = Source(settings, paths)
+    check_input(settings, paths, source)
     with ownership.exclusive(paths):
         for mended in publication.mend(paths):
             reporter.notice(mended)
-        if not settings.force and fingerprint.unchanged(settings):
+        if not settings.force and fingerprint.unchanged(settings, source):
             for left in publishing.tidy(paths, settings):  # one that was killed once it had published has not
                 reporter.notice(left)
-            for line in finding.ignored_lines(settings, paths):
+            for line in source.ignored_lines():
                 reporter.notice(line)
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
-        check_before_building(settings, paths)
+        check_before_building(settings, paths, source)
         spark = session.spark_of(settings, paths.scratch_spark)
         with (
             AuditProcess(settings.audit_timeout) as audit,
@@ -79,7 +80,7 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
         ):
             resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
             try:
-                _run_graph(resources | {"spark": spark}, load_graph)
+                _run_graph(resources | {"spark": spark, "source": source}, load_graph)
             except BaseException as error:
                 if (told := _told(error, settings, paths)) is not None:
                     raise told from error
@@ -104,10 +105,8 @@ def _run_graph(resources: dict[str, Any], load_graph: LoadGraph) -> None:
     with reporter.stage("load", "framework") as stage:
         audit.start()
         if settings.source is not None:
-            lander.start(
-                finding.find(corpus, settings, paths)
-                for corpus in registry.load_corpora(settings.refresh or settings.only)
-            )
+            corpora = registry.load_corpora(settings.refresh or settings.only)
+            lander.start(resources["source"].release(corpus) for corpus in corpora)
         import dagster as dg
 
         from pipelines.dagster_graph.instance import report_build
