@@ -1,4 +1,4 @@
-"""`python -m dialogue_warehouse` is the command `dialogue-warehouse`."""
+"""Run the command `dialogue-warehouse` with `python -m dialogue_warehouse`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dialogue_warehouse import environment
 
 
 def run() -> None:
-    """Put the process in order, then run the command."""
+    """Prepare the process, then run the command."""
     environment.prepare()
     from dialogue_warehouse.cli import main
 

@@ -1,8 +1,8 @@
-"""The process of the command, as it should be whatever shell it is started from.
+"""Prepare the process of the command, so that it does not depend on the shell that starts it.
 
-Variables and modules of other tools do not reach the command or its child processes: dbt, Streamlit and Python itself
-read hundreds of variables, so whole prefixes are removed, and what the project documents is kept. Only a process that
-the command has to itself is changed in this way. Dagster's own commands (`dagster dev`, `dg`) keep their environment:
+Variables and modules of other tools do not reach the command or its child processes. Dbt, Streamlit and Python itself
+read hundreds of variables, so whole prefixes are removed, and the variables that this project documents are kept. Only
+the command's own process is changed in this way. Dagster's own commands (`dagster dev`, `dg`) keep their environment:
 there the code calls `own_variables` for its child processes and `without_dbt` around dbt.
 """
 
@@ -18,29 +18,29 @@ from typing import NoReturn
 
 PACKAGE = "dialogue_warehouse"
 CLONE = str(Path(__file__).resolve().parent.parent)
-"""The folder in which this package lies."""
+"""The folder that contains this package."""
 OTHER_TOOLS = re.compile(r"DAGSTER_|DBT_|GX_|PYSPARK_|SPARK_|STREAMLIT_|PYTHON[A-Z]")
-"""How the names of variables begin that libraries read and this project does not document."""
+"""Prefixes of variables that libraries read and this project does not document."""
 KEPT = frozenset(
     {
         # Where Python and its modules are, and how it writes its output and its compiled modules.
         *("PYTHONHOME", "PYTHONEXECUTABLE", "PYTHONPLATLIBDIR", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONSAFEPATH"),
         *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONHASHSEED", "PYTHONFAULTHANDLER"),
-        # Where `deploy/dagster-postgresql.yaml` has Dagster's history.
+        # The address of Dagster's history in `deploy/dagster-postgresql.yaml`.
         "DAGSTER_POSTGRES_URL",
-        # What a machine of a cluster is called, and where it has room.
+        # The names of a machine in a cluster, and its folders for temporary data.
         *("SPARK_LOCAL_DIRS", "SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_IP", "SPARK_PUBLIC_DNS", "SPARK_USER"),
     }
 )
 SAFE = {"PYTHONSAFEPATH": "1", "PYTHONUTF8": "1"}
-"""No child process imports from the working folder, or reads and writes files in the encoding of a language."""
+"""Child processes import nothing from the working folder, and use UTF-8 for files whatever the locale is."""
 BAD_INPUT = 2
 
 
 def prepare() -> None:
-    """Put this process in order, before anything else is imported; the process starts once more where it has to.
+    """Prepare this process before anything else is imported; restart it if Python has already read removed variables.
 
-    Exits with status 2 where the working folder is gone.
+    Exits with status 2 if the working folder does not exist any more.
     """
     _open_closed_handles()
     _refuse_missing_folder()
@@ -55,17 +55,17 @@ def prepare() -> None:
 
 
 def own_variables() -> dict[str, str]:
-    """The variables of a process of the command: those of this process without the ones of other tools."""
+    """Return the environment of a process of the command: this process's variables without those of other tools."""
     kept = {name: value for name, value in os.environ.items() if name in KEPT or not OTHER_TOOLS.match(name)}
     path = os.environ.get("PYTHONPATH", "")
-    if CLONE in path.split(os.pathsep):  # whoever composes the environment of such folders has the libraries there too
+    if CLONE in path.split(os.pathsep):  # an environment that names this folder has the libraries in its path too
         return kept | SAFE | {"PYTHONPATH": path}
     return kept | SAFE | ({} if _is_installed() else {"PYTHONPATH": CLONE})
 
 
 @contextlib.contextmanager
 def without_dbt() -> Generator[None]:
-    """Hide the variables that dbt reads, in a process that is not the command's own; threads see that too."""
+    """Hide the variables that dbt reads, in a process that is not our own. Other threads see the change too."""
     hidden = {name: value for name, value in os.environ.items() if name.startswith("DBT_")}
     for name in hidden:
         del os.environ[name]
@@ -76,7 +76,7 @@ def without_dbt() -> Generator[None]:
 
 
 def _is_read_at_start(variables: Mapping[str, str]) -> bool:
-    """Whether Python itself has read, when it started, what these variables do not have."""
+    """Tell if Python read variables at its start that `variables` does not have."""
     if sys.flags.ignore_environment or not sys.executable:
         return False
     is_removed = any(name.startswith("PYTHON") for name in os.environ.keys() - variables.keys())
@@ -86,10 +86,10 @@ def _is_read_at_start(variables: Mapping[str, str]) -> bool:
 
 
 def _is_installed() -> bool:
-    """Whether Python finds this package without the working folder and without `PYTHONPATH`."""
+    """Tell if Python finds this package without the working folder and without `PYTHONPATH`."""
     before = sys.path[:]
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    given += [CLONE] if Path(CLONE, "pyproject.toml").is_file() else []  # such as `python -m` has it in its path
+    given += [CLONE] if Path(CLONE, "pyproject.toml").is_file() else []  # `python -m` adds it to its path
     sys.path[:] = [entry for entry in before if not _is_working_folder(entry) and entry not in given]
     try:
         found = next(filter(None, (finder.find_spec(PACKAGE, None) for finder in sys.meta_path)), None)
@@ -99,26 +99,26 @@ def _is_installed() -> bool:
 
 
 def _is_working_folder(entry: str) -> bool:
-    """Whether an entry of the module path is the folder that the user works in."""
+    """Tell if an entry of the module path is the working folder of the user."""
     return entry == "" or (entry == sys.path[0] and entry == os.getcwd())  # noqa: PTH109
 
 
 def _open_closed_handles() -> None:
-    """Open standard input, output and error where they are closed: a database would get their numbers.
+    """Open standard input, output and error if they are closed: else a database would get their numbers.
 
-    What is written there is lost, as whoever closed them wants it.
+    Output to them is discarded.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest number that is free: this one
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number, which is this one
             mode = "w" if number else "r"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _refuse_missing_folder() -> None:
-    """Exit where there is no working folder: libraries ask for it, and paths are relative to it."""
+    """Exit if the working folder does not exist: libraries read it, and paths are relative to it."""
     try:
         os.getcwd()  # noqa: PTH109
     except OSError as error:

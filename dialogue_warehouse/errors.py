@@ -1,6 +1,6 @@
-"""The two kinds of error that a user sees: what was given is wrong, or a check failed. The message says it all.
+"""The two kinds of error that a user sees: the input is wrong, or a check failed. The message is complete.
 
-Every error that this project raises for a user derives from one of them; anything else is a defect of the project.
+Every error that this project raises for a user derives from one of them. Any other error is a bug of the project.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from types import MappingProxyType
 
 NO_SPACE = os.strerror(errno.ENOSPC)
 FULL = re.compile(r"disk is full|[Nn]o space left on device")
-"""How SQLite and DuckDB say it."""
+"""Messages of SQLite and DuckDB about a full disk."""
 
 
 class InputError(ValueError):
-    """What the user gave cannot be used; exit status 2. The message names corpus, file and position in one line."""
+    """The input of the user cannot be used: exit status 2. The message names corpus, file and position in one line."""
 
 
 class CheckError(RuntimeError):
-    """A check failed, or something could not be done; exit status 1. One line a failure."""
+    """A check failed, or something could not be done: exit status 1. The message has one line per failure."""
 
     def __init__(self, message: str, at_fault: Mapping[str, str] = MappingProxyType({})) -> None:
-        """`at_fault` has the corpora whose rows failed, each with the first line about it; none where others did."""
+        """Create the error; `at_fault` maps each corpus whose rows failed to its first line, and may be empty."""
         super().__init__(message)
         self.at_fault = at_fault
 
 
 class BuildError(CheckError):
-    """A check failed, or the build could not be made; nothing was published."""
+    """A check failed, or the build could not be made. Nothing was published."""
 
 
 EXTRAS = {
@@ -44,7 +44,7 @@ EXTRAS = {
 
 
 def require_extra(extra: str, purpose: str) -> None:
-    """Raise InputError where the modules of an extra are not installed; `purpose` needs them."""
+    """Raise InputError if a module of an extra is not installed; `purpose` is the part that needs the extra."""
     missing = next((module for module in EXTRAS[extra] if importlib.util.find_spec(module) is None), None)
     if missing is not None:
         install = f"pip install 'dialogue-warehouse[{extra}]'"
@@ -53,7 +53,7 @@ def require_extra(extra: str, purpose: str) -> None:
 
 @contextlib.contextmanager
 def naming(path: object) -> Generator[None]:
-    """Let an error of the system that names no file, as one of `write` or `fsync` does not, name this one."""
+    """Add this path to an OSError that names no file, such as one of `write` or `fsync`."""
     try:
         yield
     except OSError as error:
@@ -63,35 +63,36 @@ def naming(path: object) -> Generator[None]:
 
 
 def is_lacking(error: OSError) -> bool:
-    """Whether an error means that a file system does not have what it was asked for, such as modes or links."""
+    """Tell if an error means that a file system does not support an operation, such as modes or links."""
     return error.errno in (errno.EPERM, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 def first_line(error: BaseException) -> str:
-    """What a library's error says, in one line."""
+    """Return the first line of a library's error, or the name of its type if it has no text."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def in_one_line(error: object, most: int | None = None) -> str:
-    """Return all that an error of a library says, on one line of at most so many characters."""
+    """Return the whole text of a library's error on one line, cut to `most` characters."""
     return " ".join(str(error).split())[:most] or type(error).__name__
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of something, as English has it: 1 record, 2 records, 1,000 records."""
+    """Write a number with its noun in singular or plural: 1 record, 2 records, 1,000 records."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 SQLITE_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
-"""What SQLite calls a disk on which its database, or the index of its log, finds no room. https://sqlite.org/rescode.html"""
+"""Errors of SQLite when its database, or the index of its log, does not fit on the disk.
+https://sqlite.org/rescode.html"""
 SQLITE_NO_MEMORY = ("SQLITE_NOMEM", "SQLITE_IOERR_NOMEM", "SQLITE_IOERR_SHMMAP")
-"""What it calls a process that gets no memory, or cannot map the index of its log."""
+"""Errors of SQLite when a process gets no memory, or cannot map the index of its log."""
 NO_MEMORY = re.compile(r"bad allocation|failed to map segment|[Cc]annot allocate memory")
-"""How DuckDB, the loader of libraries and the system say that a process gets no memory."""
+"""Messages of DuckDB, the loader of libraries and the system when a process gets no memory."""
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether a full disk is what an error came of, however a library tells it; an InputError may quote those words."""
+    """Tell if a full disk caused an error. An InputError does not count: it may quote the same words."""
     return any(
         getattr(cause, "errno", None) == errno.ENOSPC
         or getattr(cause, "sqlite_errorname", None) in SQLITE_FULL
@@ -101,7 +102,7 @@ def is_full(error: BaseException) -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the system giving no memory is what an error came of, however a library tells it."""
+    """Tell if the system gave no memory. InputError and CheckError do not count: they may quote the same words."""
     return any(
         isinstance(cause, MemoryError)
         or getattr(cause, "errno", None) == errno.ENOMEM
@@ -112,13 +113,13 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def said_by_sqlite(error: BaseException) -> str | None:
-    """What SQLite says in one line, where an error of it is what this one came of; None for any other."""
+    """Return the message of SQLite in one line if an SQLite error caused this one, else None."""
     said = [cause for cause in causes(error) if getattr(cause, "sqlite_errorname", None)]
     return first_line(said[0]) if said else None
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and those it came of, each once: a library may have tied them into a ring."""
+    """Yield the error and its causes, each once; a library may have linked them into a circle."""
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

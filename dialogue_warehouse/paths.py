@@ -1,4 +1,4 @@
-"""Where things lie on disk: the only module that knows. No path is built by hand anywhere else."""
+"""Paths on disk. No other module builds a path by hand."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from dialogue_warehouse.errors import InputError
 
 CLONE = Path(__file__).resolve().parent.parent
-"""The clone this package runs from; where it is installed from a wheel, the folder that it and dbt's project lie in."""
+"""The clone that this package runs from. If it is installed from a wheel: the folder with the package and dbt's
+project."""
 IS_CLONE = (CLONE / "pyproject.toml").is_file()
 DBT_PROJECT = CLONE / "dbt_project"
 
 
 def in_home(path: str) -> Path:
-    """A path that begins with `~`, below the user's home; below no folder where a user has none, as in a container."""
+    """Expand `~` in a path; for a user without a home, as in a container, return a path that does not exist."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -26,13 +27,13 @@ def in_home(path: str) -> Path:
 DBT_LAST_PARSE = (DBT_PROJECT / "target" if IS_CLONE else in_home("~/.cache/dialogue-warehouse")) / (
     "partial_parse.msgpack"
 )
-"""What dbt keeps of its last parse, for whichever warehouse."""
+"""The file in which dbt keeps its last parse; all warehouses share it."""
 DEFAULT_WAREHOUSE = (CLONE if IS_CLONE else Path.cwd()) / "warehouse"
-"""The warehouse that a command means which names none: the clone's own, else one in the working folder."""
+"""The warehouse of a command without `--warehouse`: that of the clone, else one in the working folder."""
 
 
 def absolute(path: Path) -> Path:
-    """The path from the top of the file system; `~` is the user's home. Raises InputError where a user has none."""
+    """Make a path absolute; `~` is the user's home. Raises InputError if a user has no home."""
     try:
         return path.expanduser().absolute()
     except RuntimeError:
@@ -40,27 +41,27 @@ def absolute(path: Path) -> Path:
 
 
 BUILD_ID = re.compile(r"[0-9]{8}T[0-9]{12}Z")
-"""The name of a build: the moment it began, in UTC."""
+"""The id of a build: the time of its start, in UTC."""
 RAW_FILE = re.compile(r"(?P<stem>[^/]+-[0-9a-f]{16}-[0-9a-f]{12}|empty-[0-9a-f]{12})\.(parquet|json)")
-"""The name of a landed file: its path, its content and its schema, or the empty file of an entity."""
+"""The name of a landed file: path, content and schema; or the empty file of an entity."""
 
 
 def shell_history() -> Path:
-    """What was typed into the shell of `sql`, where the user's programs keep such things."""
+    """Return the file with the history of the `sql` shell, in the user's folder for state (`XDG_STATE_HOME`)."""
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return in_home(state) / "dialogue-warehouse" / "sql_history"
 
 
 def example_queries() -> list[Path]:
-    """The files with ten questions in SQL: of the clone, else those that were installed beside the package."""
-    import sysconfig  # a command that asks for none does not need it
+    """List the files with ten example questions in SQL: from the clone, else those installed with the package."""
+    import sysconfig  # most commands do not need it
 
     installed = Path(sysconfig.get_path("data")) / "share" / "dialogue-warehouse"
     return sorted(((CLONE / "warehouse" if IS_CLONE else installed) / "queries").glob("*.sql"))
 
 
 def tables_beside(database: Path) -> Path:
-    """The folder of Parquet files that a database describes, where its rows are not in it."""
+    """Return the folder of Parquet files that a database describes, if its rows are not in the database itself."""
     return database.with_suffix(".tables")
 
 
@@ -68,15 +69,15 @@ def tables_beside(database: Path) -> Path:
 class WarehousePaths:
     """The layout of a warehouse folder.
 
-    What a reader may open: `published` and the build that `pointer` names. Everything in `scratch` belongs to the
-    build that runs, or to the last one that failed.
+    A reader may open `published` and the build that `pointer` names. Everything in `scratch` belongs to the build that
+    runs, or to the last one that failed.
     """
 
     root: Path
 
     @property
     def mark(self) -> Path:
-        """JSON `{"format": ...}`: says that the folder is a warehouse. It is the first file written into one."""
+        """JSON `{"format": ...}` that marks the folder as a warehouse. It is the first file that is written."""
         return self.root / ".dialogue-warehouse"
 
     @property
@@ -90,22 +91,22 @@ class WarehousePaths:
 
     @property
     def published(self) -> Path:
-        """The published database: the build that `pointer` names, in a file of its own that nobody may write."""
+        """The published database: a separate read-only file of the build that `pointer` names."""
         return self.root / "dialogues.duckdb"
 
     @property
     def pointer(self) -> Path:
-        """JSON `{"build_id": ...}`: which build is published."""
+        """JSON `{"build_id": ...}`: the published build."""
         return self.root / "published.json"
 
     @property
     def started_publication(self) -> Path:
-        """JSON `{"build_id": ...}` while a build is being published: what is left of one that was broken off."""
+        """JSON `{"build_id": ...}` while a build is being published. It remains if publishing was interrupted."""
         return self.root / ".publishing.json"
 
     @property
     def builds(self) -> Path:
-        """The kept builds, `<build_id>.duckdb` and `<build_id>.json`; of some the rows are in `<build_id>.tables`."""
+        """The kept builds, `<build_id>.duckdb` and `<build_id>.json`. Some have their rows in `<build_id>.tables`."""
         return self.root / "builds"
 
     def build_database(self, build_id: str) -> Path:
@@ -113,20 +114,20 @@ class WarehousePaths:
         return self.builds / f"{build_id}.duckdb"
 
     def build_tables(self, build_id: str) -> Path:
-        """The Parquet files of one build's tables, `<schema>/<table>/…`, where they are not in its database."""
+        """The Parquet files of one build's tables, `<schema>/<table>/…`, if they are not in its database."""
         return tables_beside(self.build_database(build_id))
 
     def build_manifest(self, build_id: str) -> Path:
-        """JSON beside a build: source, summary, and the raw Parquet files of each raw table."""
+        """JSON beside a build: its source, its summary, and the raw Parquet files of each raw table."""
         return self.builds / f"{build_id}.json"
 
     def build_restorations(self, build_id: str) -> Path:
-        """JSON beside a build: what the last `verify` of it found, file by file."""
+        """JSON beside a build: the result of the last `verify` of it, by file."""
         return self.builds / f"{build_id}.restorations.json"
 
     @property
     def reports(self) -> Path:
-        """The static site about the published build; `index.html` is its first page."""
+        """The static site about the published build; `index.html` is the first page."""
         return self.root / "reports"
 
     @property
@@ -136,12 +137,12 @@ class WarehousePaths:
 
     @property
     def landing(self) -> Path:
-        """The publishers' own files as `fetch` downloads them, `<corpus_id>/<path>`: a folder to build from."""
+        """The publishers' files as `fetch` downloads them, `<corpus_id>/<path>`. A build can read this folder."""
         return self.root / "landing"
 
     @property
     def sample(self) -> Path:
-        """The embedded sample's releases, generated on the spot."""
+        """The generated releases of the embedded sample."""
         return self.root / "sample"
 
     @property
@@ -151,31 +152,31 @@ class WarehousePaths:
 
     @property
     def alerts(self) -> Path:
-        """Every message about a build that failed, or is well again: a JSON object a line."""
+        """All messages about a build that failed or recovered: one JSON object per line."""
         return self.root / "alerts.jsonl"
 
     @property
     def trouble(self) -> Path:
-        """JSON: what was told last, as long as it is not well again."""
+        """JSON: the last alert about a failure, until a build recovers."""
         return self.root / ".trouble.json"
 
     @property
     def lock(self) -> Path:
-        """Held by the build that runs."""
+        """The lock file that a running build holds."""
         return self.root / ".lock"
 
     @property
     def scratch(self) -> Path:
-        """What a build works in; a constant place, so that dbt's partial parse holds."""
+        """The folder in which a build works. The path is constant, because dbt's partial parse depends on it."""
         return self.root / ".scratch"
 
     @property
     def scratch_database(self) -> Path:
-        """The database that dbt writes; renamed to a build when it has passed."""
+        """The database that dbt writes. It is renamed to a build when the checks have passed."""
         return self.scratch / "dialogues.duckdb"
 
     def scratch_tables(self, build_id: str) -> Path:
-        """The Parquet files that a build's tables are published in, before they are."""
+        """The Parquet files of a build's tables before they are published."""
         return tables_beside(self.scratch_catalog(build_id))
 
     def scratch_catalog(self, build_id: str) -> Path:
@@ -184,45 +185,45 @@ class WarehousePaths:
 
     @property
     def scratch_staging(self) -> Path:
-        """The database that holds the staging layer; thrown away."""
+        """The database of the staging layer; it is deleted."""
         return self.scratch / "staging.duckdb"
 
     @property
     def scratch_spark(self) -> Path:
-        """What Spark needs for itself: tables that are thrown away, what it spills, what it prints."""
+        """The working folder of Spark: temporary tables, spilled data and logs."""
         return self.root / ".spark"
 
     @property
     def spark_tables(self) -> Path:
-        """Where Spark writes the tables, `<schema>/<table>/[corpus_id=<id>/]*.parquet`."""
+        """The tables that Spark writes, `<schema>/<table>/[corpus_id=<id>/]*.parquet`."""
         return self.scratch / "spark_tables"
 
     @property
     def scratch_raw(self) -> Path:
-        """Links to the raw Parquet files of this build, `<table>/<n>.parquet`: what dbt's sources read."""
+        """Links to the raw Parquet files of this build, `<table>/<n>.parquet`; dbt's sources read them."""
         return self.scratch / "raw"
 
     @property
     def scratch_audit(self) -> Path:
-        """Parquet written by the audit, `<table>/<n>.parquet`: what dbt's audit sources read."""
+        """Parquet files that the audit writes, `<table>/<n>.parquet`; dbt's audit sources read them."""
         return self.scratch / "audit"
 
     @property
     def scratch_state(self) -> Path:
-        """JSON: what the steps of the running build tell each other."""
+        """JSON that the steps of a running build pass to each other."""
         return self.scratch / "build.json"
 
     @property
     def dbt_manifest(self) -> Path:
-        """The parsed project, in dbt's own form."""
+        """The parsed dbt project, in dbt's own format."""
         return self.dbt_target / "manifest.json"
 
     @property
     def dbt_docs(self) -> Path:
-        """Dbt's own documentation of the build that was published last, as one page."""
+        """The page of dbt's own documentation of the build that was published last."""
         return self.dbt_target / "dbt.html"
 
     @property
     def dbt_target(self) -> Path:
-        """The target folder of dbt: manifest and partial parse."""
+        """The target folder of dbt, with its manifest and partial parse."""
         return self.scratch / "dbt_target"

@@ -1,8 +1,8 @@
-"""The one settings object, read from the environment, and the switches that turn telemetry off.
+"""The settings object, read from the environment, and the switches that turn telemetry off.
 
 Every setting is a variable `DIALOGUE_<NAME>`; README.md and docs/run_it_unattended.md list them. A setting is declared
-once, with its default and what reads it. A value that cannot be used is refused in one line. Where things lie below the
-warehouse folder is in `dialogue_warehouse.paths`.
+once, with its default and the function that reads it. An invalid value is an error of one line. The paths below the
+warehouse folder are in `dialogue_warehouse.paths`.
 """
 
 from __future__ import annotations
@@ -32,50 +32,50 @@ TELEMETRY_OFF = {
 }
 
 RELEASE_FORM = "release"
-"""The form of the publishers' own files."""
+"""The form of the publishers' original files."""
 FORMS = (RELEASE_FORM, "huggingface")
-"""The forms that a release may be given in."""
+"""The supported forms of a release."""
 FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
-"""The formats that rows are printed in; without one, a table where the rows fit and else vertical."""
+"""Output formats of rows. The default is a table if the rows fit, else vertical."""
 DUCKDB, SPARK = ENGINES = ("duckdb", "spark")
-"""What models may be run with."""
+"""The engines that can run the models."""
 DUCKDB_TABLES, PARQUET_TABLES = TABLES = ("duckdb", "parquet")
-"""The forms that the published tables may have: all in one file of DuckDB, or each in files of Parquet."""
+"""The forms of the published tables: all in one DuckDB file, or each in Parquet files."""
 SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
-"""What a switch may be set to, in any case."""
+"""The accepted values of a switch, in upper or lower case."""
 PER_CORE = 4
-"""Threads and processes that a core may have; more only stand in each other's way."""
+"""Most threads and processes per core. More would only slow each other down."""
 MOST = 1_000
-"""The most of anything else that is counted."""
+"""The highest value of any other count."""
 MOST_SECONDS = 7 * 24 * 3600
 
 
 class SettingsError(InputError):
-    """A setting has a value that cannot be used."""
+    """A setting has an invalid value."""
 
 
 Read = Callable[[str], Any]
-"""Reads the text of a setting, without blanks around it. Raises ValueError with what is wrong with it."""
+"""Reads the text of a setting, without surrounding blanks. Raises ValueError that describes the problem."""
 
 
 def _read(read: Read, text: str, asked_by: str) -> Any:
     """Read the text of an option or variable. Raises SettingsError."""
     try:
-        return read(text if read is _folder else text.strip())  # a folder's name may end in a blank
+        return read(text if read is _folder else text.strip())  # the name of a folder may end in a blank
     except ValueError as error:
         raise SettingsError(f"{asked_by}: {error}") from None
 
 
 def corpora_named(texts: Iterable[str], asked_by: str) -> tuple[str, ...]:
-    """List the corpora that an option or variable names, separated by commas. Raises SettingsError for none.
+    """List the corpora that an option or variable names, separated by commas. Raises SettingsError if there is none.
 
-    Whether there is such a corpus is known to `dialogue_warehouse.corpora.registry` alone.
+    Only `dialogue_warehouse.corpora.registry` knows if such a corpus exists.
     """
     return _read(_corpora, ",".join(texts), asked_by)
 
 
 def folder_named(text: str, asked_by: str) -> Path:
-    """Read the path of a local folder; `asked_by` is the option or variable that has it. Raises SettingsError."""
+    """Read the path of a local folder; `asked_by` is the name of the option or variable. Raises SettingsError."""
     return _read(_folder, text, asked_by)
 
 
@@ -89,7 +89,7 @@ def has_host(url: str, schemes: tuple[str, ...]) -> bool:
 
 
 def is_mirror(url: str) -> bool:
-    """Tell if files can be downloaded from below this URL."""
+    """Tell if files below this URL can be downloaded."""
     if has_host(url, ("http", "https")):
         return True
     try:
@@ -100,7 +100,7 @@ def is_mirror(url: str) -> bool:
 
 
 def _limited(kind: Any, otherwise: str) -> Read:
-    """Make what reads a value of a type with limits; another text is `otherwise`."""
+    """Return a reader for a type with limits. For any other text its error says that it is `otherwise`."""
 
     def read(text: str) -> Any:
         try:
@@ -128,7 +128,7 @@ def _choice(choices: tuple[str, ...]) -> Read:
 
 
 def _url(is_url: Callable[[str], bool], forms: str) -> Read:
-    """Make what reads a URL, which may have a password in it: an error does not repeat it."""
+    """Return a reader of a URL. Its error does not repeat the URL, which may contain a password."""
 
     def read(text: str) -> str:
         if not is_url(text):
@@ -139,14 +139,14 @@ def _url(is_url: Callable[[str], bool], forms: str) -> Read:
 
 
 def _memory(what: str, least: int) -> Read:
-    """Make what reads a size as DuckDB writes it, and enough of it for what it is for."""
+    """Return a reader of a size in DuckDB's notation that checks the minimum of `least` bytes."""
 
     def read(text: str) -> str:
         size = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", text, flags=re.IGNORECASE | re.ASCII)
         if not size:
             raise ValueError(f"'{text}' is no size such as 4GB, 512MiB or 50%")
         amount, unit = float(size[1]), size[2].lower()
-        one = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 100  # a hundredth of the machine's
+        one = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 100  # one percent of the machine's memory
         if unit != "%":
             one = (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
         is_much = unit == "%" and amount > 100
@@ -198,12 +198,12 @@ DAYS, HOURS = _number("days", MOST), _number("hours", MOST)
 CRON = _text(
     r"@(hourly|daily|weekly|monthly)|[-0-9A-Za-z*,/]+( [-0-9A-Za-z*,/]+){4}", "no time such as '0 4 * * *' or @daily"
 )
-"""A time as cron has it; Dagster says of numbers that cannot be, when it loads."""
+"""A time in cron's notation. Dagster reports impossible numbers when it loads."""
 MASTER = _text(
     r"local(\[[\d*]+(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s|thrift)://\S+|yarn",
     "no master such as local[2]",
 )
-"""A master as Spark writes it, or a Thrift server."""
+"""A master in Spark's notation, or a Thrift server."""
 WEBHOOK = _url(lambda url: has_host(url, ("http", "https")), "http://HOST or https://HOST")
 SMTP = _url(
     lambda url: has_host(url, ("smtp", "smtp+starttls", "smtps")),
@@ -330,17 +330,17 @@ class Settings:
 
 
 def variable_of(name: str) -> str:
-    """Name the environment variable of a setting."""
+    """Return the name of the environment variable of a setting."""
     return f"DIALOGUE_{name.upper()}"
 
 
 @functools.cache
 def _readers() -> dict[str, Read]:
-    """Return what reads each setting."""
+    """Return the reader of each setting."""
     kinds = typing.get_type_hints(Settings, include_extras=True)
     return {one.name: getattr(kinds[one.name], "__metadata__", (str,))[0] for one in fields(Settings)}
 
 
 def silence_telemetry() -> None:
-    """Switch off the telemetry of every library, for this process and its children; only a process of ours does so."""
+    """Turn off the telemetry of every library for this process and its children. Only our own processes call this."""
     os.environ.update(TELEMETRY_OFF)

@@ -161,7 +161,7 @@ def dashboard(host: str, port: int, **options: Any) -> None:
 
 
 def _renew_report(settings: Settings, build_id: str) -> list[str]:
-    """Write the report of a build whose own was broken off; what is to be told of it, which fails nothing."""
+    """Write the report again if it is about another build; return notices. A failure does not fail the command."""
     from dialogue_warehouse.reading import damage
     from dialogue_warehouse.site.report import is_about, write_report
 
@@ -178,7 +178,7 @@ def _renew_report(settings: Settings, build_id: str) -> list[str]:
 
 
 def _load_graph(settings: Settings) -> Any:
-    """The job that builds everything; importing Dagster waits until it is needed."""
+    """Return the job that builds everything. Dagster is imported only here, when it is needed."""
     from pipelines.dagster_graph.graph import load_graph
 
     return load_graph(settings)

@@ -1,6 +1,6 @@
-"""Runs the command and gives its exit status.
+"""Run the command and return its exit status.
 
-Exit status 0, 1 (a check failed), 2 (bad input) or 128 and the number of a signal; an error is one line on standard
+The status is 0, 1 (a check failed), 2 (bad input), or 128 plus the number of a signal. An error is one line on standard
 error, never a traceback.
 """
 
@@ -21,22 +21,22 @@ from dialogue_warehouse.errors import NO_SPACE, CheckError, InputError, causes, 
 from dialogue_warehouse.settings import silence_telemetry
 
 COMMANDS = (builds, queries, queries, releases, builds)
-"""The modules whose commands `cli` has once they are imported."""
+"""The modules that add their commands to `cli` on import."""
 
 
 def main(arguments: list[str] | None = None, process: OwnProcess | None = None) -> int:
-    """Run the command; the exit status. Nothing of the process is changed, unless `process` says that it is our own."""
+    """Run the command and return its exit status. The process is changed only if `process` says that it is our own."""
     try:
         status = cli.main(arguments, standalone_mode=False, obj=process) or 0
         sys.stdout.flush()
     except BaseException as error:
         is_interrupted = process is not None and process.signal and not isinstance(error, click.exceptions.Exit)
-        return _status_of(KeyboardInterrupt() if is_interrupted else error)  # whatever a library has made of it
+        return _status_of(KeyboardInterrupt() if is_interrupted else error)  # a library may have changed the error
     return status
 
 
 def run() -> None:
-    """Run the command as a process of its own."""
+    """Run the command in its own process."""
     process = OwnProcess()
     process.begin()
     silence_telemetry()
@@ -44,7 +44,7 @@ def run() -> None:
 
 
 def _status_of(error: BaseException) -> int:
-    """The exit status that an error means; says it in one line."""
+    """Print an error in one line and return its exit status."""
     match error:
         case click.exceptions.Exit():
             return error.exit_code
@@ -56,7 +56,7 @@ def _status_of(error: BaseException) -> int:
             return _say(said.getvalue().rstrip("\n"), BAD_INPUT)
         case SystemExit():
             return _status_of_exit(error)
-        case BrokenPipeError():  # nobody reads any more, as with `| head`
+        case BrokenPipeError():  # without a reader, as with `| head`
             return 0
         case InputError():
             return _say(f"error: {error}", BAD_INPUT)
@@ -66,7 +66,7 @@ def _status_of(error: BaseException) -> int:
 
 
 def _status_of_system(error: BaseException) -> int:
-    """The status of what the operating system refused, such as room on a disk, however a library tells it."""
+    """Print an error of the operating system, such as a full disk, also if a library wraps it; return the status."""
     for cause in causes(error):
         if is_full(cause):
             place = getattr(cause, "filename", None) or ("standard output" if cause is error else "the warehouse")
@@ -82,14 +82,14 @@ def _status_of_system(error: BaseException) -> int:
 
 
 def _status_of_exit(error: SystemExit) -> int:
-    """The status with which a library wanted to end the process."""
-    if error.code is None or isinstance(error.__context__, BrokenPipeError):  # what rich makes of `| head`
+    """Return the status with which a library wanted to end the process."""
+    if error.code is None or isinstance(error.__context__, BrokenPipeError):  # rich raises this for `| head`
         return 0
     return error.code if isinstance(error.code, int) else _say(str(error.code), CHECK_FAILED)
 
 
 def _say_defect(error: BaseException) -> int:
-    """Say what no user is to blame for."""
+    """Print an error that is a bug of the project."""
     if os.environ.get("DIALOGUE_DEBUG"):
         raise error
     said = f"{type(error).__name__}: {first_line(error)}"

@@ -1,4 +1,4 @@
-"""The group that every command belongs to, and the options that several of them have."""
+"""The group of all commands, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from dialogue_warehouse.paths import IS_CLONE, WarehousePaths, absolute
 from dialogue_warehouse.settings import FORMATS, FORMS, RELEASE_FORM, Settings, corpora_named, folder_named
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-"""The exit statuses besides 0."""
+"""The exit statuses other than 0."""
 
 DEFAULT_PLACE = "warehouse/ of the clone" if IS_CLONE else "warehouse/ of the working folder"
-"""Where the warehouse is that a command uses which names none."""
+"""Default folder of the warehouse, as the help describes it."""
 
 
 class _Folder(click.Path):
-    """A local folder, which may be there already; an error is one line."""
+    """A local folder, which may already exist. An error is one line."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Read the path. Raises InputError for an address, an empty text and a file."""
+        """Read the path. Raises InputError for a URL, an empty text and a file."""
         folder = folder_named(str(value), param.opts[0] if param else "folder")
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is not a folder")
@@ -38,7 +38,7 @@ Folder = _Folder(file_okay=False, path_type=Path)
 
 
 def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option that every command has. Where the command fails of a damaged file, its error names the file."""
+    """Add `--warehouse`, the option of every command. An error that a damaged file causes names the file."""
 
     @functools.wraps(command)
     def explained(**options: Any) -> Any:
@@ -55,7 +55,7 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | None:
-    """Name the damaged file of the warehouse that an error came of; looked for only where it may be one."""
+    """Name the damaged file that caused an error. The files are only checked if damage can cause this error."""
     if isinstance(error, click.ClickException | click.exceptions.Exit | OSError):
         return None
     from dialogue_warehouse.reading import damage
@@ -64,13 +64,13 @@ def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | Non
 
 
 def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option that narrows a command to some corpora."""
+    """Add the option that limits a command to some corpora."""
     text = "Only these corpora; may be given more than once."
     return click.option("--corpora", "only", metavar="A,B", multiple=True, callback=_corpora, help=text)(command)
 
 
 def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how rows are printed, one of them at most; the command gets `form`."""
+    """Add the options for the format of rows, of which at most one may be given; the command gets `form`."""
 
     @functools.wraps(command)
     def chosen(format_name: str | None, as_json: bool, as_csv: bool, **options: Any) -> Any:
@@ -96,7 +96,7 @@ def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option that says in which form the releases are given."""
+    """Add the option for the form of the releases."""
     text = "SOURCE has another form: SOURCE/<dataset>/<config>/…"
     return click.option("--form", type=click.Choice([form for form in FORMS if form != RELEASE_FORM]), help=text)(
         command
@@ -108,10 +108,10 @@ def _corpora(_context: click.Context, _parameter: click.Parameter, values: tuple
 
 
 class _Commands(click.Group):
-    """A group whose commands may be interrupted, and written into a pipe that is not read to its end (`| head`)."""
+    """A group whose commands may be interrupted, or write into a pipe that closes early (`| head`)."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; click would take a closed pipe for a failure, and say an interrupt with an empty line."""
+        """Run the command. Click alone treats a closed pipe as a failure, and prints an empty line at an interrupt."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -132,5 +132,5 @@ def cli() -> None:
 
 
 def warehouse_paths(settings: Settings) -> WarehousePaths:
-    """Where things lie in the warehouse of these settings."""
+    """Return the paths of the warehouse of these settings."""
     return WarehousePaths(settings.warehouse)

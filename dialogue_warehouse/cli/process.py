@@ -1,6 +1,6 @@
-"""What the command does to its own process, and to no other: signals, how it ends, how often it looks for garbage.
+"""Changes to the command's own process: handling of signals, its end, and how often it collects garbage.
 
-Nothing of this is done to a process in which `dialogue_warehouse.cli.main.main` is called by somebody else.
+They are not made in a process of another program that calls `dialogue_warehouse.cli.main.main`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from types import FrameType
 from dialogue_warehouse.common.processes import collect_seldom, end_at_once
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends a command from outside; the exit status is 128 and the number of the signal."""
+"""Signals that end a command. The exit status is 128 plus the number of the signal."""
 TRACKER_QUIET = "ignore::UserWarning:multiprocessing.resource_tracker"
-"""What Python's own process that cleans up behind a killed one would print beside the word of the system."""
+"""A filter for a warning: Python's resource tracker, which cleans up after a killed process, would print it."""
 GRACE = 5.0
-"""Seconds that an interrupted command has to end its children and to let go of what it holds."""
+"""Seconds that an interrupted command has to end its children and to release its resources."""
 SWALLOWED = 0
-"""What the pipe of signals' numbers says when Python swallowed what a signal raised; no signal has this number."""
+"""The byte in the signal pipe if Python swallowed the exception of a signal. No signal has this number."""
 SOON = 0.05
-"""Seconds after which a signal is sent again that was swallowed: Python has left what swallowed it by then."""
+"""Seconds before a swallowed signal is sent again. By then Python has left the code that swallowed it."""
 
 
 class OwnProcess:
@@ -37,17 +37,17 @@ class OwnProcess:
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        """The first signal that came."""
+        """The first signal that arrived."""
         self._status = 1
         self._is_asking = False
 
     def begin(self) -> None:
-        """Listen to signals, be the last thing that happens when the process ends, and look for garbage less often.
+        """Handle signals, register the last exit handler, and collect garbage less often.
 
-        A signal raises KeyboardInterrupt in the main thread, so that everything is let go of in order. dbt and Dagster
-        handle, replace and swallow that each in their way: the number of the signal comes through a pipe besides, and
-        a process that has not ended some seconds after it, or at the second signal, is ended without being asked.
-        Where Python swallows it, because it was raised while an object was destroyed, the signal is sent again.
+        A signal raises KeyboardInterrupt in the main thread, so that resources are released in order. Dbt and Dagster
+        each handle, replace or swallow that in their own way. So the number of the signal also goes through a pipe: a
+        process that has not ended some seconds later, or at the second signal, is ended at once. If Python swallows the
+        exception, because it was raised while an object was destroyed, the signal is sent again.
         """
         atexit.register(self._end)
         sys.warnoptions.append(TRACKER_QUIET)
@@ -63,7 +63,7 @@ class OwnProcess:
 
     @contextlib.contextmanager
     def asking(self) -> Generator[None]:
-        """Let Ctrl-C end what a shell does and not the command; each other signal ends the command as always."""
+        """Let Ctrl-C end the current action of a shell instead of the command. Other signals still end the command."""
         self._is_asking = True
         try:
             yield
@@ -71,7 +71,7 @@ class OwnProcess:
             self._is_asking = False
 
     def leave(self, status: int) -> None:
-        """End the process with this status, or with that of the signal that came."""
+        """End the process with this status, or with that of the signal that arrived."""
         self._status = 128 + self.signal if self.signal else status
         sys.exit(self._status)
 
@@ -79,19 +79,19 @@ class OwnProcess:
         if self._is_asking and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.signal = self.signal or number
-        if self._is_asking:  # a shell goes on after a KeyboardInterrupt
+        if self._is_asking:  # a shell continues after a KeyboardInterrupt
             sys.exit(128 + number)
         raise KeyboardInterrupt
 
     def _unraisable(self, writing: int, told: sys.UnraisableHookArgs) -> None:
-        """Have a signal sent again that Python would only tell of; what else it cannot raise it tells as always."""
+        """Request that a signal is sent again if Python swallowed its exception; report other errors as Python does."""
         if self.signal and isinstance(told.exc_value, KeyboardInterrupt):
             os.write(writing, bytes([SWALLOWED]))
         else:
             sys.__unraisablehook__(told)
 
     def _watch(self, reading: int, asked: int) -> None:
-        """End the process in the end, whatever becomes of the signal. `asked` is the thread that it is raised in."""
+        """Make sure that the process ends after a signal. `asked` is the thread in which the signal is raised."""
         number = os.read(reading, 1)[0]
         while self._is_asking and number == signal.SIGINT:
             number = os.read(reading, 1)[0]
@@ -102,11 +102,11 @@ class OwnProcess:
                 break
             time.sleep(SOON)
             signal.pthread_kill(asked, self.signal)
-            os.read(reading, 1)  # the one just sent
+            os.read(reading, 1)  # the signal that was just sent
         for child in multiprocessing.active_children():
             child.kill()
         end_at_once(128 + self.signal)
 
     def _end(self) -> None:
-        """End here, after what every library has registered for the end: registered first, this is called last."""
+        """End the process after the exit handlers of all libraries: this one is registered first, so it runs last."""
         end_at_once(self._status, sys.stdout, sys.stderr)

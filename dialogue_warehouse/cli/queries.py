@@ -31,7 +31,7 @@ TIMEOUT_HELP = f"Seconds after which a query is given up.  [default: {Settings.q
 
 
 class _SqlCommand(click.Command):
-    """A command whose argument may begin with a comment of SQL, which click would take for an option."""
+    """A command whose argument may begin with an SQL comment, which click would read as an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options and the query."""
@@ -82,7 +82,7 @@ def _run_shell(con: Connection, settings: Settings, form: str | None) -> None:
 
 
 def _parameters(texts: tuple[str, ...]) -> dict[str, str]:
-    """The values of `--param NAME=VALUE`, by name."""
+    """Return the values of `--param NAME=VALUE`, by name."""
     parameters: dict[str, str] = {}
     for text in texts:
         name, separator, value = text.partition("=")
@@ -95,7 +95,7 @@ def _parameters(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _page(text: str) -> None:
-    """Show a long text in the user's pager; `less` leaves at once what fits, and shows colors."""
+    """Show a long text in the user's pager. `less` exits at once if the text fits, and shows colors."""
     os.environ.setdefault("LESS", "FRX")
     click.echo_via_pager(text, color=True)
 

@@ -1,4 +1,4 @@
-"""What every other package uses: files, JSON values, text, database connections, processes, progress.
+"""Code that every other package uses: files, JSON values, text, database connections, processes, progress.
 
-What belongs here: what knows neither a corpus nor a warehouse. What does not: anything with a rule about dialogues.
+What belongs here: code that knows neither a corpus nor a warehouse. What does not: any rule about dialogues.
 """

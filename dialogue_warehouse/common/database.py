@@ -1,4 +1,4 @@
-"""DuckDB: connections within the memory and threads of the settings, quoted names and texts, errors in one line."""
+"""DuckDB: connections within the limits of the settings, quoted names and texts, errors in one line."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.settings import Settings
 
 NO_PROGRESS_BAR = "set enable_progress_bar = false"
-"""DuckDB draws one on standard output, terminal or not, for whatever takes two seconds: into the midst of a result."""
+"""DuckDB draws a bar on standard output for a query of two seconds or more, even into the middle of a result."""
 GLOB_CHARACTERS = frozenset("*?[]{}")
-"""What DuckDB takes for a pattern in the path of a file that it reads."""
+"""Characters that DuckDB reads as a pattern in the path of a file."""
 
 
 def literal(value: object) -> str:
-    """An SQL text literal."""
+    """Quote a value as an SQL text literal."""
     return "'" + str(value).replace("'", "''") + "'"
 
 
 def identifier(name: str) -> str:
-    """A quoted SQL name."""
+    """Quote an SQL name."""
     return '"' + name.replace('"', '""') + '"'
 
 
 REFUSED = "a query can neither read nor write files"
-# What only the words of DuckDB's messages say: its errors have a class and no other field.
+# These texts are matched in DuckDB's messages, because its errors have a class and no other field.
 NO_FILES = "File system LocalFileSystem has been disabled"
 OUT_OF_MEMORY = "Out of Memory Error"
-"""Said when the limit is reached; Arrow, which reads DuckDB's batches, repeats it in an error of its own."""
+"""DuckDB's message when its memory limit is reached. Arrow, which reads DuckDB's batches, repeats it in its own
+error."""
 NOT_NULL = re.compile(r"NOT NULL constraint failed: \w+\.(\w+)")
 LOST = re.compile(r'No files found that match the pattern "(dialogue-warehouse://[^"]*)"')
-"""How DuckDB says that a file of `dialogue_warehouse.storage.parquet_files` is not there."""
+"""DuckDB's message when a file of `dialogue_warehouse.storage.parquet_files` is missing."""
 ERROR_PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)(\^+)", re.MULTILINE)
 ERROR_HINT = re.compile(r"^(Did you mean .*|Candidate bindings: .*)$", re.MULTILINE)
 
 
 class QueryError(InputError):
-    """A query, a table name or a warehouse cannot be used; the message is one line."""
+    """A query, a table name or a warehouse cannot be used. The message is one line."""
 
 
 def one_line(error: BaseException, skipped_lines: int = 0) -> str:
-    """DuckDB's message in one line: what, a hint where it gives one, and where in the query."""
+    """Return DuckDB's message in one line: the problem, its hint if there is one, and the position in the query."""
     message = str(error).strip() or type(error).__name__
     if NO_FILES in message:
         return REFUSED
@@ -59,7 +60,7 @@ def one_line(error: BaseException, skipped_lines: int = 0) -> str:
     if hint:
         line = f"{line} {hint[1]}"
     place = ERROR_PLACE.search(message)
-    if place and int(place[2]) + skipped_lines > 0:  # else it is in what was put before the query
+    if place and int(place[2]) + skipped_lines > 0:  # otherwise it is in the text that was put before the query
         start = len(place[4]) - len(place[1])
         line = (
             f"{line} (line {int(place[2]) + skipped_lines}, at {place[3][start : start + len(place[5])] or 'its end'})"
@@ -75,8 +76,8 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open a database, or one in memory, with the limits of the settings.
 
-    What does not fit into memory is put beside the database. One in memory has a folder of its own for that, and not
-    the working folder, which is DuckDB's default.
+    Data that does not fit into memory is spilled beside the database. A database in memory spills to its own folder,
+    not to the working folder, which is DuckDB's default.
     """
     config: dict[str, str | float | list[str]] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
     if database is None:

@@ -1,9 +1,4 @@
-"""Files: regular ones read within a limit, our own JSON files, and files that are written whole or not at all.
-
-Opening a pipe waits for its other end, reading a device never ends, and a file of `/proc` reports no size. A source or
-a warehouse may hold any of them in place of a file. A folder in which a process writes is locked, so that nothing in it
-is removed meanwhile; containers that share a folder do not share the numbers of processes.
-"""
+"""Files: reads of regular files within a size limit, our own JSON files, and writes that are complete or not done."""
 
 from __future__ import annotations
 
@@ -33,11 +28,12 @@ from dialogue_warehouse.errors import InputError, is_lacking, naming
 from dialogue_warehouse.paths import BUILD_ID
 
 LARGEST_FILE = 2 * 2**30
-"""Most bytes of a file; ten times the largest release fits, and a machine of 4 GB is not stopped."""
+"""Maximum size of a file in bytes. Ten times the largest release fits, and a machine with 4 GB of memory can read
+it."""
 
 
 def open_regular(path: Path) -> io.BufferedReader:
-    """Open a file to read its bytes. Raises OSError, also for anything but a regular file."""
+    """Open a file to read its bytes. Raises OSError, also for anything that is not a regular file."""
     _refuse_others(path, path.stat())
     stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
     try:
@@ -57,7 +53,7 @@ def read_open(stream: io.BufferedReader, largest: int = LARGEST_FILE) -> bytes:
 
 
 def read_regular(path: Path, largest: int = LARGEST_FILE) -> bytes:
-    """Read a file. Raises OSError, also for anything but a regular file and for more than `largest` bytes."""
+    """Read a file. Raises OSError, also for anything that is not a regular file and for more than `largest` bytes."""
     with open_regular(path) as stream:
         return read_open(stream, largest)
 
@@ -69,12 +65,12 @@ def _refuse_others(path: Path, found: os.stat_result) -> None:
 
 
 SECONDS, PAUSE = 5.0, 0.02
-"""How long a writer waits for the lock, which is held for a moment only, and how often it tries."""
+"""Seconds that a writer waits for the lock, which is held only briefly, and seconds between its attempts."""
 
 
 @contextlib.contextmanager
 def writing_into(folder: Path) -> Generator[None]:
-    """Hold a folder while a temporary file or folder is in it; several may, where the file system has locks."""
+    """Hold a shared lock on a folder while a temporary file or folder is in it. Without file locks it does nothing."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
             held.enter_context(_locked(folder, fcntl.LOCK_SH, SECONDS))
@@ -83,7 +79,7 @@ def writing_into(folder: Path) -> Generator[None]:
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Generator[bool | None]:
-    """Keep others from writing into a folder meanwhile; gives False when one is writing, None when nothing can tell."""
+    """Keep others from writing into a folder; yield False if someone writes there, None if the system cannot tell."""
     with contextlib.ExitStack() as held:
         is_alone: bool | None = True
         try:
@@ -115,7 +111,7 @@ def _locked(folder: Path, kind: int, seconds: float) -> Generator[None]:
 
 Content = TypeVar("Content")
 _NAME = r"(?!\.{1,2}(?:/|\Z))[^/\x00]+"
-"""A name inside a folder: it never leads out of it."""
+"""A name inside a folder that never leads out of it."""
 
 
 def _text(pattern: str) -> msgspec.Meta:
@@ -123,7 +119,7 @@ def _text(pattern: str) -> msgspec.Meta:
 
 
 BuildId = Annotated[str, _text(BUILD_ID.pattern)]
-"""The name of a build. Files are named by it, so nothing else is accepted where one is read."""
+"""The id of a build. Files are named by it, so no other text is accepted."""
 LandedPath = Annotated[str, _text(rf"(?:{_NAME}/){{2}}{_NAME}\.parquet")]
 """A landed file, relative to the raw layer."""
 RawPath = Annotated[str, _text(rf"raw/(?:{_NAME}/){{2}}{_NAME}\.parquet")]
@@ -132,13 +128,13 @@ TablePath = Annotated[str, _text(rf"(?:{_NAME}/)+{_NAME}\.parquet")]
 """A Parquet file of a table, relative to the folder of its build."""
 
 OTHER_TEXT = re.compile(r"Expected `str` matching regex '.*'")
-"""What msgspec says of a text that is not of a pattern; the pattern tells a user nothing."""
+"""Message of msgspec for a text that does not match a pattern. The pattern does not help a user."""
 
 
 def read(path: Path, content: type[Content], what: str, largest: int = LARGEST_FILE) -> Content | None:
-    """What stands in a file of ours, None when it is not there.
+    """Read one of our own JSON files; return None if it does not exist.
 
-    Raises InputError, in one line with the file, when something else stands in its place; `what` says what should.
+    Raises InputError, in one line with the path, if the content is something else. `what` describes the expected file.
     """
     try:
         return msgspec.json.decode(read_regular(path, largest), type=content)
@@ -151,7 +147,7 @@ def read(path: Path, content: type[Content], what: str, largest: int = LARGEST_F
 
 
 def remove(path: Path) -> None:
-    """Remove whatever stands in the place of a file of ours; what a link leads to stays."""
+    """Remove a file, folder or link at the path of one of our files. The target of a link stays."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -159,14 +155,14 @@ def remove(path: Path) -> None:
 
 
 PLAIN = re.compile(r"[\w./ -]+")
-"""What no library reads as anything else. SQLAlchemy decodes `%20`, dbt renders braces and puts quotes into SQL."""
+"""Text without special meaning in any library. SQLAlchemy decodes `%20`, dbt renders braces and quotes text in SQL."""
 
 
 @functools.cache
 def plain_path(folder: Path) -> Path:
-    """The folder under a name of plain characters: its own, or that of a link which lasts as long as this process.
+    """Return the folder under a path of plain characters: its own, or a link that exists as long as this process.
 
-    The same each time, because dbt keeps what it has compiled between two selections.
+    The path is the same at each call, because dbt keeps compiled results between two selections.
     """
     if PLAIN.fullmatch(str(folder)):
         return folder
@@ -178,28 +174,28 @@ def plain_path(folder: Path) -> Path:
 
 
 READ_ONLY = 0o444
-"""The mode of a published file: whoever connects to it without saying read-only is refused, not locked in."""
+"""The mode of a published file. A connection that is not read-only fails at once; otherwise it would lock the file."""
 LEFTOVER = re.compile(r"\.(.+?)\.(?:[0-9]+\.)?[0-9]+\.(?:tmp|old)")
-"""The name of what a process writes beside a file or a folder, or has put aside."""
+"""The name of a file or folder that a process writes beside another, or has moved aside."""
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Give a name beside `path` that no other attempt, process or container has."""
+    """Return a name beside `path` that no other attempt, process or container has."""
     return path.with_name(f".{path.name}.{secrets.randbelow(10**15)}.{suffix}")
 
 
 def leftover(name: str) -> str | None:
-    """Read from the name of such a file what it would become; None for any other name."""
+    """Return the final name of such a temporary file, or None for any other name."""
     found = LEFTOVER.fullmatch(name)
     return found[1] if found else None
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Generator[Path]:
-    """A place beside `path` to write to, which becomes `path` in one step when the block ends without an error.
+    """Yield a temporary path beside `path`; rename it to `path` in one step if the block ends without an error.
 
-    No two attempts of a process share a place: DuckDB may remove the file of a failed COPY after it has told of the
-    failure, from a thread of its own.
+    No two attempts of a process share a temporary path: DuckDB may remove the file of a failed COPY from another
+    thread, after it has reported the failure.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = beside(path, "tmp")
@@ -213,7 +209,7 @@ def replacing(path: Path) -> Generator[Path]:
 
 
 def flush(file: Path) -> None:
-    """Have the system put what a file holds on its disk, where the file system can be asked for that."""
+    """Flush the content of a file to disk, if the file system supports that."""
     try:
         with naming(file), file.open("rb") as written:
             os.fsync(written.fileno())
@@ -223,7 +219,7 @@ def flush(file: Path) -> None:
 
 
 def make_read_only(file: Path) -> None:
-    """Let no one write to a file, where the file system has modes."""
+    """Remove all write permissions of a file, if the file system has modes."""
     try:
         file.chmod(READ_ONLY)
     except OSError as error:
@@ -232,16 +228,16 @@ def make_read_only(file: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file of these bytes."""
+    """Write a file with these bytes, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
 
 def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as Parquet; each has every column, and what else it has is left out.
+    """Write rows as Parquet. Each row needs every column; other keys of a row are ignored.
 
-    `columns` have the names of DuckDB's types, with [] behind that of a list's elements. Raises KeyError for a row that
-    lacks a column, duckdb.Error for a value that cannot be made one of its type.
+    `columns` maps names to DuckDB's types; a list has [] behind the type of its elements. Raises KeyError for a row
+    that lacks a column, duckdb.Error for a value that cannot be converted to its type.
     """
     from dialogue_warehouse.common.database import connect
     from dialogue_warehouse.settings import Settings

@@ -1,7 +1,8 @@
 """JSON pointers (RFC 6901) and strict JSON.
 
-Python's own reader accepts NaN and Infinity, and keeps the last of two values of one key; here both are errors. A key
-can have half a surrogate pair, for which UTF-8 has no bytes: a pointer writes it as `~u` and four hexadecimal digits.
+Python's own reader accepts NaN and Infinity, and keeps the last of two values with the same key. Here both are errors.
+A key can contain half a surrogate pair, for which UTF-8 has no bytes. A pointer writes it as `~u` and four hexadecimal
+digits.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from typing import Any
 
 ARRAY_INDEX = re.compile(r"0|[1-9][0-9]*", re.ASCII)
-"""A token that names an element of an array; `str.isdigit` would accept other digits too, which `int` refuses."""
+"""A token that names an element of an array. `str.isdigit` also accepts digits that `int` refuses."""
 
 
 HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -20,13 +21,13 @@ WRITTEN_HALF_PAIR = re.compile(r"~u(d[89a-f][0-9a-f]{2})")
 
 
 def pointer_token(key: str) -> str:
-    """A member's key as one token of a pointer."""
+    """Write the key of a member as one token of a pointer."""
     token = key.replace("~", "~0").replace("/", "~1")
     return token if token.isascii() else HALF_PAIR.sub(lambda half: f"~u{ord(half[0]):x}", token)
 
 
 def split_pointer(pointer: str) -> list[str]:
-    """The keys and indexes that a pointer leads through."""
+    """Return the keys and indexes of a pointer."""
     return [_key(token) for token in pointer.split("/")[1:]]
 
 
@@ -38,17 +39,17 @@ def _key(token: str) -> str:
 
 
 def beginning(pointer: str, depth: int) -> str:
-    """The pointer to what stands `depth` tokens below the whole document on the way."""
+    """Return the first `depth` tokens of a pointer, as a pointer."""
     return "".join(f"/{token}" for token in pointer.split("/")[1 : depth + 1])
 
 
 def array_index(token: str) -> int | None:
-    """The index that a token is in an array, None for one that is none."""
+    """Return the array index of a token, or None if it is not an index."""
     return int(token) if ARRAY_INDEX.fullmatch(token) else None
 
 
 def resolve(document: Any, pointer: str) -> Any:
-    """What stands at a pointer. Raises LookupError when nothing does."""
+    """Return the value at a pointer. Raises LookupError if there is none."""
     value = document
     if pointer and not pointer.startswith("/"):
         raise LookupError(pointer)
@@ -64,13 +65,13 @@ def resolve(document: Any, pointer: str) -> Any:
 
 
 MOST_DIGITS = 1000
-"""Digits of a whole number, far beyond any id; the time that reading one takes grows with their square."""
+"""Most digits of a whole number, many more than any id has. The time to read a number grows with their square."""
 DEEPEST = 100
-"""Levels of a value: schemas have some ten, and what reads a value again may itself stand deep in other calls."""
+"""Deepest nesting of a value. Schemas have about ten levels, and the code that reads a value may use the stack too."""
 
 
 class UnreadableError(ValueError):
-    """What JSON's grammar allows and no reader here keeps as it is; the message says what, in one line."""
+    """JSON that the grammar allows but no reader here can keep unchanged. The message is one line."""
 
 
 class RepeatedKeyError(UnreadableError):
@@ -78,14 +79,14 @@ class RepeatedKeyError(UnreadableError):
 
 
 def decode_strictly(text: str | bytes) -> Any:
-    """The value of a JSON text. Raises ValueError for a text that is none, RepeatedKeyError for a repeated key."""
+    """Decode a JSON text. Raises ValueError for a text that is not JSON, RepeatedKeyError for a repeated key."""
     return json.loads(text, object_pairs_hook=_members, parse_constant=_refuse_constant)
 
 
 def decode_exactly(text: bytes) -> Any:
-    """The value of a JSON text, of which nothing is lost when it is written as JSON again.
+    """Decode a JSON text that loses nothing when it is written as JSON again.
 
-    Raises UnreadableError also for a number that would come back as another, and for nesting beyond DEEPEST.
+    Raises UnreadableError also for a number that would change, and for nesting deeper than DEEPEST.
     """
     try:
         value = json.loads(
@@ -97,24 +98,24 @@ def decode_exactly(text: bytes) -> Any:
         )
     except RecursionError as error:
         raise UnreadableError(f"nested more than {DEEPEST} levels deep") from error
-    if text.count(b"[") + text.count(b"{") > DEEPEST:  # else it cannot be so deep
+    if text.count(b"[") + text.count(b"{") > DEEPEST:  # otherwise it cannot be so deep
         _refuse_depth(value)
     return value
 
 
 def shown(text: str) -> str:
-    """The text with each half of a surrogate pair, which UTF-8 has no bytes for, as the escape that JSON has for it."""
+    """Return the text with each half of a surrogate pair, which UTF-8 cannot encode, as its JSON escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def split_path(message: str) -> tuple[str, str]:
-    """Split msgspec's message from the path in it, which stands below `$`; the error has no other field for it."""
+    """Split msgspec's message from the path below `$` in it; the error has no other field for the path."""
     what, _, path = message.partition(" - at `$")
     return what, path.rstrip("`")
 
 
 def with_path(what: str, path: str) -> str:
-    """Write what is wrong and the path below `$` as msgspec does."""
+    """Write the problem and the path below `$` in msgspec's format."""
     return f"{what} - at `${path}`"
 
 
@@ -147,7 +148,7 @@ def _short(text: str) -> int:
 
 
 def _refuse_depth(value: Any) -> None:
-    """Raise UnreadableError for a value that is nested too deep; level by level, not by recursion."""
+    """Raise UnreadableError for a value that is nested too deep; works by level, without recursion."""
     level = [value]
     for _ in range(DEEPEST):
         level = [item for value in level for item in _items(value)]
@@ -157,6 +158,6 @@ def _refuse_depth(value: Any) -> None:
 
 
 def _items(value: Any) -> list[Any]:
-    """The arrays and objects in a value."""
+    """Return the arrays and objects that a value contains."""
     found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [item for item in found if isinstance(item, dict | list)]

@@ -1,4 +1,4 @@
-"""Processes: one ends with its parent, several share work, garbage is collected seldom, and one ends at once."""
+"""Processes: end with the parent, share work, collect garbage less often, and end without Python's shutdown."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ SET_SIGNAL_OF_PARENTS_DEATH = 1
 
 
 def end_with_parent(parent: int) -> None:
-    """Let this process end when its parent does, however that ends. `parent` is the parent's id.
+    """End this process when its parent ends, for whatever reason. `parent` is the id of the parent.
 
-    On Linux at once; elsewhere when this process next reads from its parent. Ctrl-C reaches every process of a
-    terminal: the parent decides what it means and ends its children.
+    On Linux it ends at once; elsewhere when it next reads from its parent. Ctrl-C reaches every process of a terminal,
+    so this process ignores it: the parent handles it and ends its children.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
-        import ctypes  # which a command that only reads has no use for
+        import ctypes  # commands that only read do not need it
 
         ctypes.CDLL(None).prctl(SET_SIGNAL_OF_PARENTS_DEATH, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before this process could ask to be told
+    if os.getppid() != parent:  # the parent ended before the request took effect
         end_at_once(1)
 
 
 def can_share() -> bool:
-    """Whether processes can share a lock: the system keeps those in /dev/shm, which may be read-only or missing."""
-    import multiprocessing  # which a command that only reads has no use for
+    """Tell if processes can share a lock. The system keeps locks in /dev/shm, which may be read-only or missing."""
+    import multiprocessing  # commands that only read do not need it
 
     try:
         multiprocessing.get_context("fork").Lock()
@@ -45,47 +45,47 @@ def can_share() -> bool:
 
 
 SELDOM = (100_000, 50, 100)
-"""How many objects more than before make Python look for cycles among the youngest; how many such looks make it look
-among those that outlived one, and so on. Dagster, dbt and Great Expectations make hundreds of thousands of objects that
-stay: with (700, 10, 10), as Python 3.11 begins, the sample takes a tenth longer (medians of five: 22.6 s for 20.8) in
-1 % less memory."""
+"""Thresholds of Python's garbage collector, for `gc.set_threshold`: new objects before it looks for cycles among the
+youngest, such looks before it looks at the next generation, and so on. Dagster, dbt and Great Expectations create
+hundreds of thousands of objects that stay. With Python 3.11's default (700, 10, 10) the sample takes a tenth longer
+(medians of five: 22.6 s against 20.8 s) in 1 % less memory."""
 
 
 def collect_seldom() -> None:
-    """Let Python look for garbage less often in this process."""
+    """Make Python look for garbage less often in this process."""
     gc.set_threshold(*SELDOM)
 
 
 def end_at_once(status: int, *streams: TextIO) -> NoReturn:
     """Flush these streams and end the process without Python's own shutdown.
 
-    Python would destroy each object first: half a CPU second of a build, several seconds on a busy machine. DuckDB's
-    binding would fill standard error with what it calls leaks meanwhile.
+    Python would destroy each object first. That takes half a CPU second for a build, and several seconds on a busy
+    machine, and DuckDB's binding would write messages about leaks to standard error.
     """
     for stream in streams:
-        with contextlib.suppress(OSError, ValueError):  # a pipe that nobody reads any more
+        with contextlib.suppress(OSError, ValueError):  # a pipe without a reader
             stream.flush()
     os._exit(status)
 
 
 Work = Callable[[Iterator[Any]], dict[str, Any]]
-"""Does what it is to do for each item, and gives what came of all of them."""
+"""Handles each item and returns the results of all of them."""
 
 
 def can_fork() -> bool:
-    """Tell if this process has no thread but this one, those of libraries counted too, and can share what it does.
+    """Tell if this process has only one thread, with those of libraries, and can share locks.
 
-    Elsewhere than on Linux it cannot.
+    The answer is False on systems other than Linux.
     """
     return sys.platform == "linux" and sum(1 for _ in Path("/proc/self/task").iterdir()) == 1 and can_share()
 
 
 def in_turn(work: Work, items: Sequence[Any], processes: int) -> dict[str, Any]:
-    """Return what `work` gives for these items, done by so many processes, of which this one is the first.
+    """Return the results of `work` for these items, done by `processes` processes including this one.
 
-    The others are forked at once, before `work` begins here; what it raises in one of them is raised here.
+    The others are forked at once, before `work` begins here. An error of one of them is raised here.
     """
-    import multiprocessing  # a command that only reads does not need it
+    import multiprocessing  # commands that only read do not need it
     from concurrent.futures import ProcessPoolExecutor
 
     fork = multiprocessing.get_context("fork")
@@ -100,7 +100,7 @@ def in_turn(work: Work, items: Sequence[Any], processes: int) -> dict[str, Any]:
 
 
 def _next_ones(items: Sequence[Any], taken: Synchronized[int]) -> Iterator[Any]:
-    """The items that no process has taken yet, one after the other."""
+    """Yield the items that no process has taken yet, one at a time."""
     while True:
         with taken.get_lock():
             index = taken.value
@@ -111,16 +111,16 @@ def _next_ones(items: Sequence[Any], taken: Synchronized[int]) -> Iterator[Any]:
 
 
 _shared: Iterator[Any] = iter(())
-"""The items of a forked process: what is locked with others cannot be sent to it."""
+"""The items of a forked process; locked objects cannot be sent to it."""
 
 
 def _begin(parent: int, items: Sequence[Any], taken: Synchronized[int]) -> None:
-    """A process is forked: it ends with its parent."""
+    """Start a forked process, which ends with its parent."""
     global _shared
     end_with_parent(parent)
     _shared = _next_ones(items, taken)
 
 
 def _run(work: Work) -> dict[str, Any]:
-    """The part of a forked process."""
+    """Do the share of a forked process."""
     return work(_shared)

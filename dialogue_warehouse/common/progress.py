@@ -1,7 +1,7 @@
-"""What a command tells its user while it runs: one line a stage, what it did and how long it took.
+"""Progress of a command: one line per stage, with its result and duration.
 
-On a terminal the running stage is shown with a spinner and its seconds, which move; elsewhere finished stages are plain
-lines; `quiet` says nothing. Everything goes to standard error, so that standard output stays for results.
+On a terminal a running stage has a spinner and a counter of seconds. Elsewhere only finished stages are shown, as plain
+lines. `quiet` shows nothing. All progress goes to standard error; standard output is for results.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from dialogue_warehouse.common.text import visible
 
 @dataclass
 class Stage:
-    """A stage that runs; `detail` is what it will have done."""
+    """A running stage; `detail` is the text about its result."""
 
     detail: str = ""
     seconds: float = 0.0
-    """How long its work took, where that began before the stage did: in processes beside the stages before it."""
+    """Duration of the work if it began before the stage did, in processes beside the earlier stages."""
     _show: list = field(default_factory=list, repr=False)
 
     def update(self, text: str) -> None:
-        """Show where the stage stands, on a terminal."""
+        """Show the progress of the stage on a terminal."""
         for show in self._show:
             show(text)
 
 
 class Reporter:
-    """Shows stages and notices of one build."""
+    """Shows the stages and notices of one build."""
 
     def __init__(self, quiet: bool = True) -> None:
         self.quiet = quiet
@@ -44,7 +44,7 @@ class Reporter:
 
     @contextlib.contextmanager
     def stage(self, kind: str, name: str) -> Generator[Stage]:
-        """Show a stage while it runs and what it did when it is over; nothing when it fails."""
+        """Show a stage while it runs and its result at the end; show no result if it fails."""
         started = time.perf_counter()
         stage = Stage()
         if self.console.is_terminal and not self.quiet:
@@ -59,7 +59,7 @@ class Reporter:
         self.line(f"{kind:<8} {name:<15} {visible(stage.detail):<48} {max(seconds, stage.seconds):6.1f} s")
 
     def _moving(self) -> Progress:
-        """What moves while a stage runs: a sign, its name, how long it has run, and where it stands."""
+        """Return the display of a running stage: spinner, name, elapsed time and progress."""
         return Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
@@ -70,7 +70,7 @@ class Reporter:
         )
 
     def notice(self, text: str) -> None:
-        """Tell the user something that does not stop the build; repeated at the end."""
+        """Record a notice that does not stop the build; the summary repeats it."""
         self.notices.append(text)
 
     def line(self, text: str) -> None:
@@ -83,5 +83,5 @@ class Reporter:
                 self.console.print(text, markup=False)
             else:
                 print(text, file=sys.stderr, flush=True)
-        except OSError:  # nobody reads any more, which is no reason to stop building
+        except OSError:  # without a reader the build goes on
             self.quiet = True

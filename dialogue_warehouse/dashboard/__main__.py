@@ -1,8 +1,9 @@
-"""Streamlit's command line with the pages imported already: the first reader does not wait for that.
+"""Streamlit's command line with the pages already imported, so that the first reader does not wait for the import.
 
-Streamlit reads `.streamlit/config.toml` in the home and in the working folder, which may be another program's, such as
-one that moves every page. While it serves, this package's own folder is both, and has none. Streamlit prints that it
-stops before it does: without a reader of its output it would never end.
+Streamlit reads `.streamlit/config.toml` in the home and in the working folder. The file may belong to another program,
+and may for example change the address of every page. Therefore this package's own folder, which has no such file, is
+both folders while it serves. Streamlit prints a message before it stops; if nothing read its output, it would never
+stop.
 """
 
 from __future__ import annotations
@@ -20,23 +21,23 @@ if TYPE_CHECKING:
 
 
 class _Output(io.FileIO):
-    """An output; what cannot be written to it is lost."""
+    """An output stream that ignores failed writes."""
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write what can be written."""
+        """Write the data; discard it if that fails."""
         with contextlib.suppress(OSError):
             return super().write(data)
         return memoryview(data).nbytes
 
 
 def _forgiving(number: int) -> io.TextIOWrapper:
-    """The output of this number, as text; no error comes of writing to it."""
+    """Return the output with this file descriptor as a text stream; writing to it never fails."""
     output = io.BufferedWriter(_Output(number, "w", closefd=False))
     return io.TextIOWrapper(output, encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 if __name__ == "__main__":
-    importlib.import_module("dialogue_warehouse.paths")  # what is kept in the user's home stays there
+    importlib.import_module("dialogue_warehouse.paths")  # fixes paths in the user's home before HOME changes
     folder = Path(__file__).parent
     os.chdir(folder)
     os.environ["HOME"] = str(folder)
@@ -45,6 +46,6 @@ if __name__ == "__main__":
     from streamlit import logger
     from streamlit.web.cli import main
 
-    logger.set_log_level("ERROR")  # it warns of what is kept before there is a server
+    logger.set_log_level("ERROR")  # it warns about caches that are used before the server runs
     importlib.import_module("dialogue_warehouse.dashboard.app")
     main()

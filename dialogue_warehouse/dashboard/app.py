@@ -14,11 +14,11 @@ PAGES = {
     "quality": ("Quality", quality.show),
     "sql": ("SQL", sql.show),
 }
-"""By its address: what the menu calls a page, and what shows it."""
+"""By address: the name of a page in the menu, and the function that shows it."""
 
 
 def main() -> None:
-    """Show a page; what cannot be read is told in one line."""
+    """Show a page; an error is shown in one line."""
     st.set_page_config(page_title="dialogue-warehouse", layout="wide")
     pages = {
         name: st.Page(show, title=title, url_path=name, default=name == "overview")

@@ -1,4 +1,4 @@
-"""A page a corpus: its profile, and the pictures of what it holds."""
+"""The page about one corpus: its profile, and charts of its content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROFILE = """
 
 
 def show() -> None:
-    """Show the page of the corpus that the address names, or of the one that is chosen."""
+    """Show the page of the corpus in the address, or of the selected one."""
     st.title("Corpora")
     corpora = {row["corpus_id"]: row for row in published.rows(CORPORA)}
     names = list(corpora)

@@ -1,4 +1,4 @@
-"""The viewer: dialogues found by what is said and annotated, and one of them to read. Every key has an address here."""
+"""The viewer: dialogues found by text and annotations, and one of them to read. Every key has an address here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FILTERS = {
         " where cases.dialogue_key = dialogues.dialogue_key and cases.rule_id = ${0})",
     ),
 }
-"""By its name in the address: what a filter is called, and its condition."""
+"""By name in the address: the label of a filter, and its condition."""
 CHOICES = {
     "corpus": "select corpus_id from core.dim_corpora order by all",
     "split": """
@@ -70,7 +70,7 @@ SAID = (
 
 
 def show() -> None:
-    """Show the dialogue that the address names, or what the filters find."""
+    """Show the dialogue in the address, or those that match the filters."""
     st.title("Dialogues")
     key = _key()
     if key:
@@ -90,7 +90,7 @@ def show() -> None:
 
 
 def _key() -> str:
-    """The key that is typed; where another address is opened, the one that it names."""
+    """Return the key in the text field; a newly opened address replaces it."""
     asked = st.query_params.get("key", "")
     if KEY_FIELD not in st.session_state or asked != st.session_state.get(KEY_ASKED):
         st.session_state[KEY_FIELD] = st.session_state[KEY_ASKED] = asked
@@ -106,13 +106,13 @@ def _read(key: str) -> None:
     if st.query_params.get("key") != key:
         st.query_params["key"] = st.session_state[KEY_ASKED] = key
     st.html(html)
-    if st.toggle("JSON"):  # laying it out takes a browser longer than the dialogue
+    if st.toggle("JSON"):  # the browser needs longer to lay it out than the dialogue
         st.code(json, language="json")
     st.download_button("Download JSON", json, file_name=f"{dialogue_key.replace('/', '_')}.json")
 
 
 def _filters() -> dict[str, str]:
-    """What is chosen; what the address names is chosen already."""
+    """Return the selected filters; those in the address are selected from the start."""
     chosen: dict[str, str] = {}
     columns = st.columns(3)
     for index, (name, (label, _)) in enumerate(FILTERS.items()):

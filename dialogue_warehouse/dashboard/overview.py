@@ -1,4 +1,4 @@
-"""The first page: what is published, how much of it, and what was found out about it."""
+"""The first page: the published corpora, their size, and the results about them."""
 
 from __future__ import annotations
 

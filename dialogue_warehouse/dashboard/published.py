@@ -1,4 +1,4 @@
-"""Queries of the pages: each opens the published build and closes it again, and its answer is cached for that build."""
+"""Queries of the pages: each opens and closes the published build, and its result is cached for that build."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from dialogue_warehouse.storage import builds
 
 Read = TypeVar("Read")
 CACHED_ANSWERS = 300
-"""The most answers that are cached."""
+"""Most cached results."""
 
 
 def settings() -> Settings:
-    """The settings of the server's environment."""
+    """Return the settings of the server's environment."""
     return Settings.from_environment()
 
 
 def build_id() -> str:
-    """The build that is published now; a later one has answers of its own. Raises InputError where there is none."""
+    """Return the published build; each build has its own cached results. Raises InputError if there is none."""
     return builds.published_build(WarehousePaths(settings().warehouse))[0]
 
 
 def reading_published(read: Callable[[Connection], Read]) -> Read:
-    """What is read from the published build, which is open as long as that takes."""
+    """Open the published build, return the result of `read`, and close the build."""
     own = settings()
     paths = WarehousePaths(own.warehouse)
     try:
@@ -43,7 +43,7 @@ def reading_published(read: Callable[[Connection], Read]) -> Read:
 
 
 def rows(query: str, **parameters: Any) -> list[Row]:
-    """The rows of a query."""
+    """Return the rows of a query."""
     return _rows(build_id(), query, parameters)
 
 
@@ -53,7 +53,7 @@ def _rows(build: str, query: str, parameters: dict[str, Any]) -> list[Row]:
 
 
 def pictures() -> list[Picture]:
-    """Every picture."""
+    """Return all charts."""
     return _pictures(build_id())
 
 
@@ -63,7 +63,7 @@ def _pictures(build: str) -> list[Picture]:
 
 
 def dialogue(key: str) -> tuple[str, str, str]:
-    """The dialogue that a key belongs to: its own key, its HTML, its JSON. Raises InputError where there is none."""
+    """Return a key's dialogue: its own key, its HTML, its JSON. Raises InputError if there is none."""
     return _dialogue(build_id(), key)
 
 

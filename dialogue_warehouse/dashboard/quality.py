@@ -1,4 +1,4 @@
-"""What was found out about the data: claims, defects, builds over time, what changed."""
+"""The results about the data: claims, defects, builds over time, changes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def show() -> None:
 
 
 def _chosen(of: str, label: str, rows: list[Row], name: str) -> list[Row]:
-    """The rows that a filter lets through."""
+    """Return the rows that match a filter."""
     value = st.selectbox(label, ["all", *sorted({row[name] for row in rows})], key=f"{of} {name}")
     return [row for row in rows if value in ("all", row[name])]
 

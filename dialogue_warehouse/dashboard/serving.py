@@ -1,4 +1,4 @@
-"""Starts the dashboard: Streamlit takes the place of this process, so that it ends as it would by itself."""
+"""Start the dashboard: Streamlit replaces this process, so that its exit status and signals are unchanged."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ FLAGS = {
     "logger.level": "error",
     "runner.magicEnabled": "false",
 }
-"""Settings of Streamlit: no telemetry, nothing of a developer's, no traceback on a page."""
+"""Settings of Streamlit: no telemetry, no developer tools, no traceback on a page."""
 
 
 def serve(paths: WarehousePaths, host: str, port: int) -> NoReturn:
     """Serve the dashboard of a warehouse until it is interrupted.
 
-    Raises InputError where nothing is published, Streamlit is not installed, or the address is taken.
+    Raises InputError if nothing is published, Streamlit is not installed, or the address is in use.
     """
     require_extra("dashboard", "the dashboard")
     builds.published_build(paths)

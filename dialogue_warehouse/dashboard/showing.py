@@ -1,4 +1,4 @@
-"""How pages show what they have read; all that a corpus says is escaped."""
+"""Output of the pages; all text of a corpus is escaped."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ OWN = """
 
 
 def style() -> None:
-    """The style sheets of charts and dialogues, for all that the page shows."""
+    """Add the style sheets of charts and dialogues to the page."""
     st.html(f"<style>{drawing.style()}{rendering.style()}{OWN}</style>")
 
 
 def paragraph(text: str, kind: str = "") -> None:
-    """A text as it stands, in which nothing is markup."""
+    """Show a text without interpreting any markup."""
     st.html(markupsafe.Markup('<p class="told {}">{}</p>').format(kind, rendering.harmless(text)))
 
 
 def note(text: str) -> None:
-    """A text in smaller letters."""
+    """Show a text in smaller letters."""
     paragraph(text, "soft")
 
 
 def heading(text: str) -> None:
-    """A heading of a corpus's own words."""
+    """Show a heading with text of a corpus."""
     st.html(markupsafe.Markup("<h3>{}</h3>").format(rendering.harmless(text)))
 
 
 def refused(text: str) -> None:
-    """Why there is nothing to see."""
+    """Show the reason why there is nothing to see."""
     st.error("This cannot be shown.")
     paragraph(text)
 
 
 def pictures(some: Iterable[Picture]) -> None:
-    """Pictures, two beside each other where there is room."""
+    """Show charts, two side by side if there is space."""
     columns = st.columns(2)
     for index, picture in enumerate(some):
         with columns[index % 2].container(border=True):
@@ -61,7 +61,7 @@ def pictures(some: Iterable[Picture]) -> None:
 
 
 def table(rows: list[Row], *, keys: Iterable[str] = (), **options: Any) -> Any:
-    """Rows as a table; the columns that are keys lead to their dialogue."""
+    """Show rows as a table; columns with keys link to the dialogue."""
     links = {name: st.column_config.LinkColumn(name, display_text=r"[?&]key=([^&]*)") for name in keys}
     shown = [row | {name: address(row[name]) for name in links if row.get(name) is not None} for row in rows]
     return st.dataframe(shown, hide_index=True, width="stretch", column_config=links, **options)

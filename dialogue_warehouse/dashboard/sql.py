@@ -1,4 +1,4 @@
-"""A query on the published build, read-only and fenced in as that of the command `sql`: table, chart, download."""
+"""A query on the published build, in the same read-only sandbox as the command `sql`: table, chart, download."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from dialogue_warehouse.reading.values import NULL, text_of
 
 FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all\norder by all"
 SHOWN = 1_000
-"""Rows that the page shows; a download has all of them."""
+"""Most rows that the page shows; a download has all rows."""
 LARGEST_INTEGER = 2**53
-"""Integers of JavaScript are exact below it."""
+"""Integers in JavaScript are exact below this value."""
 
 
 def show() -> None:
@@ -58,14 +58,14 @@ def show() -> None:
 
 @st.cache_data(max_entries=20, show_spinner="The query runs …")
 def _answer(build: str, text: str) -> tuple[pyarrow.Table, bool]:
-    """The first rows, and whether there are more."""
+    """Return the first rows, and True if there are more."""
     own = published.settings()
 
     return published.reading_published(lambda con: shown(run_query(con, text, timeout=own.query_timeout)))
 
 
 def shown(result: QueryResult) -> tuple[pyarrow.Table, bool]:
-    """Read the first rows of a result for the browser, and whether there are more."""
+    """Read the first rows of a result for the browser; also return True if there are more."""
     with contextlib.closing(result.rows()) as rows:
         first = list(itertools.islice(rows, SHOWN + 1))
     columns = zip(*first[:SHOWN], strict=True) if first else [[] for _ in result.columns]
@@ -73,7 +73,7 @@ def shown(result: QueryResult) -> tuple[pyarrow.Table, bool]:
 
 
 def _column(values: Iterable[Any]) -> pyarrow.Array:
-    """Make a column for the browser: numbers that JavaScript holds exactly, booleans, and else texts."""
+    """Make a column for the browser: numbers that JavaScript represents exactly, booleans, or else texts."""
     values = list(values)
     given = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in given):
@@ -86,12 +86,12 @@ def _column(values: Iterable[Any]) -> pyarrow.Array:
 
 
 def _is_exact(value: float | Decimal) -> bool:
-    """Whether a floating-point number shows a number as it is."""
+    """Tell if a floating-point number represents the value exactly."""
     return math.isfinite(value) and Decimal(repr(float(value))) == Decimal(str(value))
 
 
 def _chart(table: pyarrow.Table) -> None:
-    """A chart of the rows shown, where a column has numbers."""
+    """Draw a chart of the shown rows, if a column has numbers."""
     numbers = [
         field.name
         for field in table.schema
@@ -136,4 +136,4 @@ DOWNLOADS = {
     "JSON": (lambda text: _written(text, write_json), "json"),
     "Parquet": (_parquet, "parquet"),
 }
-"""What an answer can be downloaded as: how it is written, and the suffix of the file."""
+"""Download formats of a result: the function that writes it, and the suffix of the file."""

@@ -1,4 +1,4 @@
-"""Files of a restored release, written record by record, with what the tables hold apart put back.
+"""Files of a restored release, written record by record, together with the parts that other tables store.
 
 Extra keys, quarantined records and exceptions of form are applied last.
 """
@@ -44,7 +44,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class RestoredFile:
-    """A file with its records in their order; `records` is read once. A file of another form has rows of `table`."""
+    """A file with its records in order; `records` is read once. A file of another form has rows of `table`."""
 
     corpus: Corpus
     entity: Entity
@@ -54,9 +54,9 @@ class RestoredFile:
 
 
 def restore_to(folder: Path, files: Iterable[RestoredFile], force: bool = False) -> list[Path]:
-    """Write files below `folder/<path>`; their paths, in order. All are written first and put in place together.
+    """Write files below `folder/<path>` and return their paths in order. All are written first, then moved together.
 
-    Raises InputError, with nothing put in place, when a file that stands there has other bytes, unless `force`.
+    Raises InputError, with nothing moved, if an existing file has other bytes, unless `force` is set.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -90,7 +90,7 @@ def _write_file(restored: RestoredFile, target: Path) -> None:
 
 
 def _refuse_overwriting(folder: Path, scratch: Path, paths: list[str], force: bool) -> None:
-    """Raise InputError for what stands in the way: files of other bytes, and with `force` only what is no file."""
+    """Raise InputError for an existing file with other bytes; with `force` only for paths that are not files."""
     there = [path for path in paths if os.path.lexists(folder / path)]
     strange = [path for path in there if not (folder / path).is_file()]
     if strange:
@@ -105,7 +105,7 @@ def _refuse_overwriting(folder: Path, scratch: Path, paths: list[str], force: bo
 
 
 def _rows(table: forms.Table, restored: RestoredFile) -> Iterator[dict[str, Any]]:
-    """The records as rows of the form that the file has; a refused one is a row already."""
+    """Yield the records as rows in the form of the file. A refused record already is a row."""
     refused = {pointer for _, pointer, _ in restored.file.quarantine}
     for record in restored.records:
         value = json.loads(record.text)
@@ -151,33 +151,32 @@ def _write_separated(stream: BinaryIO | gzip.GzipFile, texts: Iterable[bytes]) -
 
 
 class Absent(enum.Enum):
-    """The value at a pointer that leads to nothing; a type of its own, because None is JSON's null."""
+    """The value at a pointer that leads nowhere. It is a separate type because None is JSON's null."""
 
     ABSENT = "absent"
 
 
 ABSENT: Final = Absent.ABSENT
 EXCEPTION_FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list": [], "empty_object": {}}
-"""What a form of source_exceptions stands for: the file has it, where core's columns have another or none.
+"""The values of the forms in source_exceptions: the file has this value, while core's columns have another or none.
 
-`absent` is for a key that a corpus' restore.sql always writes and that a record of the file leaves out.
-"""
+`absent` marks a key that a corpus' restore.sql always writes and that a record of the file leaves out."""
 
 
 def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Iterator[Record]:
-    """The records with the file's exceptions, extras and refused records, in the order of the file."""
+    """Yield the records with the file's exceptions, extras and refused records, in the order of the file."""
     added, absent, changes = _what_changes(entity, file)
     refused = {id(record) for record in added[: len(file.quarantine)]}
     parts = list(file.parts or ())
     if entity.container is Container.DOCUMENT and file.quarantine:
-        records = iter(())  # core has no row of it, and a query can still make an empty document of no rows
+        records = iter(())  # core has no row of it, but a query can still build an empty document from no rows
 
     def place(record: Record) -> tuple[int, int]:
         part = parts.index(record.key) if entity.container is Container.SPLITS and record.key in parts else 0
         return part, record.index
 
     for record in heapq.merge(records, sorted(added, key=place), key=place) if added else records:
-        if id(record) in refused:  # of equal keys the first may have been taken: what changes is about that one
+        if id(record) in refused:  # with equal keys the first may have been accepted; the changes belong to that one
             yield record
             continue
         if record.pointer in absent:
@@ -191,7 +190,7 @@ def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Ite
 
 
 def _what_changes(entity: Entity, file: SourceFile) -> tuple[list[Record], set[str], dict[str, list[tuple[str, Any]]]]:
-    """The records to add, the pointers of those to leave out, and by record what to change in it, in this order."""
+    """Return the records to add, the pointers of records to omit, and the changes of each record in order."""
     added = [Record(index, _key_of(entity, pointer), pointer, text) for index, pointer, text in file.quarantine]
     absent: set[str] = set()
     changes: dict[str, list[tuple[str, Any]]] = {}
@@ -222,7 +221,7 @@ def _change(value: Any, pointer: str, new: Any) -> None:
 
 
 def _parent(value: Any, pointer: str) -> tuple[Any, str]:
-    """The object or array that a pointer's last token is in."""
+    """Return the object or array that contains a pointer's target, and the last token."""
     *path, last = split_pointer(pointer)
     for token in path:
         value = value[int(token) if isinstance(value, list) else token]
@@ -230,13 +229,13 @@ def _parent(value: Any, pointer: str) -> tuple[Any, str]:
 
 
 def _in_reading_order(pointer: str) -> list[tuple[int, int, str]]:
-    """Sorts array positions as numbers, so that insertions come in order."""
+    """Return a sort key that compares array positions as numbers, so that insertions are in order."""
     indexes = [(array_index(token), token) for token in split_pointer(pointer)]
     return [(1, 0, token) if index is None else (0, index, "") for index, token in indexes]
 
 
 def _record_pointer(entity: Entity, pointer: str) -> str:
-    """The record that a pointer into the file leads through."""
+    """Return the pointer of the record that contains a pointer's target."""
     depth = {Container.DOCUMENT: 0, Container.SPLITS: 2}.get(entity.container, 1)
     return beginning(pointer, depth)
 
@@ -246,7 +245,7 @@ def _key_of(entity: Entity, pointer: str) -> str | None:
 
 
 def pointer_of(entity: Entity, index: int, key: str | None) -> str:
-    """The record's own pointer."""
+    """Return the pointer of a record."""
     match entity.container:
         case Container.DOCUMENT:
             return ""

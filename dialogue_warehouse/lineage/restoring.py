@@ -1,8 +1,8 @@
-"""Restoration: each upstream file rebuilt, as JSON, from core tables alone.
+"""Restoration: each upstream file is rebuilt, as JSON, from core tables alone.
 
-A corpus' `restore.sql` has one query an entity, which gives the file, place and JSON of each record. What the columns
-cannot show is put back last, in this order: forms from `source_exceptions`, keys from `source_extras`, whole records
-from `source_quarantine`. Memory holds two batches of files. No raw Parquet and no source is read.
+A corpus' `restore.sql` has one query per entity, which returns the file, place and JSON of each record. The parts that
+the columns cannot express are put back last, in this order: forms from `source_exceptions`, keys from `source_extras`,
+whole records from `source_quarantine`. Memory holds two batches of files. No raw Parquet and no source is read.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
 BATCH_BYTES = 64 * 2**20
-"""Bytes of source files whose records are rebuilt by one query, while those of as many are compared."""
+"""Bytes of source files that one query rebuilds, while the batch before it is compared."""
 RESTORE_SQL = "restore.sql"
 
 
 def restore_queries(corpus: Corpus) -> dict[str, str]:
-    """Return the query of each entity from restore.sql. Raises CorpusError where one is missing."""
+    """Return the query of each entity from restore.sql. Raises CorpusError if one is missing."""
     path = corpus.folder / RESTORE_SQL
     try:
         text = path.read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def restore_queries(corpus: Corpus) -> dict[str, str]:
 
 @contextlib.contextmanager
 def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyConnection]:
-    """A connection in memory that has a build's core, read-only, as its default schema."""
+    """Open a connection in memory with a build's core, read-only, as its default schema."""
     with connect(settings) as con:
         builds.serve(con, database)
         con.execute(f"attach {literal(database)} as dialogues (read_only)")
@@ -63,7 +63,7 @@ def restore_published(
 ) -> list[Path]:
     """Write a corpus's files from the published build.
 
-    Raises InputError when the build has none of them, or when a file that differs stands there and `force` is off.
+    Raises InputError if the build has none of them, or if an existing file differs and `force` is off.
     """
     corpus = registry.load_corpus(corpus_id)
     _, database = builds.published_build(paths)
@@ -75,17 +75,17 @@ def restore_published(
 
 
 class Restorer:
-    """Rebuilds the files of a published build. `con` has that build's core as its default schema."""
+    """Rebuilds the files of a published build. `con` has core of that build as its default schema."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self.con = con
         con.execute("create or replace temp table batch (source_file_id varchar)")
 
     def files(self, corpora: Iterable[Corpus]) -> Generator[RestoredFile]:
-        """Every file of these corpora, rebuilt, an entity after the other; each is read before the next is asked for.
+        """Yield every file of these corpora, rebuilt, by entity. Read each file before you request the next.
 
-        While one batch is read, a thread rebuilds the records of the next: nobody else uses the connection before these
-        files are closed.
+        While one batch is read, a thread rebuilds the records of the next. So nothing else may use the connection
+        before this generator is closed.
         """
         batches = [
             (corpus, entity, queries[entity.name], batch)
@@ -101,12 +101,12 @@ class Restorer:
                     rows = rebuilt.pop().result()
                     rebuilt = [ahead.submit(self._rebuild, *one[1:]) for one in batches[number : number + 1]]
                     yield from _restored(corpus, entity, batch, rows)
-            except BaseException:  # nobody reads on: what is rebuilt for it is given up
+            except BaseException:  # the reader stopped: cancel the rebuild
                 self.con.interrupt()
                 raise
 
     def _batches(self, corpus: Corpus, entity: Entity) -> Iterator[list[SourceFile]]:
-        """The files of an entity, in groups that fit into memory."""
+        """Yield the files of an entity in groups that fit into memory."""
         rows = self.con.execute(
             "select source_file_id, path, parts, bytes, sha256, release_form from dim_source_files "
             "where corpus_id = ? and entity = ? order by path",
@@ -123,7 +123,7 @@ class Restorer:
             yield batch
 
     def _rebuild(self, entity: Entity, query: str, batch: list[SourceFile]) -> list[tuple[str, int, str | None, str]]:
-        """File, place, key and JSON of each record of a batch in the order of its files, by one query."""
+        """Return file, place, key and JSON of each record of a batch, in the order of its files, with one query."""
         self.con.execute("delete from batch")
         names = ", ".join(f"({literal(file.source_file_id)})" for file in batch)
         self.con.execute(f"insert into batch values {names}")
@@ -165,7 +165,7 @@ class Restorer:
 def _restored(
     corpus: Corpus, entity: Entity, batch: list[SourceFile], rows: list[tuple[str, int, str | None, str]]
 ) -> Iterator[RestoredFile]:
-    """The files of a batch with their records, which are rows in the order of the files."""
+    """Yield the files of a batch with their records; `rows` are in the order of the files."""
     grouped = itertools.groupby(rows, key=lambda row: row[0])
     found, records = next(grouped, (None, iter(())))
     for file in sorted(batch, key=lambda file: file.source_file_id):
@@ -177,6 +177,6 @@ def _restored(
         table = form.place(file.path)[0] if form else None
         yield RestoredFile(corpus, entity, file, put_back(entity, file, plain), table)
         if found == file.source_file_id:
-            for _ in own:  # what the reader left
+            for _ in own:  # records that the reader did not read
                 pass
             found, records = next(grouped, (None, iter(())))

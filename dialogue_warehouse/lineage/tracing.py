@@ -1,4 +1,4 @@
-"""Trace a key to its source: file, record, JSON pointer and the JSON there."""
+"""Traces of a key to its source: file, record, JSON pointer and the JSON there."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ DEEPEST_RECORD = 2
 def read_json_at(
     corpus_id: str, path: str, data: bytes, pointers: Iterable[str | None], found_as: str | None = None
 ) -> Iterator[str | None]:
-    """The JSON at each pointer of a file, None where nothing stands; only the records that it stands in are read.
+    """Yield the JSON at each pointer of a file, None if there is nothing; only the records concerned are parsed.
 
-    `path` is the file's in its release, `found_as` its name at the source where that is another.
-    Of records with equal keys the first is meant, which is the one that was landed. Raises LandingError for a file that
-    is no JSON.
+    `path` is the path in the release, `found_as` the name at the source if it differs. Of records with equal keys the
+    first is used, which is the one that was landed. Raises LandingError for a file that is not JSON.
     """
     texts = _texts(corpus_id, path, data, found_as or path)
     for pointer in pointers:
@@ -45,7 +44,7 @@ def read_json_at(
 
 
 def _texts(corpus_id: str, path: str, data: bytes, found_as: str) -> dict[str, bytes]:
-    """The JSON text of each record by its pointer; of a file of lines, the values of its lines."""
+    """Return the JSON text of each record by its pointer; for a file of lines, the values of its lines."""
     where = f"{corpus_id}/{path}"
     text = unpack(f"{corpus_id}/{found_as}", data).content
     entity = registry.load_corpus(corpus_id).entity_of(path)
@@ -61,7 +60,7 @@ def _texts(corpus_id: str, path: str, data: bytes, found_as: str) -> dict[str, b
 
 
 def _json_at(texts: dict[str, bytes], pointer: str) -> str | None:
-    """What stands at a pointer into a record."""
+    """Return the JSON at a pointer into a record."""
     for depth in range(DEEPEST_RECORD + 1):
         record = beginning(pointer, depth)
         if record in texts:
@@ -75,38 +74,38 @@ def _json_at(texts: dict[str, bytes], pointer: str) -> str | None:
 
 
 class ChangedSourceError(CheckError):
-    """The source file is not the one that was read, or has nothing where it must have something."""
+    """The source file differs from the file that was read, or has nothing at the pointer."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Where the row of a key comes from."""
+    """The place in the source that a row comes from."""
 
     key: str
     table: str
     source_file_id: str
     file: Path | None
-    """The file on disk, also where it is not there; None when the build does not say where its source is."""
+    """The path of the file, even if the file is missing; None if the build does not name its source."""
     record_index: int
     record_pointer: str
     pointer: str
     value_json: str | None
-    """The JSON at the pointer; None when the source is not at hand or has changed."""
+    """The JSON at the pointer; None if the source is missing or has changed."""
     row: dict[str, Any]
     other_pointer: str | None = None
-    """Where the row stands a second time."""
+    """The pointer to a second place of the row."""
     other_value_json: str | None = None
     missing: str | None = None
-    """Why the JSON cannot be shown, where the source is not at hand."""
+    """The reason why the JSON cannot be shown, if the source is missing."""
     changed: str | None = None
-    """Why the JSON cannot be shown, where the source is another than was read."""
+    """The reason why the JSON cannot be shown, if the source has changed since it was read."""
 
 
 def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
-    """Follow a key of the published warehouse to its place in the source.
+    """Trace a key of the published warehouse to its place in the source.
 
-    The source is the one in the settings, or else the published build's own. Raises TraceError for a key that has no
-    row or no place in the release, and for a build that was not made from the releases' own files.
+    The source is the one in the settings, or else the published build's own. Raises TraceError for a key without a row
+    or without a place in the release, and for a build that was not made from the releases' own files.
     """
     with connection.open_published(paths, settings=settings) as con:
         table, row = find_row(con, key)
@@ -143,7 +142,7 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
 
 
 def _recorded_places(paths: WarehousePaths) -> dict[str, str]:
-    """Where the published build found files under other names; nothing where its manifest cannot be read."""
+    """Return where the published build found files under other names; empty if its manifest cannot be read."""
     try:
         return places_of(builds.read_manifest(paths, builds.published_build(paths)[0]).files)
     except InputError:
@@ -152,7 +151,7 @@ def _recorded_places(paths: WarehousePaths) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Place:
-    """What `core.source_of` says of a key."""
+    """The result of `core.source_of` for a key."""
 
     source_file_id: str
     record_index: int
@@ -162,7 +161,7 @@ class _Place:
 
 
 def _find_place(con: Connection, table: str, key: str) -> _Place:
-    """What the published macro says. Raises TraceError when the key has no place, or the build no macro."""
+    """Return the result of the published macro. Raises TraceError if the key has no place, or the build no macro."""
     try:
         places = read_rows(con, "from core.source_of(?)", [key])
     except duckdb.CatalogException as error:
@@ -175,7 +174,7 @@ def _find_place(con: Connection, table: str, key: str) -> _Place:
 
 
 class _Found:
-    """What reading the source file came to."""
+    """The result of reading the source file."""
 
     def __init__(self) -> None:
         self.value: str | None = None
@@ -184,7 +183,7 @@ class _Found:
         self.changed: str | None = None
 
     def read(self, file: Path, source_file: dict[str, Any], place: _Place) -> None:
-        """Read the file, and in it what stands at the pointers."""
+        """Read the file and the values at the pointers."""
         try:
             data = read_regular(file)
         except OSError as error:

@@ -1,9 +1,9 @@
-"""Verification: every file of a build rebuilt from core and compared, as JSON, with the file that was read.
+"""Verification: every file of a build is rebuilt from core and compared, as JSON, with the file that was read.
 
-A file of another form is compared as the records that its rows are undone to: what was an object in the release has no
-order. Two records are equal when both pass the strict schema to equal values; where the schema does not take one of
-them (extra keys, refused records) they are compared as plain JSON, in which 1, 1.0 and true differ. Files are
-compared one after the other, record by record.
+A file of another form is compared as the records that its rows convert back to: objects of the release have no order
+there. Two records are equal if both pass the strict schema with equal values. If the schema rejects one of them (extra
+keys, refused records), they are compared as plain JSON, in which 1, 1.0 and true differ. Files are compared one after
+the other, record by record.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ RESULTS_COLUMNS = {
     "is_equal": "boolean",
     "first_difference": "varchar",
 }
-"""The row of `quality.restorations`."""
+"""The columns of `quality.restorations`."""
 SHOWN_CHARACTERS = 200
-"""Characters of a value that a difference shows."""
+"""Most characters of a value that a difference shows."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What became of one file."""
+    """The result of comparing one file."""
 
     source_file_id: str
     records: int
@@ -65,7 +65,7 @@ def verify_database(
     settings: Settings,
     found_as: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Verified]:
-    """Compare every file of these corpora that a database was built from with those below `source`.
+    """Compare every file of these corpora in a database with those below `source`.
 
     `found_as` has the path at the source of each file that was read under another name than in its release.
     """
@@ -75,7 +75,7 @@ def verify_database(
 
 
 def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified]:
-    """Compare the files of the published build; the results are also kept beside the build."""
+    """Compare the files of the published build; the results are also stored beside the build."""
     build_id, database = builds.published_build(paths)
     source = settings.source or builds.source_of(paths, build_id)
     built = builds.read_manifest(paths, build_id)
@@ -91,7 +91,7 @@ def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified
 
 
 def refuse_damage(paths: WarehousePaths) -> None:
-    """Raise CheckError when the published file, or the build's own, is not what was published."""
+    """Raise CheckError if the published file, or a file of the build, has changed since it was published."""
     build_id, _ = builds.published_build(paths)
     damaged = builds.damage(paths, build_id)
     if damaged:
@@ -99,7 +99,7 @@ def refuse_damage(paths: WarehousePaths) -> None:
 
 
 def refuse_differences(results: list[Verified]) -> None:
-    """Raise CheckError with a line for each file that was restored otherwise."""
+    """Raise CheckError with one line for each file whose restoration differs."""
     lines = [
         f"{result.source_file_id}: restored otherwise: {result.first_difference}"
         for result in results
@@ -110,14 +110,14 @@ def refuse_differences(results: list[Verified]) -> None:
 
 
 def write_results(results: list[Verified], folder: Path) -> None:
-    """Write the results as Parquet for dbt to load; no rows when nothing was compared."""
+    """Write the results as Parquet for dbt to load; without rows if nothing was compared."""
     files.write_table(folder / "results.parquet", RESULTS_COLUMNS, [asdict(result) for result in results])
 
 
 def verify(
     files: Iterable[RestoredFile], source: Path, found_as: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[Verified]:
-    """Compare rebuilt files with those below `source/<corpus_id>`, in the order they come."""
+    """Compare rebuilt files with those below `source/<corpus_id>`, in the given order."""
     places = Places(source, found_as)
     for restored in files:
         is_form = restored.table is not None
@@ -126,7 +126,7 @@ def verify(
 
 
 def verify_file(restored: RestoredFile, path: Path) -> Verified:
-    """Compare one rebuilt file with the one that was read, at `path`; names the first difference."""
+    """Compare one rebuilt file with the file at `path` that was read; name the first difference."""
     name = restored.file.source_file_id
     count = itertools.count()
     try:
@@ -159,7 +159,7 @@ def verify_file(restored: RestoredFile, path: Path) -> Verified:
 def _differences(
     entity: Entity, published: Iterator[Record], restored: Iterator[Record], count: Iterator[int]
 ) -> Iterator[str]:
-    """Each difference as `<pointer>: expected <JSON>, found <JSON>`; `count` counts the published records."""
+    """Yield each difference as `<pointer>: expected <JSON>, found <JSON>`; `count` counts the published records."""
     decoder = msgspec.json.Decoder(entity.record)
     for expected, found in _pairs(entity, published, restored):
         if expected is None:
@@ -177,7 +177,7 @@ def _differences(
 def _pairs(
     entity: Entity, published: Iterator[Record], restored: Iterator[Record]
 ) -> Iterator[tuple[Record | None, Record | None]]:
-    """Published and restored records of the same place: by key in an object, in turn where keys are equal."""
+    """Yield pairs of published and restored records: by key in an object, and in turn for equal keys."""
     if entity.container is not Container.ENTRIES:
         yield from itertools.zip_longest(published, restored)
         return
@@ -192,7 +192,7 @@ def _pairs(
 
 
 def _are_equal(decoder: msgspec.json.Decoder, expected: bytes, found: bytes) -> bool:
-    """Equal values by the schema, or equal as plain JSON where it takes neither."""
+    """Tell if two records are equal by the schema, or as plain JSON if the schema rejects one of them."""
     if expected == found:
         return True
     try:
@@ -202,7 +202,7 @@ def _are_equal(decoder: msgspec.json.Decoder, expected: bytes, found: bytes) -> 
 
 
 def differences(expected: Any, found: Any, pointer: str = "") -> Iterator[tuple[str, str, str]]:
-    """Pointer, expected and found of each difference between two JSON values; 1, 1.0 and true differ."""
+    """Yield pointer, expected and found value of each difference between two JSON values; 1, 1.0 and true differ."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for key in [*expected, *(key for key in found if key not in expected)]:
             place = f"{pointer}/{pointer_token(key)}"
@@ -224,6 +224,6 @@ def differences(expected: Any, found: Any, pointer: str = "") -> Iterator[tuple[
 
 
 def _shown(value: Any) -> str:
-    """JSON text, cut where it is long."""
+    """Return a value as JSON text, shortened if it is long."""
     text = value.decode() if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

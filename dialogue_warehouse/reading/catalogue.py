@@ -1,4 +1,4 @@
-"""The published tables: rows, columns, comments, which corpora fill a column and with what, counted in the rows."""
+"""The published tables: row counts, columns, comments, and how far each corpus fills a column."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from dialogue_warehouse.reading.values import text_of
 from dialogue_warehouse.storage.builds import CONTRACTS
 
 LONGEST_EXAMPLE = 80
-"""Characters of an example."""
+"""Most characters of an example."""
 FIRST_ROWS = 100
-"""Rows in which an example is looked for before the whole column is."""
+"""Number of rows that are searched for an example before the whole column."""
 EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 @dataclass(frozen=True)
 class Filling:
-    """How far a column is filled, where its table has rows."""
+    """How much of a column is filled, for a table with rows."""
 
     shares: dict[str, float]
-    """By corpus, the share of its rows where the column is not NULL, 0 to 1; by `all` where rows are of no corpus."""
+    """Share of rows where the column is not NULL, 0 to 1, by corpus; the key is `all` for rows without a corpus."""
     example: str | None
-    """The column's first value that is not empty, cut at LONGEST_EXAMPLE."""
+    """The first value of the column that is not empty, cut to LONGEST_EXAMPLE."""
 
     def __str__(self) -> str:
-        """The shares in words: `always`, `never`, or the corpora that fill it, and how much where it is not always."""
+        """Write the shares: `always`, `never`, or the corpora that fill the column, with a percentage if not always."""
         if all(share == 1 for share in self.shares.values()):
             return "always"
         if not any(self.shares.values()):
@@ -42,14 +42,14 @@ class Filling:
 
 
 def percent(share: float) -> str:
-    """A part of a whole in percent: never 0 or 100, since it is neither nothing nor everything."""
+    """Write a share in percent. It is never 0 or 100, because the share is neither nothing nor everything."""
     return "<1%" if share < 0.01 else f"{min(round(share * 100), 99)}%"
 
 
 def read_filling(con: Connection, address: str, columns: Sequence[str]) -> dict[str, Filling]:
-    """The filling of each column of a table, one pass over it; none where it has no rows.
+    """Return the filling of each column of a table, in one pass over it; empty for a table without rows.
 
-    `address` is its name as SQL has it.
+    `address` is the name of the table in SQL.
     """
     by = "coalesce(corpus_id, 'all')" if "corpus_id" in columns else "'all'"
     counts = con.execute(
@@ -67,7 +67,7 @@ def read_filling(con: Connection, address: str, columns: Sequence[str]) -> dict[
 
 
 def _first_values(con: Connection, address: str, columns: Sequence[str]) -> dict[str, object]:
-    """The first value of each column that is not empty, from as few rows as it takes: a raw row is a whole dialogue."""
+    """Return the first non-empty value of each column, from few rows, because a raw row is a whole dialogue."""
     found: dict[str, object] = {}
     for rows in (1, FIRST_ROWS):
         wanted = [column for column in columns if column not in found]
@@ -82,7 +82,7 @@ def _first_values(con: Connection, address: str, columns: Sequence[str]) -> dict
 
 
 def _first_value(con: Connection, address: str, column: str) -> object:
-    """The first value that is not empty: DuckDB keeps the order of the rows, and stops at the first that is wanted."""
+    """Return the first value that is not empty. DuckDB keeps the order of the rows and stops at the first match."""
     name = identifier(column)
     found = con.execute(
         f"select {name} from {address} where cast({name} as varchar) not in ('', '[]', '{{}}') limit 1"
@@ -99,13 +99,13 @@ def _shortened(value: object) -> str | None:
 
 @dataclass(frozen=True)
 class TableSummary:
-    """One table that can be queried."""
+    """A table that can be queried."""
 
     schema: str
     table: str
     rows: int
     summary: str
-    """The first sentence of its description."""
+    """The first sentence of the table's description."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class ColumnDescription:
     type: str
     comment: str | None
     filling: Filling | None = None
-    """How far it is filled; None where the table has no rows."""
+    """How much of it is filled; None for a table without rows."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,12 @@ class TableDescription:
     table: str
     comment: str | None
     links: Links
-    """Its key and its joins, of which only those that this build has; empty for a raw table."""
+    """The key and the joins that this build has; empty for a raw table."""
     columns: tuple[ColumnDescription, ...]
 
 
 def list_tables(con: Connection) -> list[TableSummary]:
-    """Every table and view, with its exact number of rows, by schema and name."""
+    """List every table and view with its exact number of rows, by schema and name."""
     tables = _catalog(con)
     if not tables:
         return []
@@ -142,7 +142,7 @@ def list_tables(con: Connection) -> list[TableSummary]:
 
 
 def describe_table(con: Connection, name: str, warehouse: Path | None = None) -> TableDescription:
-    """The columns of `fct_turns` or `core.fct_turns`. Raises QueryError, with near names, when there is none."""
+    """Describe a table: `fct_turns` or `core.fct_turns`. Raises QueryError, with similar names, for an unknown one."""
     tables = _catalog(con)
     wanted = name.strip().replace('"', "").lower()
     found = [t for t in tables if wanted in (t.table.lower(), f"{t.schema}.{t.table}".lower())]
@@ -154,7 +154,7 @@ def describe_table(con: Connection, name: str, warehouse: Path | None = None) ->
 
 
 def describe_tables(con: Connection) -> list[tuple[TableSummary, TableDescription]]:
-    """Every table, listed and described."""
+    """List and describe every table."""
     tables = {(table.schema, table.table): table for table in _catalog(con)}
     names = {".".join(name) for name in tables}
     columns = _columns(con, tables.values())
@@ -163,11 +163,11 @@ def describe_tables(con: Connection) -> list[tuple[TableSummary, TableDescriptio
 
 
 _Columns = dict[tuple[str, str, str], list[tuple[str, str, str | None]]]
-"""By database, schema and table: name, type and comment of each column, in the table's order."""
+"""Name, type and comment of each column in the table's order, by database, schema and table."""
 
 
 def _columns(con: Connection, tables: Iterable[_CatalogTable]) -> _Columns:
-    """The columns of these tables, in one query: DuckDB looks at every column there is for each."""
+    """Return the columns of these tables with one query: DuckDB reads the columns of all tables for each query."""
     found: _Columns = {(table.database, table.database_schema, table.table): [] for table in tables}
     rows = con.execute(
         """
@@ -193,7 +193,7 @@ def _described(con: Connection, table: _CatalogTable, known: _Columns, names: Co
 
 
 def _links(table: _CatalogTable, columns: set[str], names: Collection[str]) -> Links:
-    """The declared key and joins, without what a build of another version does not have."""
+    """Return the declared key and joins, without columns and tables that a build of another version lacks."""
     declared = links().get(f"{table.schema}.{table.table}", Links(()))
     return Links(
         key=declared.key if columns >= set(declared.key) else (),
@@ -211,7 +211,7 @@ class _CatalogTable:
 
     @property
     def schema(self) -> str:
-        """The schema as a query names it: the raw tables lie in a database of that name."""
+        """The name of the schema in a query. The raw tables are in a database named `raw`."""
         return "raw" if self.database == "raw" else self.database_schema
 
     @property

@@ -1,8 +1,8 @@
 """Differences between two kept builds: rows by key, verdicts of claims, counts of rules, columns.
 
-Keys are those that the models' YAML declares (`sound_rows`). Where one of the builds lacks the key of a table, a row is
-identified by all shared columns, and counts as removed and added instead of changed. What a build has recorded in
-`quality.build_changes` is read instead of compared again.
+The keys are those that the models' YAML declares (`sound_rows`). If one of the builds lacks the key of a table, a row
+is identified by all shared columns, and counts as removed and added instead of changed. If a build has recorded its
+changes in `quality.build_changes`, they are read instead of computed.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.builds import open_build
 
 COMPARED = ("core", "analytics")
-"""The schemas whose rows are compared; what `quality` says of them is compared as verdicts and counts."""
+"""The schemas whose rows are compared. `quality` is compared as verdicts and counts instead."""
 FIRST_KEYS = 3
-"""Keys of each kind of change that are named, the least."""
+"""Number of keys listed for each kind of change, the smallest first."""
 
 
 Columns = tuple[dict[str, str], dict[str, str]]
 """The columns of a table and their types, before and after."""
 CLAIM_CHECKS, VIOLATIONS = "quality.claim_checks", "quality.violations"
-"""The tables that say what became of claims, and what breaks a rule."""
+"""The tables with the verdicts of claims, and with the rows that break a rule."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of two builds that are compared."""
+    """One of the two builds that are compared."""
 
     build_id: str
     database: Path
     verdicts: Path | None = None
-    """Where the Parquet of the verdicts lies, where it is not in the database yet."""
+    """Folder with the Parquet files of the verdicts, if they are not in the database yet."""
 
     def relation(self, name: str, table: str) -> str:
-        """What to select from for a table, in the database that is attached by this name."""
+        """Return the SQL relation of a table, in the database that is attached as `name`."""
         if table == CLAIM_CHECKS and self.verdicts:
             return f"read_parquet({literal(f'{self.verdicts}/*.parquet')})"
         return f"{name}.{table}"
@@ -65,7 +65,7 @@ class RowChange:
 
 @dataclass(frozen=True)
 class Moved:
-    """A claim that came to something else, None where a build has no such claim; or a rule with other cases."""
+    """A claim with another outcome (None if a build lacks the claim), or a rule with another number of cases."""
 
     kind: str
     name: str
@@ -76,17 +76,17 @@ class Moved:
 
 @dataclass(frozen=True)
 class Changes:
-    """All that differs between two builds."""
+    """All differences between two builds."""
 
     base_build_id: str
     build_id: str
     columns: tuple[str, ...]
-    """What of the tables and columns themselves differs, a line each."""
+    """Differences of the tables and columns themselves, one line each."""
     rows: tuple[RowChange, ...]
     moved: tuple[Moved, ...]
 
     def summary(self) -> str:
-        """What differs, in a few words."""
+        """Summarize the differences in a few words."""
         counts = [
             f"{counted(sum(row.row_count for row in self.rows if row.change == change), 'row')} {change}"
             for change in ("added", "removed", "changed")
@@ -103,15 +103,15 @@ class Changes:
 
 
 def find_changes(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Settings) -> Changes:
-    """Compare a kept build with an earlier one. Raises InputError when one of them cannot be read."""
+    """Compare a kept build with an earlier one. Raises InputError if one of them cannot be read."""
     base, build = (Side(one, paths.build_database(one)) for one in (base_build_id, build_id))
     return compare(base, build, settings)
 
 
 def compare(base: Side, build: Side, settings: Settings, same: Collection[str] = ()) -> Changes:
-    """Compare a build with an earlier one; the rows of tables that are the `same` are not looked at.
+    """Compare a build with an earlier one. The rows of the tables in `same` are not compared.
 
-    Raises InputError when one of them cannot be read.
+    Raises InputError if one of them cannot be read.
     """
     with connect(settings) as con:
         builds.serve(con, base.database, build.database)
@@ -133,7 +133,7 @@ def compare(base: Side, build: Side, settings: Settings, same: Collection[str] =
 
 
 def _tables(con: Connection, database: str) -> dict[str, dict[str, str]]:
-    """The columns and types of each compared table."""
+    """Return the columns and types of each compared table."""
     found = con.execute(
         "select schema_name || '.' || table_name, column_name, data_type from duckdb_columns() "
         "where database_name = ? and list_contains(?, schema_name) order by 1, column_index",
@@ -191,7 +191,7 @@ def _row_changes(con: Connection, table: str, columns: Columns, key: tuple[str, 
 
 
 def _moved(con: Connection, base: Side, build: Side) -> list[Moved]:
-    """Claims that came to something else, and rules with another count of cases: none, where nothing breaks them."""
+    """Return claims with another outcome and rules with another number of cases; a rule that no row breaks has 0."""
     moved = []
     for kind, query, absent in (
         ("claim", "select claim_id as name, corpus_id, verdict || coalesce(': ' || observed, '') as value", None),
@@ -219,16 +219,16 @@ def _moved(con: Connection, base: Side, build: Side) -> list[Moved]:
 
 
 def find(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Settings) -> Changes:
-    """What differs between two kept builds, which are compared where the later one has not recorded it.
+    """Return the differences between two kept builds: recorded by the later one, or else computed.
 
-    Raises InputError when one of them cannot be read.
+    Raises InputError if one of them cannot be read.
     """
     recorded = read(paths, base_build_id, build_id, settings)
     return recorded or find_changes(paths, base_build_id, build_id, settings)
 
 
 def read(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Settings) -> Changes | None:
-    """What the build has recorded; None where it was compared with another one, or by a version that recorded less."""
+    """Return the recorded changes; None if a build was compared with another one, or its version recorded less."""
     try:
         compared_with = builds.read_manifest(paths, build_id).base_build_id
         if compared_with not in (None, base_build_id):
@@ -248,7 +248,7 @@ def read(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Set
 
 
 def told_of(found: Changes) -> str:
-    """What differs from which build, in a few words: what the build's manifest says."""
+    """Summarize the differences and name the earlier build, for the manifest of the build."""
     return f"{found.summary()}, against build {found.base_build_id}"
 
 
@@ -258,7 +258,7 @@ def verdict_of(outcome: str | None) -> str | None:
 
 
 def change_rows(found: Changes) -> Iterator[dict[str, Any]]:
-    """The rows of `quality.build_changes` about one build."""
+    """Yield the rows of `quality.build_changes` about one build."""
     of = {"build_id": found.build_id, "base_build_id": found.base_build_id, "first_before": None, "first_after": None}
     for one in found.rows:
         at = {"kind": "row", "table_name": one.table_name, "corpus_id": one.corpus_id, "change": one.change}
@@ -278,11 +278,11 @@ def change_rows(found: Changes) -> Iterator[dict[str, Any]]:
 
 
 _ORDER = ("claim", "rule")
-"""The kinds of what moved, in the order in which they are told."""
+"""The kinds of moved results, in the order of the output."""
 
 
 def _made_of(rows: Iterable[Row], base_build_id: str, build_id: str) -> Changes:
-    """The changes of which `change_rows` has made these rows."""
+    """Return the changes from the rows that `change_rows` made of them."""
     by_kind: dict[str, list[Row]] = {}
     for row in rows:
         by_kind.setdefault(row["kind"], []).append(row)

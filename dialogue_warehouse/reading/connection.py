@@ -1,10 +1,10 @@
-"""A connection that can only read what was published.
+"""A connection that can only read published data.
 
-The fence around a query is DuckDB's, not a filter of words. In DuckDB 2.0 a SELECT can hold a COPY TO (as a CTE), and
-`enable_external_access=false` goes on allowing the files of an attached database: such a SELECT overwrites them. So
-`disabled_filesystems` is set once the database is open, after which no path can be opened at all; Parquet, of the raw
-tables and of a build's own, is read through `dialogue_warehouse.storage.parquet_files`, a file system that opens
-nothing else and writes nothing. https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
+The sandbox of a query is DuckDB's, not a filter of words. In DuckDB 2.0 a SELECT can contain a COPY TO (as a CTE), and
+`enable_external_access=false` still allows the files of an attached database, so such a SELECT overwrites them.
+Therefore `disabled_filesystems` is set once the database is open; after that no path can be opened at all. Parquet
+files, of the raw tables and of a build, are read through `dialogue_warehouse.storage.parquet_files`, a file system that
+opens no other file and writes nothing. https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dialogue_warehouse.settings import Settings, variable_of
 from dialogue_warehouse.storage import builds
 
 Connection = duckdb.DuckDBPyConnection
-"""The schemas in which a name without one is looked for; no name is in two of them."""
+"""A connection of DuckDB."""
 LOCKS = (
     "set temp_directory = ''",
     "set allow_persistent_secrets = false",
@@ -32,23 +32,23 @@ LOCKS = (
     "set autoinstall_known_extensions = false",
     "set global python_enable_replacements = false",
     "set enable_external_access = false",
-    # Last but one: with the file system gone, `enable_external_access` itself can no longer be set.
+    # Last but one: without the file system, `enable_external_access` itself can no longer be set.
     "set disabled_filesystems = 'LocalFileSystem'",
     "set lock_configuration = true",
 )
-"""What shuts the connection, in the order that DuckDB 2.0.0 accepts."""
+"""The statements that restrict the connection, in the order that DuckDB 2.0.0 accepts."""
 
 
 def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings | None = None) -> Connection:
-    """Open the published build read-only and sandboxed, to be queried with or without schema: `fct_turns`, too.
+    """Open the published build read-only and sandboxed. Queries may omit the schema: `fct_turns`.
 
-    With `raw` also `raw.<table>` resolves. A build that is pruned while it is opened is one that another has replaced:
-    then that one is opened.
+    With `raw`, `raw.<table>` resolves too. If a build is pruned while it is opened, another one has replaced it: then
+    that one is opened.
 
     The connection reads the published build and, with `raw`, exactly the Parquet files that its manifest names. It
     opens no other file, writes none, loads no extension and changes no setting.
 
-    Raises InputError when nothing is published or what is published cannot be read.
+    Raises InputError if nothing is published or the published build cannot be read.
     """
     settings = settings or Settings()
     while True:
@@ -61,7 +61,7 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
 
 
 def open_with_landed(paths: WarehousePaths, settings: Settings) -> Connection:
-    """Open the published build with its raw tables, or without them where they cannot be read."""
+    """Open the published build with its raw tables, or without them if they cannot be read."""
     try:
         return open_published(paths, raw=True, settings=settings)
     except InputError:
@@ -103,7 +103,7 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
 
 @contextlib.contextmanager
 def closed_when_idle(con: Connection) -> Generator[None]:
-    """Close the connection at the end; one whose query heeds no interrupt is left, and ends with the process."""
+    """Close the connection at the end. If its query ignores the interrupt, the connection ends with the process."""
     try:
         yield
     finally:
@@ -112,7 +112,7 @@ def closed_when_idle(con: Connection) -> Generator[None]:
 
 
 def _raw_names(paths: WarehousePaths, build_id: str) -> dict[str, list[tuple[str, Path]]]:
-    """What the files of each raw table are called, and where they are."""
+    """Return the name and the path of each file, by raw table."""
     prefix = f"{builds.NAMES}{build_id}/"
     return {
         table: [(prefix + file.relative_to(paths.root).as_posix(), file) for file in files]

@@ -1,6 +1,6 @@
-"""Find what is wrong with the published build where an error may come of that: DuckDB does not name it.
+"""Find a problem of the published build that explains an error, because DuckDB does not name it.
 
-That is a damaged file, or a table or column which a build of another version does not have.
+The problem is a damaged file, or a table or column that a build of another version lacks.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ OF_THE_QUERY = (
     *(duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.TypeMismatchException),
     *(duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.NotImplementedException),
 )
-"""Errors of a query that no file is the cause of."""
+"""Errors of a query that no damaged file can cause."""
 
 
 OF_OTHER_TABLES = (duckdb.BinderException, duckdb.CatalogException)
-"""Errors about a table or a column that is not there."""
+"""Errors about a missing table or column."""
 
 
 def cause_of(error: Exception, paths: WarehousePaths) -> InputError | None:
-    """Name what is wrong with the published build, in one line that says what to do; None where nothing is found.
+    """Name the problem of the published build in one line that says how to fix it; None if no problem is found.
 
-    Damage is looked for only when the error is one that damage can cause, because that reads the whole build.
+    Damage is only searched for if damage can cause the error, because the search reads the whole build.
     """
     if (told := _of_another_version(error, paths)) is not None:
         return told
@@ -57,11 +57,11 @@ def cause_of(error: Exception, paths: WarehousePaths) -> InputError | None:
 
 
 def _of_another_version(error: Exception, paths: WarehousePaths) -> InputError | None:
-    """Explain an error that names a table or column of this version which the published build does not have."""
+    """Explain an error about a table or column of this version that the published build lacks."""
     about = next((cause for cause in causes(error) if isinstance(cause, OF_OTHER_TABLES)), None)
     if about is None:
         return None
-    named = set(re.findall(r"\w+", first_line(about)))  # the next lines name columns that are there
+    named = set(re.findall(r"\w+", first_line(about)))  # the next lines name columns that exist
     with contextlib.suppress(InputError, OSError, duckdb.Error):
         build_id, _ = builds.published_build(paths)
         with connection.open_published(paths) as con:
@@ -80,7 +80,7 @@ def _of_another_version(error: Exception, paths: WarehousePaths) -> InputError |
 
 
 def _is_suspicious(error: Exception) -> bool:
-    """Tell if an error is one of DuckDB's about what it reads, or one that no code of ours expects."""
+    """Tell if DuckDB raised the error about data that it reads, or if our code does not expect the error."""
     of_duckdb = [cause for cause in causes(error) if isinstance(cause, duckdb.Error)]
     if of_duckdb:
         return not all(isinstance(cause, OF_THE_QUERY) for cause in of_duckdb)
@@ -88,23 +88,23 @@ def _is_suspicious(error: Exception) -> bool:
 
 
 def _damaged(paths: WarehousePaths, build_id: str) -> Iterator[Path]:
-    """Find what is not as it was published or landed: the database, the Parquet of its tables, the raw Parquet."""
+    """Yield files that changed since they were published or landed: database, Parquet of the tables, raw Parquet."""
     manifest = builds.read_manifest(paths, build_id)
     known = {paths.build_tables(build_id) / name: file for name, file in manifest.tables.items()}
     if manifest.database:
         known |= {paths.build_database(build_id): manifest.database}
     yield from (file for file, published in known.items() if _is_damaged(file, published))
     for file in sorted({file for files in builds.raw_files(paths, build_id).values() for file in files}):
-        with contextlib.suppress(OSError, msgspec.MsgspecError):  # that of an absent entity has no manifest
+        with contextlib.suppress(OSError, msgspec.MsgspecError):  # the file of an absent entity has no manifest
             landed = msgspec.json.decode(read_regular(file.with_suffix(".json")), type=Landed)
             if landed.parquet_sha256 != sha256_of(read_regular(file)):
                 yield file
 
 
 def _is_damaged(file: Path, published: PublishedFile) -> bool:
-    """Compare every byte with what was published, whatever the time of the file says.
+    """Compare every byte with the published file, whatever its modification time is.
 
-    A damaged file that still has its time gets another one: by that, the next build sees that it has to read it.
+    If a damaged file still has its old time, it gets a new one, so that the next build reads it.
     """
     try:
         found = builds.describe_file(file)
@@ -113,6 +113,6 @@ def _is_damaged(file: Path, published: PublishedFile) -> bool:
     if found.sha256 == published.sha256:
         return False
     if found.modified_ns == published.modified_ns:
-        with contextlib.suppress(OSError):  # of another user
+        with contextlib.suppress(OSError):  # the file belongs to another user
             os.utime(file)
     return True

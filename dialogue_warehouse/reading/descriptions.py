@@ -23,13 +23,13 @@ from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
 
 @dataclass(frozen=True)
 class Join:
-    """Columns of a table that are those of one row of another."""
+    """Columns of a table that refer to one row of another table."""
 
     columns: tuple[str, ...]
     to: str
-    """The other one, with its schema."""
+    """The other table, with its schema."""
     fields: tuple[str, ...]
-    """The columns there, in the same order."""
+    """The columns of the other table, in the same order."""
 
     def __str__(self) -> str:
         pairs = zip(self.columns, self.fields, strict=True)
@@ -38,22 +38,22 @@ class Join:
 
 @dataclass(frozen=True)
 class Links:
-    """How a table is joined with others."""
+    """The key of a table and its joins with others."""
 
     key: tuple[str, ...]
-    """The columns that are its key, together; those of its first one where it has several."""
+    """The columns of its key; of the first key if it has several."""
     joins: tuple[Join, ...] = ()
-    """The rows of others that its own belong to, the nearest first."""
+    """The rows of other tables that its rows belong to, the nearest first."""
     joined_by: tuple[str, ...] = ()
-    """The tables whose rows belong to its own."""
+    """The tables whose rows belong to its rows."""
 
 
 @cache
 def models() -> dict[str, dict[str, Any]]:
-    """The description of each published table, by its name with its schema, as dbt's YAML has it."""
+    """Return the description of each published table from dbt's YAML, by schema and name."""
     import yaml  # 20 ms, which a query does not need
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML has it
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the parser in C if PyYAML has it
     found = {}
     for schema in PUBLISHED_SCHEMAS:
         for path in sorted((DBT_PROJECT / "models" / "marts" / schema).glob("*.yml")):
@@ -64,17 +64,17 @@ def models() -> dict[str, dict[str, Any]]:
 
 @cache
 def definitions() -> dict[str, str]:
-    """The one definition of each column name."""
+    """Return the single definition of each column name."""
     text = (DBT_PROJECT / "models" / "columns.md").read_text(encoding="utf-8")
     return dict(re.findall(r"{% docs (\w+) %}\n(.*?)\n{% enddocs %}", text, flags=re.DOTALL))
 
 
 @cache
 def links() -> dict[str, Links]:
-    """The key and the joins of each published table: the references that dbt tests, and what bears the name of a key.
+    """Return the key and the joins of each published table: references that dbt tests, and columns with a key's name.
 
-    A column that is alone the key of a table of `core` or `quality` says in every other one which row there is meant.
-    What a model's `meta` lists as `joins` may find no row, and is not tested to.
+    If a column alone is the key of a table of `core` or `quality`, the same column in any other table refers to that
+    row. Joins that a model lists in `meta` may find no row, and no test requires one.
     """
     tests = {name: _sound_rows(model) for name, model in models().items()}
     by_name = {name.partition(".")[2]: name for name in tests}
@@ -111,7 +111,7 @@ def links() -> dict[str, Links]:
 
 
 def _sound_rows(model: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of the table's test of this name."""
+    """Return the arguments of the table's test `sound_rows`."""
     for test in model.get("data_tests", []):
         if "sound_rows" in test:
             return test["sound_rows"]["arguments"]
@@ -137,7 +137,7 @@ OF_LANDING = {
     "record_pointer": "JSON pointer to the record in its file",
     "record_key": "the key that the record has in its file's object",
 }
-"""What landing adds to each record."""
+"""Columns that landing adds to each record."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class RawTable:
 
 
 def raw_tables(corpus: Corpus) -> Iterator[RawTable]:
-    """The raw tables of a corpus, as its schema describes them; what landing adds is left out."""
+    """Yield the raw tables of a corpus as its schema describes them, without the columns that landing adds."""
     for entity in corpus.entities:
         yield _raw_table(corpus, entity)
 
@@ -175,7 +175,7 @@ def _raw_table(corpus: Corpus, entity: Entity) -> RawTable:
 
 
 def _described(kind: inspect.Type) -> str:
-    """The note of a field, which stands at its type or inside a union of it."""
+    """Return the note of a field, from its type or from a member of a union."""
     match kind:
         case inspect.Metadata():
             own = (kind.extra_json_schema or {}).get("description")
@@ -186,7 +186,7 @@ def _described(kind: inspect.Type) -> str:
 
 
 def comments_on(table: str, present: Collection[str]) -> Iterator[str]:
-    """The statements that describe the view of a raw table and the columns that it has, as DuckDB takes them."""
+    """Yield the SQL statements that add comments to the view of a raw table and to its present columns."""
     corpus_id = table.partition("__")[0]
     if corpus_id not in registry.corpus_ids():
         return
@@ -213,7 +213,7 @@ Keys are text and sort as text, `…/10` before `…/2`: what comes in order is 
 
 
 def dictionary() -> str:
-    """The dictionary as Markdown."""
+    """Return the dictionary as Markdown."""
     return "\n".join([HEADER, *_lines()]) + "\n"
 
 
@@ -243,7 +243,7 @@ def _lines() -> Iterator[str]:
 
 
 def _links(of_table: Links) -> Iterator[str]:
-    """The key of a table and its joins."""
+    """Yield the key and the joins of a table."""
     if of_table.key:
         yield f"Key: {', '.join(f'`{column}`' for column in of_table.key)}.\n"
     if of_table.joins:
@@ -251,7 +251,7 @@ def _links(of_table: Links) -> Iterator[str]:
 
 
 def _names_of_landing() -> str:
-    """What landing adds to each record; the key only where records have one."""
+    """List the columns that landing adds to each record; the key only exists for records that have one."""
     return ", ".join(f"`{name}` ({what})" for name, what in OF_LANDING.items())
 
 

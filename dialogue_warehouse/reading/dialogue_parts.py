@@ -1,7 +1,7 @@
 """The parts of a dialogue as typed objects: turns, annotations, scenario, guideline, knowledge.
 
-The JSON of a dialogue has these fields, in this order, each of them always. A `key` is that of a row in `core`. Text is
-cut at the ends of its spans as the SQL macro `core.transcript` does it.
+The JSON of a dialogue always has all these fields, in this order. A `key` is the key of a row in `core`. Text is cut at
+the ends of its spans, as in the SQL macro `core.transcript`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Item:
     key: str
     index: int
     values: list[str | None]
-    """By the knowledge base's columns."""
+    """In the order of the columns of the knowledge base."""
     is_shared: bool
     selected_in: list[int]
     """Turns in which its owner selected it."""
@@ -32,7 +32,7 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class KnowledgeBase:
-    """What one of two people knows."""
+    """The knowledge of one of two people."""
 
     agent: str
     participant_type: str | None
@@ -51,7 +51,7 @@ class Attribute:
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioValue:
-    """What a person was told to be or to want."""
+    """A value of a person's instructions: a role or a goal."""
 
     section: str
     field: str
@@ -60,7 +60,7 @@ class ScenarioValue:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """What the people were given."""
+    """The instructions that the people received."""
 
     scenario_id: str | None
     flow: str | None
@@ -80,12 +80,12 @@ class Step:
     text: str | None
     subtext: list[str]
     taken_in: list[int]
-    """Turns with the act that the step asks for."""
+    """Turns with the act that the step requires."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Guideline:
-    """What an agent was to do, and how far it was done."""
+    """The instructions of an agent, and how far the agent followed them."""
 
     key: str
     flow: str | None
@@ -98,30 +98,30 @@ class Guideline:
 
 
 FORMAT = 1
-"""Raised when a field of the JSON gets another name or meaning; a field more does not raise it."""
+"""Version of the JSON. It increases if a field gets another name or meaning, not for an additional field."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """Characters of a text that somebody marked."""
+    """Characters of a text that an annotator marked."""
 
     key: str
     start: int | None
-    """First character, from 0, counted in code points; None where the publisher gives none."""
+    """First character, from 0, counted in code points; None if the publisher gives none."""
     end: int | None
-    """Behind the last one."""
+    """Position after the last character."""
     text: str | None
     service: str | None
     slot: str | None
     source_label: str | None
-    """The label as published, where it is more than service and slot."""
+    """The label as published, if it says more than service and slot."""
     annotation_index: int | None
-    """Which of several labels of the same segment it is; who gave it is published nowhere."""
+    """Number of this label among several of the same segment. The annotator is not published."""
     status: str | None
 
     @property
     def label(self) -> str:
-        """What a reader calls it, as `core.transcript` does."""
+        """The name for readers, the same as in `core.transcript`."""
         name = self.slot or self.source_label or "span"
         return f"{name}:{self.status}" if self.status else name
 
@@ -138,12 +138,12 @@ class Act:
     values: list[str | None]
     canonical_values: list[str | None] | None
     guideline_steps: list[int]
-    """Steps of the dialogue's guideline that ask for this act."""
+    """Steps of the dialogue's guideline that require this act."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StateSlot:
-    """A slot of a belief state, or one that the turn dropped from it."""
+    """A slot of a belief state, or one that the turn removed from it."""
 
     key: str
     slot: str
@@ -158,7 +158,7 @@ class State:
     """The belief state of one service after a user turn."""
 
     key: str
-    """Of the frame."""
+    """The key of the frame."""
     service: str | None
     active_intent: str | None
     requested_slots: list[str]
@@ -167,7 +167,7 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A service call and the entities that came back."""
+    """A service call and the entities that it returned."""
 
     key: str
     service: str | None
@@ -175,17 +175,17 @@ class Call:
     parameters: dict[str, str | None]
     result_count: int | None
     columns: list[str]
-    """Every slot of any result, in their order."""
+    """Every slot of any result, in the order of the results."""
     results: list[CallResult]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallResult:
-    """One entity that a call gave back."""
+    """One entity that a call returned."""
 
     key: str
     values: list[str | None]
-    """By the call's columns; None where the entity has no such slot."""
+    """In the order of the call's columns; None if the entity has no such slot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +195,7 @@ class Selection:
     key: str
     agent: str | None
     item_index: int | None
-    """In the selector's own list; None where it is not there."""
+    """Position in the selector's own list; None if it is not in the list."""
     item: dict[str, str | None]
     is_shared: bool
     is_last: bool
@@ -203,17 +203,17 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """One of the texts that a turn was to be chosen from."""
+    """One of the candidate texts of a turn."""
 
     candidate_id: int
     text: str | None
-    """None where the file of the texts is not at hand."""
+    """None if the file of the texts is missing."""
     is_target: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """The texts that a turn was to be chosen from, in the published order."""
+    """The candidate texts of a turn, in the published order."""
 
     key: str
     target_position: int | None
@@ -228,10 +228,10 @@ class Violation:
     kind: str
     title: str | None
     turn_index: int | None
-    """None where it concerns the dialogue."""
+    """None if it concerns the whole dialogue."""
     row_key: str | None
     other_key: str | None
-    """The other row that the rule is about, where there is one."""
+    """The other row that the rule is about, if there is one."""
     service: str | None
     slot: str | None
     detail: str
@@ -239,7 +239,7 @@ class Violation:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """A turn, and all that is known of it."""
+    """A turn with all its annotations."""
 
     key: str
     index: int
@@ -251,11 +251,11 @@ class Turn:
     text: str | None
     delexicalized: str | None
     occurred_at: datetime.datetime | str | None
-    """A text where the year is beyond those of Python."""
+    """A text if Python does not support the year."""
     intent: str | None
     next_step: str | None
     json_pointer: str | None
-    """Inside the dialogue's source file."""
+    """The position in the dialogue's source file."""
     spans: list[Span]
     acts: list[Act]
     states: list[State]
@@ -267,13 +267,13 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """An option that people could vote for: an agent and what it answered, or none of them."""
+    """An option that people could vote for: an agent with its answer, or none of the agents."""
 
     vote_key: str | None
     response_key: str | None
     option: str
     agent_id: str | None
-    """None for the option that is no agent."""
+    """None for the option that is not an agent."""
     response: str | None
     votes: int | None
     is_selected: bool
@@ -291,7 +291,7 @@ class Service:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where the release has the dialogue."""
+    """The place of the dialogue in its release."""
 
     source_file_id: str
     record_index: int
@@ -300,12 +300,12 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """The row that was asked for, where it is not the dialogue itself."""
+    """The requested row, if it is not the dialogue itself."""
 
     key: str
     table: str
     shown_key: str
-    """The key of the part that shows it: a variant of a state is shown with its slot."""
+    """The key of the part that shows the row: a variant of a state is shown with its slot."""
     turn_index: int | None
     json_pointer: str | None
     row: dict[str, Any]
@@ -313,7 +313,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialogue:
-    """A dialogue and all that is known of it."""
+    """A dialogue with all its data."""
 
     format: int = FORMAT
     key: str
@@ -335,30 +335,30 @@ class Dialogue:
     answers: list[Answer]
     turns: list[Turn]
     violations: list[Violation]
-    """Those of the dialogue itself; those of a turn stand with it."""
+    """Violations of the dialogue itself. Those of a turn are in the turn."""
 
 
 def as_json(dialogue: Dialogue) -> str:
-    """The dialogue as indented JSON, in which no character steers a terminal."""
+    """Return the dialogue as indented JSON without control characters for a terminal."""
     return visible_json(msgspec.json.format(msgspec.json.encode(dialogue), indent=1).decode())
 
 
 class Piece(NamedTuple):
-    """A piece of a text, with the marks that stand before it."""
+    """A piece of a text, with the marks before it."""
 
     closing: tuple[str, ...]
     """The labels of the spans that end before it, the shortest first."""
     empty: tuple[str, ...]
     """The labels of the spans that begin and end before it."""
     opening: int
-    """How many spans begin with it."""
+    """Number of spans that begin with it."""
     text: str
     depth: int
-    """How many spans it is in."""
+    """Number of spans that contain it."""
 
 
 def cut(text: str, spans: Iterable[Span]) -> Iterator[Piece]:
-    """The pieces of a text, in order; the last one may be empty, to close what ends with the text."""
+    """Yield the pieces of a text in order. The last one may be empty: it closes spans that end with the text."""
     labels = labels_by_place(text, spans)
     places = sorted({0, *(place for span in labels for place in span)})
     depth = 0
@@ -371,7 +371,7 @@ def cut(text: str, spans: Iterable[Span]) -> Iterator[Piece]:
 
 
 def marked(text: str, spans: Iterable[Span]) -> str:
-    """The text with each span as `[its words](its label)`."""
+    """Return the text with each span as `[its words](its label)`."""
     return "".join(
         "".join(f"]({label})" for label in piece.closing)
         + "[" * piece.opening
@@ -382,7 +382,7 @@ def marked(text: str, spans: Iterable[Span]) -> str:
 
 
 def labels_by_place(text: str, spans: Iterable[Span]) -> dict[tuple[int, int], str]:
-    """The labels of each place, one after the other; how often, where one was given more than once."""
+    """Return the labels of each place, separated by commas, with a count for a label that occurs more than once."""
     counts: dict[tuple[int, int], Counter[str]] = {}
     for (start, end, label), times in Counter(
         (span.start, span.end, span.label) for span in spans if span.start is not None and span.end is not None

@@ -1,4 +1,4 @@
-"""The rows of dialogues, table by table: each query is about those that are wanted, and says of which a row is."""
+"""The rows of dialogues, by table. Each query takes several dialogue keys and returns the key with each row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HEAD = """
     where dialogues.dialogue_key in (select unnest($keys))
     qualify row_number() over (partition by dialogues.dialogue_key order by guidelines.position) = 1
 """
-"""A line a dialogue: what stands once for the whole of it."""
+"""One row per dialogue, with the data that occur once in it."""
 
 QUERIES = {
     "services": """
@@ -231,14 +231,14 @@ class Rows:
         self.of = of
 
     def by(self, name: str, *columns: str) -> dict[Any, list[Row]]:
-        """The rows of a query, by the value of a column or of several."""
+        """Group the rows of a query by the value of one column or of several."""
         return _grouped(self.of[name], *columns)
 
 
 def read_rows_of(con: Connection, keys: Sequence[str]) -> Iterator[Rows]:
-    """The rows of each of these dialogues that there is, in the order of their keys.
+    """Yield the rows of each existing dialogue, in the order of the keys.
 
-    Raises InputError where the published build is older than one of the tables.
+    Raises InputError if the published build lacks one of the tables.
     """
     try:
         heads = _grouped(read_rows(con, HEAD, {"keys": list(keys)}), "dialogue_key")

@@ -1,4 +1,4 @@
-"""Dialogues read from the published tables: each with its turns and all that is annotated of them."""
+"""Dialogues that are read from the published tables, each with its turns and all annotations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dialogue_warehouse.reading.findings import find_row, read_rows
 
 
 def steps_of_acts(steps: list[Row], guideline_key: str | None) -> dict[str, list[int]]:
-    """Act -> the steps of the guideline that ask for it."""
+    """Map each act to the steps of the guideline that require it."""
     found: dict[str, list[int]] = defaultdict(list)
     for step in steps:
         if step["guideline_key"] == guideline_key and step["act"]:
@@ -26,7 +26,7 @@ def steps_of_acts(steps: list[Row], guideline_key: str | None) -> dict[str, list
 def read_turns(
     rows: Rows, violations: list[dialogue_parts.Violation], steps: dict[str, list[int]]
 ) -> list[dialogue_parts.Turn]:
-    """The turns in their order."""
+    """Return the turns in order."""
     frames, acts = rows.by("frames", "turn_key"), rows.by("acts", "turn_key")
     spans, parameters = _annotations(rows)
     states, calls = rows.by("state_slots", "frame_key"), rows.by("calls", "turn_key")
@@ -64,7 +64,7 @@ def read_turns(
 
 
 def _annotations(rows: Rows) -> tuple[dict[str, list[Row]], dict[tuple[str, int], list[Row]]]:
-    """The spans by turn, the parameters of calls by turn and frame."""
+    """Return the spans by turn, and the parameters of calls by turn and frame."""
     spans: dict[str, list[Row]] = defaultdict(list)
     parameters: dict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in rows.of["annotations"]:
@@ -123,7 +123,7 @@ def _state(frame: Row, slots: list[Row]) -> dialogue_parts.State:
 
 
 def key_segment(text: str) -> str:
-    """A name as a segment of a key, as the macro of the same name writes it."""
+    """Escape a name as a segment of a key, in the same way as the macro of this name."""
     return text.replace("%", "%25").replace("/", "%2F").replace("~", "%7E")
 
 
@@ -174,13 +174,13 @@ SHOWN_AS = {
     "call_parameter": ("/call_parameter/", "/call"),
     "selection": ("/selection/", "/action/{action_index}"),
 }
-"""Kind of an annotation -> where its own part of the key begins, and how the key of the part that shows it goes on."""
+"""By kind of annotation: the separator of its part in the key, and the rest of the key of the part that shows it."""
 
 
 def read_dialogue(con: Connection, key: str) -> dialogue_parts.Dialogue:
-    """The dialogue that a key belongs to, the row of the key marked in it.
+    """Read the dialogue of a key, with the row of the key marked.
 
-    Raises InputError for a key that no row has, and for one of a table whose rows belong to no dialogue.
+    Raises InputError for a key without a row, and for a table whose rows belong to no dialogue.
     """
     table, row = find_row(con, key)
     dialogue_key = row.get("dialogue_key")
@@ -193,7 +193,7 @@ def read_dialogue(con: Connection, key: str) -> dialogue_parts.Dialogue:
 
 
 def read_dialogues(con: Connection, keys: Sequence[str]) -> Iterator[dialogue_parts.Dialogue]:
-    """Each of these dialogues that there is, nothing marked in it: far faster together than one by one."""
+    """Yield the existing ones of these dialogues without marks. Reading them together is far faster than one by one."""
     return map(_dialogue, read_rows_of(con, keys))
 
 
@@ -231,7 +231,7 @@ def _dialogue(rows: Rows) -> dialogue_parts.Dialogue:
 
 
 def _own(row: Row) -> Row:
-    """The row without the dialogue that it belongs to."""
+    """Return the row without its `dialogue_key`."""
     return {name: value for name, value in row.items() if name != "dialogue_key"}
 
 
@@ -265,7 +265,7 @@ def _mark(con: Connection, dialogue: dialogue_parts.Dialogue, table: str, key: s
 
 
 def shown_key(table: str, key: str, row: Row) -> str:
-    """The key of the part of a dialogue that shows a row: a value is shown with the slot or the item it belongs to."""
+    """Return the key of the part of a dialogue that shows a row: a value is shown in its slot or item."""
     kind = row.get("annotation_type")
     if kind == "state" or table == "fct_knowledge_items":
         return key.rpartition("/")[0]
@@ -276,7 +276,7 @@ def shown_key(table: str, key: str, row: Row) -> str:
 
 
 def keys_of(part: Any) -> Iterator[str]:
-    """The keys of everything that a dialogue shows."""
+    """Yield the keys of everything that a dialogue shows."""
     if isinstance(part, list):
         for element in part:
             yield from keys_of(element)

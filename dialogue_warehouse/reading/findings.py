@@ -1,6 +1,6 @@
-"""Rows by key, in whichever table of core, and the queries of `claims` and `violations`.
+"""Rows by key in any table of core, and the queries of `claims` and `violations`.
 
-For a key that no row has, the nearest existing keys are suggested.
+For a key without a row, the nearest existing keys are suggested.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.reading.connection import Connection
 
 Row = dict[str, Any]
-"""A row, by the names of its columns."""
+"""A row, by column name."""
 KEYED_TABLES = {
     "dim_dialogues": "dialogue_key",
     "fct_turns": "turn_key",
@@ -37,17 +37,17 @@ KEYED_TABLES = {
     "dim_guidelines": "guideline_key",
     "dim_split_members": "source_file_id || '/' || record_index",
 }
-"""The tables of core that have a key of their own, and its column; the key of a line is its file and its number."""
+"""The tables of core with their own key, and its column. The key of a line is its file and its number."""
 NAMED_KEYS = 3
-"""Keys that a message names as examples."""
+"""Number of keys that a message names as examples."""
 
 
 class TraceError(InputError):
-    """A key leads nowhere; the message says how far it leads."""
+    """A key without a row. The message names the nearest existing keys."""
 
 
 def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
-    """The table whose own key this is, and its row. Raises TraceError with what is nearest when there is none."""
+    """Return the table and the row of a key. Raises TraceError with the nearest keys if there is none."""
     present = {
         name
         for (name,) in con.execute(
@@ -63,14 +63,14 @@ def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
 
 
 def read_rows(con: Connection, query: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
-    """The rows of a query, each by the names of its columns."""
+    """Return the rows of a query, each by column name."""
     found = con.execute(query, parameters)
     names = [column[0] for column in found.description or ()]
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 def _nearest(con: Connection, tables: dict[str, str], key: str) -> str:
-    """The longest beginning of the key that is itself a key, and what stands below it; else a similar dialogue."""
+    """Name the longest beginning of the key that is a key, and the keys below it; else a similar dialogue."""
     every_key = " union all ".join(
         f"select '{table}' as name, {column} as found from core.{table}" for table, column in tables.items()
     )
@@ -121,7 +121,7 @@ WHOLE = "claims.*, checks.* exclude (claim_id, corpus_id)"
 
 
 def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: bool, is_short: bool) -> str:
-    """Claims with their verdicts; of these corpora, with this verdict, only those that are not as recorded."""
+    """Return the query of claims with their verdicts, limited to corpora, a verdict, or unexpected verdicts."""
     conditions = _of_corpora("claims.corpus_id", corpora)
     if verdict:
         conditions.append(f"checks.verdict = {literal(verdict)}")
@@ -138,7 +138,7 @@ def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: b
 
 
 def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool) -> str:
-    """Each case, or each rule with its number of cases; of these corpora, of this rule."""
+    """Return the query of all cases, or of rules with their numbers of cases, limited to corpora and a rule."""
     conditions = _of_corpora("corpus_id", corpora)
     if rule:
         conditions.append(f"rule_id = {literal(rule)}")
@@ -159,14 +159,14 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool)
 
 
 def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | None = None) -> None:
-    """Raise InputError for a rule that the published build does not have: no case of it would prove nothing."""
+    """Raise InputError for a rule that the published build lacks; an empty result would look like no violations."""
     if rule and not con.execute("select 1 from quality.violation_rules where rule_id = ?", [rule]).fetchone():
         listing = command("violations", "--rules", warehouse=warehouse)
         raise InputError(f"there is no rule '{rule}'; `{listing}` lists what there is")
 
 
 def _of_corpora(column: str, corpora: Iterable[str]) -> list[str]:
-    """The condition, if any. Raises CorpusError for a name that is no corpus."""
+    """Return the condition, if there is one. Raises CorpusError for an unknown corpus."""
     names = ", ".join(literal(registry.load_corpus(name).corpus_id) for name in corpora)
     return [f"{column} in ({names})"] if names else []
 

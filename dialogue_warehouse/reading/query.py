@@ -1,7 +1,7 @@
-"""One SELECT or EXPLAIN on an open build: accepted, then run batch by batch, within a time limit.
+"""One SELECT or EXPLAIN on an open build: checked, then run in batches, within a time limit.
 
-DuckDB checks for signals between two steps of a query, if at all. So the query runs in a thread, and this one waits for
-it, for Ctrl-C or for the end of the time.
+DuckDB checks for signals only between two steps of a query, if at all. So the query runs in a thread, and the main
+thread waits for its end, for Ctrl-C or for the timeout.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 HEED = 0.3
-"""Seconds that a query has to heed an interrupt; what does not is left behind, and ends with the process."""
+"""Seconds that an interrupted query has to stop. A query that does not stop is abandoned and ends with the process."""
 
 
 class Patience:
-    """Waits for the steps of one query, all together so many seconds; None stands for ever."""
+    """Waits for the steps of one query, together for at most this many seconds; None means no limit."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, seconds: float | None = None) -> None:
         self._con, self._seconds = con, seconds
         self._end = None if seconds is None else time.monotonic() + seconds
 
     def wait_for(self, step: Callable[[], Result]) -> Result:
-        """What a step gives or raises. Raises QueryError when time is up, KeyboardInterrupt at once when it comes."""
+        """Return the result of a step, or raise its error. Raises QueryError at the timeout, and KeyboardInterrupt."""
         given: list[Any] = []
         raised: list[BaseException] = []
 
@@ -75,24 +75,24 @@ BATCH_ROWS = 10_000
 
 @dataclass(frozen=True)
 class QueryResult:
-    """A query that DuckDB has accepted; it runs when its rows are read, which they are one batch after another."""
+    """A query that DuckDB has accepted. It runs when its rows are read, in batches."""
 
     con: Connection
     statement: str
     skipped_lines: int
-    """Lines of the query's text before the statement begins."""
+    """Lines of the text before the statement begins."""
     columns: tuple[str, ...]
-    """The names of its columns, each once: `a` and `a_2` where the query has two of one name."""
+    """The unique names of the columns: `a` and `a_2` if the query has two columns of one name."""
     is_explain: bool
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """The values of the query's `$name`s, each a text."""
+    """The values of `$name` in the query, as text."""
     timeout: float | None = None
-    """Seconds after which a run of it is given up."""
+    """Seconds before a run is cancelled."""
     types: tuple[sqltypes.DuckDBPyType, ...] = ()
-    """The types of its columns; none of an EXPLAIN."""
+    """The types of the columns; empty for an EXPLAIN."""
 
     def rows(self) -> Generator[tuple[Any, ...], None, None]:
-        """Run the query; its values are exact, dates and times are texts. Raises QueryError when it fails."""
+        """Run the query. Values are exact, dates and times are text. Raises QueryError if it fails."""
         patience = Patience(self.con, self.timeout)
         carriers = [values.carrier(kind) for kind in self.types]
         statement = values.statement(self.statement, carriers, self.columns)
@@ -104,13 +104,13 @@ class QueryResult:
         except duckdb.Error as error:
             raise self._refused(error, statement) from error
         finally:
-            with contextlib.suppress(duckdb.Error):  # a query that heeds nothing is busy still
-                self.con.abort()  # what was not read would keep the connection busy
+            with contextlib.suppress(duckdb.Error):  # a query that ignores the interrupt is still busy
+                self.con.abort()  # unread rows would keep the connection busy
 
     def batches(self) -> Generator[pyarrow.RecordBatch, None, None]:
-        """Run the query and give its rows as Arrow, at least one batch, to have the schema. Raises QueryError.
+        """Run the query and yield its rows as Arrow, at least one batch for the schema. Raises QueryError.
 
-        Types that Parquet does not hold are cast to those that it does.
+        Types that Parquet does not support are cast to types that it does.
         """
         require_extra("arrow", "Parquet as a result")
         import pyarrow
@@ -128,20 +128,20 @@ class QueryResult:
             raise self._refused(error, statement) from error
 
     def _refused(self, error: Exception, statement: str) -> QueryError:
-        """Say in one line why a run of it failed; where memory did not suffice, what gives it more."""
+        """Describe in one line why a run failed; if memory ran out, name the setting that raises the limit."""
         before = values.LINES_BEFORE if statement != self.statement else 0
         line = one_line(error, self.skipped_lines - before)
         return QueryError(f"{line}; DIALOGUE_QUERY_MEMORY_LIMIT gives it more" if OUT_OF_MEMORY in line else line)
 
     def relation(self) -> duckdb.DuckDBPyRelation:
-        """The query as DuckDB's own object."""
+        """Return the query as DuckDB's relation."""
         return self._relation(self.statement)
 
     def _relation(self, statement: str) -> duckdb.DuckDBPyRelation:
         return self.con.sql(statement, params=self.parameters) if self.parameters else self.con.sql(statement)
 
     def count(self) -> int | None:
-        """How many rows the query has, counted in a run of its own; None where that cannot be told."""
+        """Count the rows of the query in a separate run; None if that fails."""
         try:
             count = self.relation().aggregate("count(*)")
             return Patience(self.con, self.timeout).wait_for(count.fetchall)[0][0]
@@ -152,10 +152,7 @@ class QueryResult:
 def run_query(
     con: Connection, text: str, parameters: Mapping[str, str] | None = None, timeout: float | None = None
 ) -> QueryResult:
-    """Accept exactly one SELECT or EXPLAIN. Raises QueryError for anything else, and for what DuckDB cannot bind.
-
-    `parameters` are the values of `$name` in it; a run is given up after `timeout` seconds.
-    """
+    """Accept exactly one SELECT or EXPLAIN. Raises QueryError for anything else, or if DuckDB cannot bind it."""
     statement, skipped_lines = _trimmed(text)
     is_explain = _is_explain(con, statement, text)
     result = QueryResult(con, statement, skipped_lines, (), is_explain, dict(parameters or {}), timeout)
@@ -170,7 +167,7 @@ def run_query(
 
 
 def _with_place(con: Connection, statement: str, error: duckdb.Error) -> duckdb.Error:
-    """The same error as `execute` raises it, with the line: a relation's error has none."""
+    """Return the error of `execute` for the same statement: unlike a relation's error it names the line."""
     try:
         con.execute(statement)
     except duckdb.Error as placed:
@@ -179,10 +176,10 @@ def _with_place(con: Connection, statement: str, error: duckdb.Error) -> duckdb.
 
 
 def _is_explain(con: Connection, statement: str, text: str) -> bool:
-    """Whether the statement is an EXPLAIN of a SELECT. Raises QueryError when it is neither that nor a SELECT."""
+    """Tell if the statement is an EXPLAIN of a SELECT. Raises QueryError if it is neither that nor a SELECT."""
     kind = outer = _kind(con, text)
     if outer == "EXPLAIN":
-        # EXPLAIN ANALYZE runs what it explains.
+        # EXPLAIN ANALYZE runs the explained statement.
         kind = _kind(con, _explained(statement))
     if kind == "MULTI":
         raise QueryError("a PIVOT needs its values here: PIVOT … ON column IN (…)")
@@ -204,9 +201,9 @@ def _kind(con: Connection, text: str) -> str:
 
 
 def _trimmed(text: str) -> tuple[str, int]:
-    """The text without comments and semicolons around its statements, and how many lines went at its beginning.
+    """Return the text without comments and semicolons around it, and the number of lines removed at its beginning.
 
-    DuckDB's relations accept no semicolon, and its binder counts from the wrong place behind a leading line.
+    DuckDB's relations accept no semicolon, and after leading lines its binder reports wrong positions.
     """
     try:
         data = text.encode()  # tokens are counted in bytes
@@ -225,7 +222,7 @@ def _trimmed(text: str) -> tuple[str, int]:
 
 
 def _explained(statement: str) -> str:
-    """What an EXPLAIN explains: the text behind EXPLAIN, ANALYZE and its options in brackets."""
+    """Return the explained statement: the text after EXPLAIN, ANALYZE and the options in brackets."""
     data = statement.encode()
     starts = [start for start, kind in duckdb.tokenize(statement) if kind is not duckdb.token_type.comment]
     words = [data[start:end].strip().upper() for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
@@ -242,7 +239,7 @@ def _explained(statement: str) -> str:
 
 
 def _behind_options(words: list[bytes], position: int) -> int | None:
-    """The position behind `(FORMAT …)`; None where the bracket holds a query instead."""
+    """Return the position after `(FORMAT …)`; None if the bracket contains a query instead."""
     inside = words[position + 1] if position + 1 < len(words) else b""
     if not inside.startswith((b"FORMAT", b"ANALYZE", b"ANALYSE")):
         return None

@@ -1,4 +1,4 @@
-"""A query's result complete and streamed: JSON, JSON lines, CSV, Markdown, Parquet."""
+"""Complete results of a query, streamed: JSON, JSON lines, CSV, Markdown, Parquet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARQUET_MAGIC = b"PAR1"
 
 
 def write_json(result: QueryResult, stream: TextIO) -> int:
-    """Write the rows as a JSON array of objects, one a line, and return their number."""
+    """Write the rows as a JSON array with one object per line, and return their number."""
     rows, count = _begun(result), 0
     stream.write("[")
     for row in rows:
@@ -34,13 +34,13 @@ def write_json(result: QueryResult, stream: TextIO) -> int:
 
 
 def _begun(result: QueryResult) -> Iterator[tuple[Any, ...]]:
-    """Run a query up to its first row, so that nothing is written of one that fails before it."""
+    """Run a query up to its first row, so that nothing is written if it fails before that."""
     rows = result.rows()
     return itertools.chain(list(itertools.islice(rows, 1)), rows)
 
 
 def write_json_lines(result: QueryResult, stream: TextIO) -> int:
-    """Write each row as a JSON object on a line of its own, and return their number."""
+    """Write each row as a JSON object on its own line, and return the number of rows."""
     count = 0
     for row in result.rows():
         stream.write(f"{json_of(dict(zip(result.columns, row, strict=True)))}\n")
@@ -49,7 +49,7 @@ def write_json_lines(result: QueryResult, stream: TextIO) -> int:
 
 
 def write_markdown(result: QueryResult, stream: TextIO) -> int:
-    """Write the rows as a table of Markdown, and return their number."""
+    """Write the rows as a Markdown table, and return their number."""
     rows, count = _begun(result), 0
     stream.write(_markdown_line(result.columns))
     stream.write(f"|{'---|' * len(result.columns)}\n")
@@ -60,18 +60,17 @@ def write_markdown(result: QueryResult, stream: TextIO) -> int:
 
 
 def _markdown_line(texts: Iterable[str]) -> str:
-    """A row; what would end a cell or begin a tag is escaped, a line break is one of HTML."""
+    """Return one row; characters that end a cell or begin a tag are escaped, and a line break is `<br>`."""
     escaped = (re.sub(r"([\\|<`*_\[\]])", r"\\\1", text) for text in texts)
     broken = ("<br>".join(visible(line) for line in text.split("\n")) for text in escaped)
     return f"| {' | '.join(broken)} |\n"
 
 
 def write_csv(result: QueryResult, stream: TextIO) -> int:
-    """Write a header and the rows as RFC 4180 has them, but with LF at the end of a line, and return their number.
+    """Write a header and the rows as in RFC 4180, except with LF as line end, and return the number of rows.
 
-    NULL is an empty field and '' is `""`; lists and maps are JSON. A NULL that is alone in its row is written `""`
-    too, because readers skip an empty line. Texts are written as they are, also those that a spreadsheet would take
-    for a formula.
+    NULL is an empty field and '' is `""`; lists and maps are JSON. A NULL that is alone in its row is also written
+    `""`, because readers skip an empty line. Text is not changed, even if a spreadsheet would read it as a formula.
     """
     rows, count = _begun(result), 0
     stream.write(_csv_line(result.columns))
@@ -82,10 +81,10 @@ def write_csv(result: QueryResult, stream: TextIO) -> int:
 
 
 def write_parquet(result: QueryResult, file: Path) -> int:
-    """Write the rows to a Parquet file and return their number; the file appears whole or not at all.
+    """Write the rows to a Parquet file and return their number. The file is written whole or not at all.
 
-    An existing Parquet file is replaced. Refused are any other file, so that no database is overwritten by mistake, a
-    file that is read-only, and every place in a warehouse that a build writes to.
+    An existing Parquet file is replaced. Any other file is refused, so that no database is overwritten by mistake; so
+    is a read-only file, and every path in a warehouse that a build writes to.
     """
     if file.is_dir() or not file.parent.is_dir():
         raise QueryError(f"{file}: no file can be written there")
@@ -103,7 +102,7 @@ def write_parquet(result: QueryResult, file: Path) -> int:
 
 
 def _refuse_to_replace(file: Path) -> None:
-    """Raise QueryError for what is there and is no Parquet file, or must not be written."""
+    """Raise QueryError for an existing file that is not Parquet or is read-only."""
     if not file.is_file() or not _is_parquet(file):
         raise QueryError(f"{file} exists and is no Parquet file: not overwritten")
     if not file.stat().st_mode & 0o222:

@@ -1,7 +1,7 @@
-"""Values of a result, read exactly, and shown as text, as JSON or as a cell on the terminal.
+"""Values of a result: exact reading, and output as text, as JSON or as a cell on the terminal.
 
 DuckDB's client returns an infinite date as 9999-12-31, drops nanoseconds and widens FLOAT; Arrow's Parquet writer
-refuses intervals. Such values are cast in the query, also inside lists, structs and maps, and converted when they are
+rejects intervals. Such values are cast in the query, also inside lists, structs and maps, and converted when they are
 read.
 """
 
@@ -23,13 +23,13 @@ from dialogue_warehouse.common.database import identifier
 from dialogue_warehouse.common.text import visible
 
 DISPLAYED_CHARACTERS = 1_000
-"""Characters of a cell that are handed to the terminal's own cutting."""
+"""Most characters of a cell that are passed on to be cut to the terminal's width."""
 NULL = "NULL"
-"""What is shown for a value that is absent."""
+"""Text that is shown for a missing value."""
 ENCODER = msgspec.json.Encoder(decimal_format="number")
-"""Numbers keep their digits."""
+"""Keeps all digits of numbers."""
 NATIVE = range(-(2**63), 2**64)
-"""Integers that the encoder takes as they are."""
+"""Integers that the encoder accepts directly."""
 
 
 class JsonText(str):
@@ -39,12 +39,12 @@ class JsonText(str):
 
 
 def cell_of(value: Any) -> Text:
-    """A value as it stands on the terminal: NULL as a word, nothing that would steer the terminal."""
+    """Return a value as a terminal cell: NULL as a word, control characters escaped."""
     return Text(visible(text_of(value)[:DISPLAYED_CHARACTERS]), style="dim italic" if value is None else "")
 
 
 def elided(text: Text, width: int) -> Text:
-    """A cell cut in its middle: what tells two keys apart stands at their ends."""
+    """Shorten a cell in its middle, because keys differ at their ends."""
     if len(text) <= width:
         return text
     kept = width - 1
@@ -53,7 +53,7 @@ def elided(text: Text, width: int) -> Text:
 
 
 def text_of(value: Any) -> str:
-    """The value as text; lists, structs and maps are JSON."""
+    """Return the value as text; lists, structs and maps are JSON."""
     match value:
         case None:
             return NULL
@@ -70,15 +70,15 @@ def text_of(value: Any) -> str:
 
 
 def json_of(value: Any) -> str:
-    """The value as JSON on one line."""
+    """Return the value as JSON on one line."""
     return msgspec.json.format(ENCODER.encode(plain_of(value)), indent=0).decode()
 
 
 def plain_of(value: Any) -> Any:
-    """The value as JSON can hold it: maps and structs as objects, lists as arrays, times in ISO 8601.
+    """Convert the value for JSON: maps and structs to objects, lists to arrays, times to ISO 8601.
 
-    JSON has no number for NaN and the infinities: they are the texts that a table shows. A value of DuckDB's type JSON
-    is what its text says.
+    JSON has no numbers for NaN and infinity: they become the text that a table shows. A value of DuckDB's type JSON is
+    inserted as JSON.
     """
     match value:
         case JsonText():
@@ -104,7 +104,7 @@ def plain_of(value: Any) -> Any:
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, each once: one that comes again gets a number."""
+    """Make names unique: a repeated name gets a number."""
     found: list[str] = []
     for name in names:
         candidate, occurrence = name, 1
@@ -120,21 +120,21 @@ TEXT = "varchar"
 IN_PYTHON: Mapping[str, str] = dict.fromkeys(
     (*INTEGERS, "hugeint", "uhugeint", "boolean", "double", "decimal", TEXT, "enum", "uuid", "blob", "bit"), ""
 )
-"""The types that Python holds exactly."""
+"""The types that Python represents exactly."""
 IN_PARQUET: Mapping[str, str] = (
     dict.fromkeys((*INTEGERS, "boolean", "float", "double", "decimal", TEXT, "enum", "uuid", "blob"), "")
     | dict.fromkeys(("date", "time", "timestamp", "timestamp_ns", "timestamp with time zone"), "")
     | {"hugeint": "decimal(38, 0)", "timestamp_s": "timestamp", "timestamp_ms": "timestamp"}
 )
-"""The types that Parquet holds exactly, and the type that others are cast to; what is not listed is cast to text."""
+"""The types that Parquet stores exactly, and for some others the type to cast them to. The rest is cast to text."""
 MOMENT = re.compile(r"(?<=\d) (?=\d)")
-"""The blank between the date and the time of DuckDB's own text."""
+"""The blank between date and time in DuckDB's own text."""
 Reader = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Carrier:
-    """A type that holds every value of another one: its SQL, and what makes the value of what Python gives."""
+    """A type that represents every value of another type: its SQL, and a function that converts the read value."""
 
     sql: str
     is_cast: bool
@@ -142,7 +142,7 @@ class Carrier:
 
 
 def carrier(kind: sqltypes.DuckDBPyType, exact: Mapping[str, str] = IN_PYTHON) -> Carrier:
-    """Find the type that carries all values of a type to where the types of `exact` are held."""
+    """Find a type that represents all values of `kind`, if the target represents the types in `exact`."""
     match kind.id:
         case "list" | "array":
             (_, child), *size = kind.children
@@ -158,7 +158,7 @@ def carrier(kind: sqltypes.DuckDBPyType, exact: Mapping[str, str] = IN_PYTHON) -
         case "map":
             key_kind, value_kind = (sqltypes.DuckDBPyType(inner) for _, inner in kind.children)
             key, value = carrier(key_kind, exact), carrier(value_kind, exact)
-            is_cast = key.is_cast or value.is_cast or key_kind.id == "null"  # no key of Parquet's maps can be NULL
+            is_cast = key.is_cast or value.is_cast or key_kind.id == "null"  # Parquet's maps cannot have a NULL key
             return Carrier(f"map({key.sql}, {value.sql})", is_cast, _entries(key_kind, key, value))
         case "null":
             return Carrier(TEXT, is_cast=False)
@@ -167,7 +167,7 @@ def carrier(kind: sqltypes.DuckDBPyType, exact: Mapping[str, str] = IN_PYTHON) -
 
 
 def _leaf(kind: sqltypes.DuckDBPyType, exact: Mapping[str, str]) -> Carrier:
-    """Find what carries a type that holds no other."""
+    """Find the carrier of a type without nested types."""
     if str(kind) == "JSON":
         return Carrier("json", is_cast=False, read=JsonText)
     other = exact.get(kind.id, TEXT)
@@ -178,11 +178,11 @@ def _leaf(kind: sqltypes.DuckDBPyType, exact: Mapping[str, str]) -> Carrier:
 
 
 LINES_BEFORE = 1
-"""Lines of a wrapped query before its own."""
+"""Lines that a wrapped query has before the query itself."""
 
 
 def statement(query: str, kinds: Sequence[Carrier], names: Sequence[str]) -> str:
-    """Wrap a query so that its columns are of the carrying types; one that needs no cast stays as it is."""
+    """Wrap a query so that its columns have the carrier types. A query that needs no cast is returned unchanged."""
     if not any(kind.is_cast for kind in kinds):
         return query
     columns = ", ".join(
@@ -193,7 +193,7 @@ def statement(query: str, kinds: Sequence[Carrier], names: Sequence[str]) -> str
 
 
 def reader(kinds: Sequence[Carrier]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Make what reads a row of the carrying types."""
+    """Return a function that converts a row of the carrier types."""
     readers = [(index, kind.read) for index, kind in enumerate(kinds) if kind.read]
 
     def read(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -210,7 +210,7 @@ def _optional(read: Reader, value: Any) -> Any:
 
 
 def _moment(text: str) -> str:
-    """Write a date or a time as ISO 8601 has it; infinite ones are words."""
+    """Convert a date or a time to ISO 8601; infinite ones are words."""
     return MOMENT.sub("T", text, count=1)
 
 
@@ -223,7 +223,7 @@ def _fields(readers: Mapping[str, Reader]) -> Reader:
 
 
 def _entries(kind: sqltypes.DuckDBPyType, key: Carrier, value: Carrier) -> Reader | None:
-    """Read a map. Where Python cannot use its keys as those of a dict, the client gives lists of keys and values."""
+    """Read a map. If its keys cannot be keys of a dict, the client returns lists of keys and values."""
     has_lists = kind.id in ("list", "array", "struct", "map")
     if not (has_lists or key.read or value.read):
         return None

@@ -1,7 +1,7 @@
 """Kinds of files that are found in place of a data file, recognized by their first bytes.
 
-Downloads and clones leave them under the name of the file that was meant: a Git LFS pointer, a page that asks to sign
-in, an archive that was not unpacked, the error answer of a server.
+Downloads and clones leave them under the name of the intended file: a Git LFS pointer, a sign-in page, an archive that
+was not unpacked, the error answer of a server.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from dialogue_warehouse.corpora.forms import SUFFIXES
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 HEAD = 2**16
-"""First bytes of a file that are looked at."""
+"""First bytes of a file that are examined."""
 DOWNLOAD = "download the file itself"
 FETCH = ", for example with `dialogue-warehouse fetch`"
 PUBLISHED = "put the published file in its place"
 LONGEST_TITLE = 60
-"""Characters that are quoted of a page's title or a server's answer."""
+"""Most characters that are quoted of a page's title or a server's answer."""
 LONGEST_ANSWER = 4096
-"""Bytes of an error answer; a longer file has data."""
+"""Most bytes of an error answer; a longer file contains data."""
 
 
 class Kind(NamedTuple):
-    """A kind of file, as in 'a web page', and what to do to get the data file."""
+    """A kind of file, as in 'a web page', and advice for getting the data file."""
 
     name: str
     advice: str
     is_download: bool = False
-    """Whether downloading the file is one of the things to do."""
+    """True if the advice includes downloading the file."""
 
 
 def _archive(name: str) -> Kind:
@@ -79,12 +79,12 @@ SIGNATURES: tuple[tuple[int, bytes, Kind], ...] = (
     (0, b"\xff\xd8\xff", _data("an image")),
     (0, b"\x7fELF", _data("a program")),
 )
-"""Where the bytes are that tell a kind, and the kind."""
+"""The offset and the bytes that identify a kind, and the kind."""
 PICKLE = re.compile(rb"\x80[\x02-\x05][\x8c\x95c}\](]")
 LFS_POINTER = re.compile(rb"version https?://(?:git-lfs\.github\.com|hawser\.github\.com)/spec/")
 ANNEX_POINTER = re.compile(rb"(?:\.\./|\.git/)*/?annex/objects/")
 LINK_TEXT = re.compile(rb"(?!.*//)[^\x00-\x1f\"'{}\[\]<>|,:;?*]{1,1024}+\n?")
-"""A path, which is all that a symbolic link's file holds where a checkout of Git could not make the link."""
+"""A path: the only content of a symbolic link's file if a checkout of Git could not create the link."""
 LINKED = re.compile(rb"\.{1,2}/|.*\.(?:json|jsonl|csv|parquet|gz)\n?\Z|.*/.*/", re.DOTALL)
 MARKUP = re.compile(
     rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--(?>.*?-->)\s*+)*+<(?P<name>!doctype\s+html|[a-z][\w:-]*)", re.DOTALL | re.I
@@ -104,13 +104,13 @@ ANSWER_KEYS = re.compile(
     r"|request_?id|hostid|resource|path|timestamp|url",
     re.I,
 )
-"""Keys of a JSON object that tells of an error."""
+"""Keys of a JSON object that describes an error."""
 ANSWERING = ("message", "error", "errors", "detail", "details", "msg", "error_description", "reason", "title")
-"""Keys of which an error answer has one, in the order in which they are quoted."""
+"""Keys of which an error answer has at least one, in the order in which they are quoted."""
 
 
 def refusal(where: str, kind: Kind) -> str:
-    """Say in one line what a file is and what to do; `fetch` downloads releases, and no other form of one."""
+    """Describe in one line what a file is and what to do; `fetch` downloads releases, but no other form."""
     fetch = FETCH if kind.is_download and not where.endswith(SUFFIXES) else ""
     return f"{where}: is {kind.name}, not the file: {kind.advice}{fetch}"
 
@@ -131,7 +131,7 @@ def other_kind(path: str, data: bytes) -> Kind | None:
 
 
 def answer_kind(text: bytes) -> Kind | None:
-    """Recognize the error answer of a server that is JSON. Ask it only of a file that the schema refuses."""
+    """Recognize the JSON error answer of a server. Call it only for a file that the schema refuses."""
     if len(text) > LONGEST_ANSWER:
         return None
     try:
@@ -150,7 +150,7 @@ def answer_kind(text: bytes) -> Kind | None:
 
 
 def _text_kind(head: bytes, size: int) -> Kind | None:
-    """Recognize a kind of text."""
+    """Recognize a kind of text file."""
     if LFS_POINTER.match(head):
         return _download("a Git LFS pointer", "run `git lfs pull` where it was cloned")
     if size <= LONGEST_ANSWER and ANNEX_POINTER.match(head):
@@ -180,7 +180,7 @@ def _answer(told: str) -> Kind:
 
 
 def _quotable(text: bytes) -> str:
-    """The beginning of a text, in one line without control characters."""
+    """Return the beginning of a text, in one line without control characters."""
     words = " ".join(text[: 4 * LONGEST_TITLE].decode("utf-8", "replace").split())
     shown = "".join(character for character in words if character.isprintable())
     return shown if len(shown) <= LONGEST_TITLE else f"{shown[: LONGEST_TITLE - 1]}…"

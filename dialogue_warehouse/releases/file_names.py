@@ -1,9 +1,9 @@
-"""The names under which a file of a release is read at a source, and the path of the release that each stands for.
+"""Names of a release's files at a source, and the path in the release that each name belongs to.
 
-A file is read under its path as published; with `.gz` behind it or without, whichever the release has not; in other
-letter case; and below the folders that its address has in front of it, so that a copy or a clone of the publisher's
-repository is read as it is. Of two candidates for one file the first in that order wins: in its own place before the
-publisher's folders (the shorter first), the same letter case before another, the same compression before another.
+A file is found under its path as published; with or without `.gz`, whichever the release does not use; in other letter
+case; and below the folders of its URL, so that a copy or a clone of the publisher's repository is read unchanged. If
+there are several candidates for one file, the first in this order is used: its own place before the publisher's folders
+(shorter ones first), the same letter case before another, the same compression before another.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from dialogue_warehouse.corpora.release import Corpus, Entity, SourceFile
 
 GZIP = ".gz"
 NUMBERS = re.compile(r"\d+(?:\.\d+)*")
-"""What tells versions of a file apart."""
+"""The part of a name that differs between versions of a file."""
 
 
 class Name(NamedTuple):
-    """The file of the release that a path at the source stands for; the lowest rank is the best name for it."""
+    """The file of the release that a path at the source belongs to; the lowest rank is the best name."""
 
     path: str
     entity: Entity
@@ -45,7 +45,7 @@ class ReleaseNames:
         numbers = Counter(_plain(path).rsplit("/", 1)[-1] for path in data)
         self._inner = {name: path for path in inner if numbers[name := _plain(path).rsplit("/", 1)[-1]] == 1}
         self.beginnings = _beginnings(data)
-        """Matches the beginning of names that are worth a closer look: those that begin like a listed file."""
+        """Matches the beginning of names that are checked further: those that begin like a listed file."""
         self.suffixes = tuple(dict.fromkeys(suffix_of(path) for path in data))
         folders = sorted({folder for file in corpus.files for folder in _publisher_folders(corpus, file)}, key=len)
         self._folders = [re.compile(folder, re.IGNORECASE) for folder in folders]
@@ -53,26 +53,26 @@ class ReleaseNames:
         self._filter = re.compile(f"(?:{'|'.join(folders)})?(?:{patterns})(?:\\.gz)?", re.IGNORECASE)
 
     def find(self, path: str) -> Name | None:
-        """Find the file of the release that a path stands for; None where there is none."""
+        """Return the file of the release that a path belongs to; None if there is none."""
         if not (self._filter.fullmatch(path) or self._filter.fullmatch(path + GZIP)):
             return None
         return min(self._candidates(path), key=lambda name: name.rank, default=None)
 
     def is_documentation(self, path: str) -> bool:
-        """Say whether a path is listed as documentation."""
+        """Tell if a path is listed as documentation."""
         if path.rsplit("/", 1)[-1].lower() not in self._documentation_names:
             return False
         return any(rest.lower() in self._documentation for _, rest in self._rests(path))
 
     def version_of(self, path: str) -> str:
-        """Find the listed file that differs from a path only in numbers; empty where there is none."""
+        """Return the listed file that differs from a path only in numbers; empty if there is none."""
         return next(
             (self._versions[plain] for _, rest in self._rests(path) if (plain := _numberless(rest)) in self._versions),
             "",
         )
 
     def place_of(self, path: str) -> str:
-        """Find the one listed file in a folder with the name of a file outside it; empty where there is none."""
+        """Return the only listed file in a folder with the name of a file outside it; empty if there is none."""
         return next((self._inner[plain] for _, rest in self._rests(path) if (plain := _plain(rest)) in self._inner), "")
 
     def _candidates(self, path: str) -> Iterator[Name]:
@@ -86,7 +86,7 @@ class ReleaseNames:
                         yield Name(name, entity, (depth, is_respelled, is_other))
 
     def _rests(self, path: str) -> Iterator[tuple[int, str]]:
-        """The path, and what is left of it below each of the publisher's folders, with the length of that folder."""
+        """Yield the path, and the rest of it below each of the publisher's folders, with the length of that folder."""
         yield 0, path
         for folder in self._folders:
             if found := folder.match(path):
@@ -104,7 +104,7 @@ class FormNames:
         self._entities = {entity.name: entity for entity in corpus.entities}
 
     def find(self, path: str) -> Name | None:
-        """Find the file of the form at a path; None where there is none."""
+        """Return the file of the form at a path; None if there is none."""
         try:
             table, _ = self._form.place(path)
         except ValueError:
@@ -116,29 +116,29 @@ class FormNames:
         return False
 
     def version_of(self, path: str) -> str:
-        """Return nothing: files of a form have no version in their names."""
+        """Return an empty text: files of a form have no version in their names."""
         return ""
 
     def place_of(self, path: str) -> str:
-        """Return nothing: a form has no equal names in several folders."""
+        """Return an empty text: a form has no equal names in several folders."""
         return ""
 
 
 @functools.cache
 def names_of(corpus: Corpus) -> ReleaseNames:
-    """Return the names of a corpus' files, in its own form or another."""
+    """Return the names of a corpus' files in its own form."""
     return ReleaseNames(corpus)
 
 
 def suffix_of(path: str) -> str:
-    """Return the suffix of a path with that of its compression, such as `.json.gz`."""
+    """Return the suffix of a path including a compression suffix, such as `.json.gz`."""
     name = path.rsplit("/", 1)[-1]
     found = re.search(r"\.[A-Za-z]\w*(?:\.gz)?$", name)
     return found[0] if found else ""
 
 
 def repository_of(corpus: Corpus) -> str | None:
-    """Return the name of the publisher's repository, from a file's address; None where there is none."""
+    """Return the name of the publisher's repository, from the URL of a file; None if there is none."""
     for file in corpus.files:
         parts = _address(file)
         if corpus.release in parts[1:]:
@@ -154,10 +154,10 @@ def repository_path(corpus: Corpus, file: SourceFile) -> str:
 
 
 def _publisher_folders(corpus: Corpus, file: SourceFile) -> Iterator[str]:
-    """The folders that a file may lie below, as regular expressions: the end of its address, or a clone with its name.
+    """Yield regular expressions for the folders around a file: the end of its URL, or a clone of the repository.
 
     `host/owner/repository/<commit>/data/a.json` gives `data/`, `<commit>/data/` and so on, and `repository/data/`, with
-    a branch or commit behind the name of the repository, as in an archive of it.
+    a branch or commit after the name of the repository, as in an archive of it.
     """
     parts = _address(file)
     for first in range(len(parts)):
@@ -169,7 +169,7 @@ def _publisher_folders(corpus: Corpus, file: SourceFile) -> Iterator[str]:
 
 
 def _address(file: SourceFile) -> list[str]:
-    """The host and folders of a file's address, without its path in the release."""
+    """Return the host and folders of a file's URL, without its path in the release."""
     url = urllib.parse.urlsplit(file.url)
     address = f"{url.netloc}{urllib.parse.unquote(url.path)}"
     if not address.endswith(f"/{file.path}"):

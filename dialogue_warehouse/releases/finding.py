@@ -1,4 +1,4 @@
-"""Find releases at a source: which files of each corpus are there, which are missing, and which belong to no corpus."""
+"""Find releases at a source: the files of each corpus, the missing ones, and those that belong to no corpus."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from dialogue_warehouse.releases.source_tree import (
 from dialogue_warehouse.settings import FORMS, RELEASE_FORM, Settings
 
 SHOWN_EXPECTED = 3
-"""Paths that are named as examples of what is expected."""
+"""Number of expected paths that are named as examples."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """What of a corpus is at the source: data files, listed files that are missing, entries that are not read.
+    """The files of a corpus at the source: data files, missing listed files, entries that are not read.
 
-    `files` have their paths in the release. Where a file has another name at the source, `found_as` has it.
+    `files` have their paths in the release. `found_as` has the name at the source if it differs.
     """
 
     corpus: Corpus
@@ -55,10 +55,10 @@ class Release:
     missing: tuple[SourceFile, ...]
     unread: tuple[Entry, ...] = ()
     form: Form | None = None
-    """The form of the files, where it is not the release's own."""
+    """The form of the files if it is not the release's own form."""
     found_as: Mapping[str, str] = field(default_factory=dict)
     seconds: Mapping[str, str] = field(default_factory=dict)
-    """Entries not read because a better name for the same file is there, each with that name."""
+    """Entries that are not read because another name for the same file is better; each with that name."""
 
     def place(self, path: str) -> Path:
         """Return the path of a file of the release on disk."""
@@ -79,7 +79,7 @@ class Release:
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """Examples of the paths that are read, one an entity: of files that are missing, else of any."""
+        """Examples of paths that are read, one per entity: of missing files, else of any."""
         if self.form is not None:
             stems = {table.entity: stem for table, stem in reversed(self.form.stems())}
             return tuple(f"{stem}{SUFFIXES[0]}" for stem in reversed(stems.values()))[:SHOWN_EXPECTED]
@@ -89,7 +89,7 @@ class Release:
         return tuple(reversed(examples.values()))[:SHOWN_EXPECTED]
 
     def ignored_lines(self) -> Iterator[str]:
-        """Describe ignored files, in one line; empty where all are read."""
+        """Describe the ignored files in one line; no line if all files are read."""
         yield from (f"{self.corpus.corpus_id}: {line}" for line in describe(self.ignored, self.expected))
 
     @cached_property
@@ -101,10 +101,10 @@ class Release:
 
 
 class Places:
-    """Where the files that a build has read lie at a source, which may be another source than that of the build."""
+    """The paths at a source of the files that a build has read; it may be another source than that of the build."""
 
     def __init__(self, source: Path, found_as: Mapping[str, str]) -> None:
-        """`found_as` has the path at the source, by source_file_id, of files that had another name there."""
+        """Store the source and the path at the source, by source_file_id, of files that had another name there."""
         self._source, self._found_as = source, found_as
         self._releases: dict[str, Release] = {}
 
@@ -120,47 +120,47 @@ class Places:
 
 
 def find(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> Release:
-    """What of a corpus is at the source of the settings, in the form that they say."""
+    """Find the release of a corpus at the source of the settings, in the form of the settings."""
     if settings.source is None or settings.form == RELEASE_FORM:
         return find_release(corpus, settings.source or paths.sample)
     return find_form(corpus, settings.source, registry.load_form(corpus.corpus_id, settings.form))
 
 
 class Source:
-    """The source of a build, looked at once: what was found is what is checked, landed and reported."""
+    """The source of a build, searched once: checks, landing and the report all use the same result."""
 
     def __init__(self, settings: Settings, paths: WarehousePaths) -> None:
-        """Look at nothing yet: the embedded sample may still have to be made."""
+        """Search nothing yet: the embedded sample may not exist at this time."""
         self._settings, self._paths = settings, paths
         self._releases: dict[str, Release] = {}
 
     def release(self, corpus: Corpus) -> Release:
-        """Return what of a corpus is at the source, in the form of the settings."""
+        """Return the release of a corpus at the source, in the form of the settings."""
         if corpus.corpus_id not in self._releases:
             self._releases[corpus.corpus_id] = find(corpus, self._settings, self._paths)
         return self._releases[corpus.corpus_id]
 
     def releases(self) -> list[Release]:
-        """Return what of each corpus of the settings is at the source."""
+        """Return the release of each corpus of the settings at the source."""
         return [self.release(corpus) for corpus in registry.load_corpora(self._settings.only)]
 
     @cached_property
     def foreign(self) -> tuple[Ignored, ...]:
-        """What belongs to no corpus."""
+        """The entries of the source that belong to no corpus."""
         return find_foreign(self._settings, self._paths)
 
     def ignored_lines(self) -> Iterator[str]:
-        """Say what is not read, a line a corpus and one for the rest."""
+        """Describe the files that are not read, one line per corpus and one for the rest."""
         for release in self.releases():
             yield from release.ignored_lines()
         yield from foreign_lines(self._settings, self.foreign)
 
 
 def find_release(corpus: Corpus, source: Path) -> Release:
-    """Look for a corpus below `source/<corpus_id>`; a folder that is not there is an empty release.
+    """Find a corpus below `source/<corpus_id>`; a missing folder is an empty release.
 
-    A file may have another name than in the release, as `file_names` says; of several the best is read. What stands in
-    the place of a file and cannot be read as one, such as a folder or a link to nothing, is there: landing refuses it.
+    A file may have another name than in the release, as described in `file_names`; the best of several is read. If a
+    folder or a broken link is at the path of a file, the file counts as present, and landing refuses it.
     """
     folder = source / corpus.corpus_id
     names = names_of(corpus)
@@ -186,9 +186,9 @@ def find_release(corpus: Corpus, source: Path) -> Release:
 
 
 def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
-    """Look for a corpus in another form, below `source/<dataset>`; without that form it is an empty release.
+    """Find a corpus in another form, below `source/<dataset>`; without that form it is an empty release.
 
-    Raises InputError when a split is there twice, in two layouts or file formats, or lacks one of its shards.
+    Raises InputError if a split exists twice, in two layouts or file formats, or lacks one of its shards.
     """
     if form is None:
         return Release(corpus, source, (), ())
@@ -210,13 +210,13 @@ def find_form(corpus: Corpus, source: Path, form: Form | None) -> Release:
 
 
 BRANCH = re.compile(r"-(?:master|main|[0-9a-f]{7,40})")
-"""What an archive of a repository adds to its name."""
+"""The suffix that an archive of a repository adds to its name."""
 LIKENESS = 0.9
-"""How like a known name another one has to be, from 0 to 1, to be taken for a slip of the pen."""
+"""Similarity, from 0 to 1, above which a name counts as a misspelling of a known name."""
 
 
 def find_foreign(settings: Settings, paths: WarehousePaths) -> tuple[Ignored, ...]:
-    """The entries of the settings' source that are no corpus' folder in the form asked for; none of the sample."""
+    """Return the entries of the settings' source that are no corpus folder in this form; none for the sample."""
     if settings.source is None:
         return ()
     own = _folders_of(settings.form)
@@ -224,7 +224,7 @@ def find_foreign(settings: Settings, paths: WarehousePaths) -> tuple[Ignored, ..
     groups: dict[str, list[IgnoredFile]] = {NO_CORPUS: [], OTHER_FORM: []}
     try:
         entries = _entries(settings.source)
-    except OSError as error:  # what is in its folders may be read all the same
+    except OSError as error:  # the files in its folders may still be readable
         return (group_of(UNREADABLE, [IgnoredFile("", problem=error.strerror or str(error))]),)
     for name, is_folder in entries:
         if name in own or name == warehouse:
@@ -245,12 +245,12 @@ def expected_folders(settings: Settings) -> list[str]:
 
 
 def foreign_lines(settings: Settings, ignored: tuple[Ignored, ...]) -> Iterator[str]:
-    """Describe files that belong to no corpus, in one line."""
+    """Describe the files that belong to no corpus, in one line."""
     yield from (f"{settings.source}: {line}" for line in describe(ignored, expected_folders(settings), ENTRIES))
 
 
 def _entries(source: Path) -> list[tuple[str, bool]]:
-    """Name, and if it is a folder, of each entry of a source but documentation and files of the system or our own."""
+    """List the entries of a source as name and `is_folder`, without documentation, system files and our own files."""
     with os.scandir(source) as found:
         entries = [(entry.name, _is_folder(entry)) for entry in found]
     return [
@@ -269,14 +269,14 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _warehouse_below(source: Path, paths: WarehousePaths) -> str | None:
-    """The entry of the source that the warehouse is or lies in, None where it lies elsewhere."""
+    """Return the entry of the source that is or contains the warehouse; None if the warehouse is elsewhere."""
     root, source = paths.root.resolve(), source.resolve()
     return root.relative_to(source).parts[0] if source in root.parents else None
 
 
 @functools.cache
 def _folders_of(form: str) -> frozenset[str]:
-    """The names of the folders that a form of the releases has below a source."""
+    """Return the names of the folders that a form of the releases has below a source."""
     if form == RELEASE_FORM:
         return frozenset(registry.corpus_ids())
     forms = (registry.load_form(corpus_id, form) for corpus_id in registry.corpus_ids())
@@ -284,7 +284,7 @@ def _folders_of(form: str) -> frozenset[str]:
 
 
 def _meant(name: str, is_folder: bool, form: str) -> str:
-    """Find where an entry of a source in this form was probably meant to be; empty where that is not clear."""
+    """Return the probable intended path of an entry of a source in this form; empty if that is not clear."""
     if is_folder:
         corpus_id = _corpus_meant(name)
         if form == RELEASE_FORM:
@@ -299,7 +299,7 @@ def _meant(name: str, is_folder: bool, form: str) -> str:
 
 
 def _corpus_meant(name: str) -> str:
-    """The corpus that a folder is named after: by its id, title or repository, whatever stands behind the name."""
+    """Return the corpus that a folder is named after: its id, title or repository, with any suffix."""
     known, repositories = _known_names()
     if corpus_id := repositories.get(BRANCH.sub("", name.lower())):
         return corpus_id
@@ -314,13 +314,13 @@ def _corpus_meant(name: str) -> str:
 
 @functools.cache
 def _names() -> tuple[tuple[str, ReleaseNames], ...]:
-    """The names of the files of each corpus."""
+    """Return the file names of each corpus."""
     return tuple((corpus.corpus_id, names_of(corpus)) for corpus in registry.load_corpora())
 
 
 @functools.cache
 def _known_names() -> tuple[dict[str, str], dict[str, str]]:
-    """The corpora by what they are called, in small letters and digits alone, and by their publishers' repositories."""
+    """Map the corpora by their names, as small letters and digits only, and by their publishers' repositories."""
     called: dict[str, str] = {}
     repositories: dict[str, str] = {}
     for corpus in registry.load_corpora():

@@ -1,8 +1,8 @@
-"""Files of another form of a release: read by their values, converted to records, and written. Needs pyarrow.
+"""Files of another form of a release: reading rows, converting them to records, and writing. Needs pyarrow.
 
-Parquet is read in batches, within bounds that are checked before anything is unpacked. Metadata of the writer is used
-where it can be read: the names behind class ids (`datasets`), and which columns are an index (`pandas`). Forms are
-declared with `dialogue_warehouse.corpora.forms`.
+Parquet is read in batches, after its size has been checked before unpacking. The writer's metadata is used if it can be
+read: the names of class ids (`datasets`), and the columns that are an index (`pandas`). Forms are declared with
+`dialogue_warehouse.corpora.forms`.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from dialogue_warehouse.releases.unpacking import LARGEST_RATIO, LARGEST_TEXT, U
 BATCH = 256
 """Rows of a Parquet file that are in memory as Python objects at once."""
 FEW = 16
-"""Rows that are measured at once where their texts share prefixes, so that none of a bomb's batches is large."""
+"""Rows per measured batch if texts share prefixes. It is small because such rows can unpack to far more bytes."""
 BYTES_OF_A_VALUE = 8
-"""What a value counts for at least, so that columns of nothing but nulls or empty lists are bounded too."""
+"""Least size of a value in bytes for the limit, so that columns of only nulls or empty lists are limited too."""
 SHARED_PREFIXES = "DELTA_BYTE_ARRAY"
 """The encoding in which a value may be far longer than its bytes."""
 WITHOUT_DICTIONARY = frozenset({SHARED_PREFIXES, "DELTA_LENGTH_BYTE_ARRAY"})
-"""The encodings of which Arrow makes no dictionary."""
+"""The encodings for which Arrow creates no dictionary."""
 UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 INDEX = re.compile(r"__index_level_\d+__")
-"""The name of an index that has none, as pandas writes it and `datasets` keeps it."""
+"""The name of an index without a name, as pandas writes it and `datasets` keeps it."""
 NUMBERING = re.compile(r"index|level_\d+|row_(?:nr|index|number)|Unnamed: \d+")
-"""The name of a column that numbers the rows, as pandas, polars and readers of CSV make it of an index."""
+"""The name of a column that numbers the rows, as pandas, polars and CSV readers create it from an index."""
 
 
 def read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
-    """Read the rows of a file as the table's columns hold them. Raises FormError."""
+    """Yield the rows of a file with the values of the table's columns. Raises FormError."""
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
         found, count = file.schema_arrow, file.metadata.num_rows
@@ -67,7 +67,7 @@ def read_parquet(table: Table, data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def index_columns(table: Table, names: Mapping[str, bool], metadata: Mapping[bytes, bytes]) -> set[str]:
-    """Find the columns that are an index of the writer's and none of the table's; `names` say which hold integers."""
+    """Return the index columns of the writer that are not columns of the table; `names` say which hold integers."""
     noted = _noted(metadata, b"pandas", "index_columns")
     of_pandas = {name for name in noted if isinstance(name, str)} if isinstance(noted, list) else set()
     named = of_pandas.union(filter(INDEX.fullmatch, names))
@@ -76,7 +76,7 @@ def index_columns(table: Table, names: Mapping[str, bool], metadata: Mapping[byt
 
 
 def _row_reader(table: Table, found: pa.Schema) -> form_values.Reader:
-    """How a row is read from a file of this schema. Raises FormError when no row of it can be one of the table."""
+    """Return the reader of a row from a file of this schema. Raises FormError if no row of it can fit the table."""
     metadata = found.metadata or {}
     indexes = index_columns(table, {field.name: pa.types.is_integer(field.type) for field in found}, metadata)
     problem = form_values.name_difference(
@@ -116,7 +116,7 @@ def class_ids(table: Table) -> Classes:
 
 
 def _classes(table: Table, metadata: Mapping[bytes, bytes]) -> Classes:
-    """The id of each name and, where the file says that its ids stand for other names, of each of its own ids."""
+    """Return the id of each class name and, if the file numbers its classes differently, of each id of the file."""
     info = _noted(metadata, b"huggingface", "info")
     features = info.get("features") if isinstance(info, dict) else None
     classes = {}
@@ -130,7 +130,7 @@ def _classes(table: Table, metadata: Mapping[bytes, bytes]) -> Classes:
 
 
 def _names_behind(features: Any, place: str) -> tuple[str, ...]:
-    """The names of a column's class ids by the features of `datasets`, through lists of any notation; empty without."""
+    """Return the names of a column's class ids from the features of `datasets`, through nested lists; else empty."""
     found = features
     for step in [*place.split("."), "names"]:
         while True:
@@ -146,7 +146,7 @@ def _names_behind(features: Any, place: str) -> tuple[str, ...]:
 
 
 def _noted(metadata: Mapping[bytes, bytes], key: bytes, member: str) -> Any:
-    """A member of what a writer noted as a JSON object; None where there is nothing that can be read."""
+    """Return a member of the JSON object that a writer stored under a key; None if it cannot be read."""
     with contextlib.suppress(KeyError, ValueError, RecursionError):
         noted = json.loads(metadata[key])
         return noted.get(member) if isinstance(noted, dict) else None
@@ -154,7 +154,7 @@ def _noted(metadata: Mapping[bytes, bytes], key: bytes, member: str) -> Any:
 
 
 def _refuse_bomb(metadata: pq.FileMetaData, data: bytes) -> None:
-    """Raise FormError for a file that unpacks to far more than it has; its texts are measured, not unpacked."""
+    """Raise FormError for a file that unpacks to far more than its size; texts are measured without unpacking."""
     limit = min(LARGEST_TEXT, max(UNSUSPECTED, LARGEST_RATIO * len(data)))
     columns = range(metadata.num_columns)
     chunks = [(i, metadata.row_group(group).column(i)) for group in range(metadata.num_row_groups) for i in columns]
@@ -168,7 +168,7 @@ def _refuse_bomb(metadata: pq.FileMetaData, data: bytes) -> None:
         shared = [metadata.schema.column(i).path for i in texts - plain]
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=shared, arrow_extensions_enabled=False)
         rows = FEW if prefixed else BATCH
-        groups = range(metadata.num_row_groups)  # one by one: Arrow cannot join the dictionaries of two
+        groups = range(metadata.num_row_groups)  # one at a time: Arrow cannot join the dictionaries of two groups
         for batch in (batch for group in groups for batch in file.iter_batches(rows, row_groups=[group])):
             size += sum(map(_text_bytes, batch.columns))
             if size > limit:
@@ -179,7 +179,7 @@ def _refuse_bomb(metadata: pq.FileMetaData, data: bytes) -> None:
 
 
 def _text_bytes(values: pa.Array) -> int:
-    """The bytes of all texts in an array, where those of a dictionary count as often as they are used."""
+    """Return the size in bytes of all texts in an array; a dictionary value counts each time it is used."""
     of = values.type
     if pa.types.is_dictionary(of):
         lengths = _lengths(values.dictionary)
@@ -206,11 +206,11 @@ def _sum(numbers: pa.Array) -> int:
 
 
 class FormFileError(LandingError):
-    """A file does not fit the form; the message names corpus, file, row and column in one line."""
+    """A file does not fit the form. The message names corpus, file, row and column in one line."""
 
 
 def read_rows(table: Table, where: str, data: bytes) -> Iterator[dict[str, Any]]:
-    """Read the rows of a file. Raises FormFileError when a column or value does not fit the table."""
+    """Yield the rows of a file. Raises FormFileError if a column or value does not fit the table."""
     try:
         yield from read_parquet(table, data) if where.endswith(".parquet") else _read_lines(table, data)
     except FormError as error:
@@ -245,7 +245,7 @@ def _decode_line(line: bytes, number: int) -> Any:
 
 
 def write_rows(table: Table, name: str, rows: Iterator[dict[str, Any]], stream: IO[bytes]) -> None:
-    """Write rows as a file of the table, Parquet or JSON lines by its name."""
+    """Write rows as a file of the table, Parquet or JSON lines depending on its name."""
     if not name.endswith(".parquet"):
         for row in rows:
             stream.write(json.dumps(row).encode() + b"\n")
@@ -256,7 +256,7 @@ def write_rows(table: Table, name: str, rows: Iterator[dict[str, Any]], stream: 
 
 
 def undo_rows(table: Table, where: str, data: bytes) -> Iterator[tuple[bytes, dict[str, Any], str | None]]:
-    """Yield for each row of a file the release's record as JSON, the row, and the reason where it has no record."""
+    """Yield for each row of a file the release's record as JSON, the row, and the reason if it has no record."""
     for row in read_rows(table, where, data):
         try:
             _refuse_gaps(row, "")
@@ -267,7 +267,7 @@ def undo_rows(table: Table, where: str, data: bytes) -> Iterator[tuple[bytes, di
 
 
 def _refuse_gaps(value: Any, pointer: str) -> None:
-    """Raise FormError for a null, of which a form has none because it fills what is absent, and for a NaN."""
+    """Raise FormError for a null or NaN. A form contains no nulls, because it fills missing values."""
     if value is None:
         raise FormError(f"null at {pointer}")
     if isinstance(value, dict):
@@ -281,7 +281,7 @@ def _refuse_gaps(value: Any, pointer: str) -> None:
 
 
 def _as_json(value: Any) -> Any:
-    """The value with null for each number that JSON has no text for."""
+    """Return the value with null for each number that JSON cannot express."""
     if isinstance(value, dict):
         return {name: _as_json(member) for name, member in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """Column types of a form, the types that a republication may use instead, and the values read from them.
 
-Writers choose other widths, string types and nestings for the same values. A value that does not fit the declared type
-is an error, never rounded or cut.
+Writers use other widths, string types and nestings for the same values. A value that does not fit the declared type is
+an error; it is never rounded or cut.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dialogue_warehouse.common.json_values import decode_strictly
 from dialogue_warehouse.corpora.forms import FormError, single_precision
 
 Classes = Mapping[str, Mapping[str | int, str | int]]
-"""For each column of class ids, by its path in the row: the declared id of each name and, where a file numbers its
-classes otherwise, of each id of the file; a class that the form does not declare has its name instead."""
+"""For each column of class ids, by its path in the row: the declared id of each name and, if a file numbers its classes
+differently, of each id of the file. A class that the form does not declare has its name instead."""
 
 
 def difference(found: pa.DataType, expected: pa.DataType, place: str, classes: Classes) -> str | None:
-    """Describe the first column whose type cannot hold the expected values, in one line; None where all can."""
+    """Describe the first column whose type cannot hold the expected values, in one line; None if all types can."""
     found = _stored(found)
     if pa.types.is_null(found) or is_json(found) or (pa.types.is_nested(expected) and is_text(found)):
         return None
@@ -37,7 +37,7 @@ def difference(found: pa.DataType, expected: pa.DataType, place: str, classes: C
 
 
 def _struct_difference(found: pa.DataType, expected: pa.DataType, place: str, classes: Classes) -> str | None:
-    """Do what `difference` does for a struct, which may also be a list of structs, or a map."""
+    """Do the work of `difference` for a struct, which may also be a list of structs, or a map."""
     if pa.types.is_map(found) or (is_list(found) and names_of(found.value_type) == ["key", "value"]):
         return None
     turned = element_of(expected)
@@ -66,7 +66,7 @@ def name_difference(found: Sequence[str], wanted: Sequence[str], place: str) -> 
 
 
 def is_as_declared(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Say whether Python reads the same values from both types."""
+    """Tell if Python reads the same values from both types."""
     if pa.types.is_struct(expected) and pa.types.is_struct(found):
         return names_of(found) == names_of(expected) and all(
             is_as_declared(found.field(i).type, expected.field(i).type) for i in range(expected.num_fields)
@@ -79,7 +79,8 @@ def is_as_declared(found: pa.DataType, expected: pa.DataType) -> bool:
 def element_of(of: pa.DataType) -> pa.DataType | None:
     """Return the row type of an object of parallel lists; None for another type.
 
-    Readers of data sets disagree on a list of objects: some keep it, some turn it into an object of lists.
+    Libraries that read data sets treat a list of objects differently: some keep it, some turn it into an object of
+    lists.
     """
     if pa.types.is_list(of):
         return of.value_type
@@ -90,19 +91,19 @@ def element_of(of: pa.DataType) -> pa.DataType | None:
 
 
 def has_json(found: pa.DataType) -> bool:
-    """Say whether the type contains a column of JSON."""
+    """Tell if the type contains a column of JSON."""
     if pa.types.is_struct(found):
         return any(has_json(found.field(i).type) for i in range(found.num_fields))
     return has_json(found.value_type) if is_list(found) else is_json(found)
 
 
 def is_json(of: pa.DataType) -> bool:
-    """Say whether the type is Arrow's extension for JSON texts."""
+    """Tell if the type is Arrow's extension for JSON texts."""
     return isinstance(of, pa.BaseExtensionType) and of.extension_name == "arrow.json"
 
 
 def _stored(of: pa.DataType) -> pa.DataType:
-    """The type of the values behind an encoding, or behind an extension that is not JSON."""
+    """Return the value type of an encoding, or of an extension that is not JSON."""
     if pa.types.is_dictionary(of):
         return of.value_type
     if isinstance(of, pa.BaseExtensionType) and not is_json(of):
@@ -111,26 +112,26 @@ def _stored(of: pa.DataType) -> pa.DataType:
 
 
 def is_list(of: pa.DataType) -> bool:
-    """Say whether the type is a list, with offsets of any width; a map is not a list."""
+    """Tell if the type is a list, with offsets of any width; a map is not a list."""
     if pa.types.is_list(of) or pa.types.is_large_list(of) or pa.types.is_fixed_size_list(of):
         return True
     return pa.types.is_list_view(of) or pa.types.is_large_list_view(of)
 
 
 def is_string(of: pa.DataType) -> bool:
-    """Say whether the type is a string, with offsets of any width."""
+    """Tell if the type is a string, with offsets of any width."""
     return pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of)
 
 
 def is_text(of: pa.DataType) -> bool:
-    """Say whether the type holds texts, or texts as bytes."""
+    """Tell if the type holds text, or text as bytes."""
     if pa.types.is_binary(of) or pa.types.is_large_binary(of) or pa.types.is_binary_view(of):
         return True
     return is_string(of) or pa.types.is_fixed_size_binary(of)
 
 
 def _may_fit(found: pa.DataType, expected: pa.DataType, is_class: bool) -> bool:
-    """Tell if any value of one plain type can be one of the other; each value is looked at later."""
+    """Tell if a value of one plain type may fit the other; each value is checked later."""
     if pa.types.is_string(expected) or (is_class and is_text(found)):
         return is_text(found)
     is_number = pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found)
@@ -138,7 +139,7 @@ def _may_fit(found: pa.DataType, expected: pa.DataType, is_class: bool) -> bool:
 
 
 def kind_of(of: pa.DataType) -> str:
-    """Return the word for a type in a message."""
+    """Return the name of a type for messages."""
     if pa.types.is_struct(of):
         return "struct"
     if is_list(of):
@@ -157,9 +158,9 @@ def below(place: str, name: str) -> str:
 
 
 Reader = Callable[[Any], Any]
-"""Reads a value as a declared column holds it. Raises FormError for one that does not fit; null passes."""
+"""Converts a value to the type of a declared column. Raises FormError for a value that does not fit; null passes."""
 MOST_DIGITS = 17
-"""Digits that tell any two 64-bit numbers apart."""
+"""Digits that distinguish any two 64-bit numbers."""
 
 
 def reader(of: pa.DataType, classes: Classes, place: str = "") -> Reader:
@@ -185,7 +186,7 @@ def reader(of: pa.DataType, classes: Classes, place: str = "") -> Reader:
 
 
 def _class_id(value: Any, ids: Mapping[str | int, str | int], place: str) -> Any:
-    """The declared id of a class; a number that the file does not explain is taken for a declared one."""
+    """Return the declared id of a class; a number that the file does not explain is treated as a declared id."""
     is_explained = isinstance(value, str) or any(isinstance(known, int) for known in ids)
     declared = ids.get(value) if is_explained else value
     if declared is None or isinstance(declared, str):
@@ -237,7 +238,7 @@ def _list_reader(of: pa.DataType, classes: Classes, place: str) -> Reader:
 
 
 def _as_object(value: list[Any], place: str) -> dict[str, Any] | None:
-    """The object that a map is, given as pairs or as a list of `key` and `value`; None for another list."""
+    """Return the object of a map, given as pairs or as a list of `key` and `value`; None for another list."""
     pairs = [tuple(item.values()) if isinstance(item, dict) and [*item] == ["key", "value"] else item for item in value]
     if not pairs or not all(isinstance(pair, tuple) for pair in pairs):
         return None
@@ -248,7 +249,7 @@ def _as_object(value: list[Any], place: str) -> dict[str, Any] | None:
 
 
 def _turned(items: list[Any], of: pa.DataType) -> Any:
-    """A list of objects as the object of parallel lists that the column is declared to be."""
+    """Convert a list of objects to the object of parallel lists that the column declares."""
     if pa.types.is_list(of):
         return items
     members = [of.field(i) for i in range(of.num_fields)]
@@ -257,7 +258,7 @@ def _turned(items: list[Any], of: pa.DataType) -> Any:
 
 
 def _nested(value: Any, place: str) -> Any:
-    """The value of a nested column; one that was written as JSON text is decoded."""
+    """Return the value of a nested column, decoded if it was written as JSON text."""
     if not isinstance(value, str | bytes):
         return value
     try:
@@ -287,7 +288,7 @@ def _text(value: bytes, place: str) -> str:
 
 
 def _fitting(value: Any, of: pa.DataType) -> Any:
-    """The value as a plain column holds it; None for one that does not fit."""
+    """Convert a value for a plain column; None if it does not fit."""
     if isinstance(value, str):
         return value if pa.types.is_string(of) else None
     if isinstance(value, bool):
@@ -309,7 +310,7 @@ def _fitting(value: Any, of: pa.DataType) -> Any:
 
 
 def _as_single(value: float) -> float | None:
-    """The 32-bit number that the value is, or that it stands for with fewer digits; None for any other value."""
+    """Return the 32-bit number that equals the value or has it as a shorter notation; None for any other value."""
     single = single_precision(value)
     if single == value or math.isnan(value):
         return single

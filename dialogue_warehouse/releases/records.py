@@ -1,9 +1,10 @@
-"""Records: the text of a release's file split into its records, each still JSON text.
+"""Records: a release's file split into its records, each as JSON text.
 
-No record is decoded here; that is `pipelines.ingestion.checking`. A file that is no JSON, or not of its container's
-shape, is refused in one line. Other readers fail at half a surrogate pair and at nesting a thousand levels deep, and
-keep one of two equal keys, all of which the grammar of JSON allows; a reader of our own splits such files, some 5 MB a
-second. A file may change while a build reads it: its state is noted first and compared after each reading.
+No record is decoded here; that is `pipelines.ingestion.checking`. A file that is not JSON, or does not have the layout
+of its container, is refused in one line. Other readers fail at half a surrogate pair and at a thousand levels of
+nesting, and keep only one of two equal keys, although JSON's grammar allows all of these. Our own reader splits such
+files, at some 5 MB a second. A file may change while a build reads it: its state is noted first and compared after each
+reading.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ UNFINISHED_TEXT = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1
 BLANK = re.compile(rb"[ \t\n\r]*+")
 CLOSING = {"[": "]", "{": "}"}
 VALUE, FIRST_ELEMENT, FIRST_KEY, KEY, COLON, AFTER = range(6)
-"""What may come next: a value; also the end of an array; a key or the end of an object; a key; a colon; what parts."""
+"""Next expected token: a value; or the end of an array; a key or the end of an object; a key; a colon; a separator or
+end."""
 STEPS = {
     **{(state, kind): AFTER for state in (VALUE, FIRST_ELEMENT) for kind in ("text", "other")},
     **{(state, "["): FIRST_ELEMENT for state in (VALUE, FIRST_ELEMENT)},
@@ -51,14 +53,14 @@ STEPS = {
     (AFTER, "]"): AFTER,
     (AFTER, "}"): AFTER,
 }
-"""What comes after what; a comma is told apart by what it stands in."""
+"""The state after each token. The state after a comma depends on the array or object around it."""
 
 
 class NotJsonError(ValueError):
-    """The text is not JSON; the message says where, `advice` what to do."""
+    """The text is not JSON. The message gives the position, `advice` says how to fix it."""
 
     def __init__(self, message: str, advice: str = "repair it, or download it again") -> None:
-        """Use the advice for a damaged text by default."""
+        """Create the error; the default advice is for a damaged text."""
         super().__init__(message)
         self.advice = advice
 
@@ -72,9 +74,9 @@ class Member(NamedTuple):
 
 
 def members(text: bytes, opening: str, position: int = 0) -> tuple[list[Member], int]:
-    """Return the members of the array or object at `position`, repeated keys too, and its end.
+    """Return the members of the array or object at `position`, with repeated keys, and its end.
 
-    Raises NotJsonError where there is no array or object.
+    Raises NotJsonError if there is no array or object.
     """
     kind, at, position = _token(text, position)
     if kind != opening:
@@ -97,7 +99,7 @@ def members(text: bytes, opening: str, position: int = 0) -> tuple[list[Member],
 
 def end_of_value(text: bytes, position: int) -> int:
     """Return the end of the value that begins at `position`. Raises NotJsonError."""
-    inside = bytearray()  # of each array and object around, whether it is an object
+    inside = bytearray()  # one flag per enclosing array or object: true for an object
     state = VALUE
     while True:
         kind, at, position = _token(text, position)
@@ -114,7 +116,7 @@ def end_of_value(text: bytes, position: int) -> int:
 
 
 def refuse_more(text: bytes, position: int) -> None:
-    """Raise NotJsonError when anything but blanks follows the value."""
+    """Raise NotJsonError if anything but blanks follows the value."""
     end = _after_blanks(text, position)
     if end < len(text):
         raise NotJsonError(f"not JSON at {place_of(text, end)}")
@@ -136,7 +138,7 @@ def _key(text: bytes, position: int) -> tuple[str, int]:
 
 
 def _token(text: bytes, position: int) -> tuple[str, int, int]:
-    """The mark or the kind of the token at `position`, where it begins, and where it ends."""
+    """Return the mark or the kind of the token at `position`, its start and its end."""
     found = TOKEN.match(text, position)
     if found is None:
         start = _after_blanks(text, position)
@@ -160,7 +162,7 @@ OBJECT_END = re.compile(rb"\s*\}\s*\Z")
 
 
 class LandingError(InputError):
-    """A file cannot be landed; the message names corpus, file and position in one line."""
+    """A file cannot be landed. The message names corpus, file and position in one line."""
 
 
 class Record(NamedTuple):
@@ -172,7 +174,8 @@ class Record(NamedTuple):
     text: bytes
     row: dict[str, Any] | None = None
     refused: str | None = None
-    """Why the record is refused before it is read, and of another form the row that `text` was made from."""
+    """The reason why the record is refused before it is read. In another form `row` has the row that `text` was made
+    from."""
     place: str | None = None
     """Line and column of the record in a file of lines."""
 
@@ -202,7 +205,7 @@ def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | 
 
 
 def _decode_members(entity: Entity, text: bytes) -> Any:
-    """The records as raw JSON, in the container's own shape; msgspec's errors come through."""
+    """Return the records as raw JSON in the layout of the container; errors of msgspec are not caught."""
     match entity.container:
         case Container.ARRAY:
             return msgspec.json.decode(text, type=list[msgspec.Raw])
@@ -216,7 +219,7 @@ def _decode_members(entity: Entity, text: bytes) -> Any:
 
 
 def _decode_part(key: str, part: msgspec.Raw) -> list[msgspec.Raw]:
-    """The records of a part as raw JSON; msgspec's error for one that is no array names the part."""
+    """Return the records of a part as raw JSON; the error for a part that is not an array names the part."""
     try:
         return msgspec.json.decode(part, type=list[msgspec.Raw])
     except msgspec.ValidationError as error:
@@ -224,14 +227,14 @@ def _decode_part(key: str, part: msgspec.Raw) -> list[msgspec.Raw]:
 
 
 def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
-    """The records of an object of arrays; `index` counts within each array."""
+    """Yield the records of an object of arrays; `index` counts within each array."""
     for part, raws in whole.items():
         for index, raw in enumerate(raws):
             yield Record(index, part, f"/{pointer_token(part)}/{index}", bytes(raw))
 
 
 def _split_lines(text: bytes) -> Iterator[Record]:
-    """Read lines of one value each. A line of another shape becomes a record that is refused, as it was written."""
+    """Yield lines of one value each. A line of another shape becomes a refused record with its original text."""
     for index, raw in enumerate(split_lines(text)):
         line = raw.decode()
         found = LINE.match(line)
@@ -247,7 +250,7 @@ def _split_lines(text: bytes) -> Iterator[Record]:
 
 
 def _why_refused(line: str, at: int) -> str:
-    """Say what is wrong with a line, which is one value up to this character."""
+    """Describe the problem of a line that is one value up to position `at`."""
     if not line.strip():
         return "the line is blank"
     match line[at]:
@@ -274,7 +277,7 @@ def refuse_answer(where: str, text: bytes) -> None:
 
 
 def _refuse_json_lines(where: str, text: bytes) -> None:
-    """Raise LandingError for a file of JSON lines. Call it only for a file that is not the one value it should be."""
+    """Raise LandingError for a file of JSON lines. Call it only for a file that is not the expected single value."""
     first = [line for line in text.split(b"\n", 2)[:2] if line.strip()]
     with contextlib.suppress(msgspec.DecodeError, RecursionError):
         if len(first) > 1 and all(isinstance(msgspec.json.decode(line), dict | list) for line in first):
@@ -282,7 +285,7 @@ def _refuse_json_lines(where: str, text: bytes) -> None:
 
 
 def _members(text: bytes) -> dict[str, msgspec.Raw]:
-    """The members of an object. Raises RepeatedKeyError: msgspec keeps the last of equal keys and drops the others."""
+    """Return the members of an object. Raises RepeatedKeyError, because msgspec keeps only the last of equal keys."""
     members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     position = text.index(b"{") + 1 if not members else 0
     for key, raw in members.items():
@@ -296,7 +299,7 @@ def _members(text: bytes) -> dict[str, msgspec.Raw]:
 
 
 def _take_apart(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
-    """Split a file that msgspec does not, but which may be JSON all the same: of equal keys, say, it keeps one."""
+    """Split a file that msgspec rejects or reads incompletely but which may be JSON, such as one with equal keys."""
     if not text.strip():
         raise LandingError(f"{where}: is empty: download it again")
     try:
@@ -323,7 +326,7 @@ def _take_apart(entity: Entity, where: str, text: bytes) -> tuple[list[str] | No
 
 
 def _entries(text: bytes, found: list[Member]) -> Iterator[Record]:
-    """The members of an object; one whose key was there before, or is no text, is a record that is refused."""
+    """Yield the members of an object. A member whose key is repeated or is not valid text is a refused record."""
     seen: set[str] = set()
     for index, member in enumerate(found):
         key = str(member.key)
@@ -337,7 +340,7 @@ def _entries(text: bytes, found: list[Member]) -> Iterator[Record]:
 
 
 def _refuse_parts(where: str, parts: list[str]) -> None:
-    """Raise LandingError for a part that is there twice, or whose name no table holds."""
+    """Raise LandingError for a repeated part, or one whose name cannot be stored."""
     for position, part in enumerate(parts):
         if shown(part) != part:
             raise LandingError(f"{where}: the key '{shown(part)}' has half a surrogate pair")
@@ -346,21 +349,21 @@ def _refuse_parts(where: str, parts: list[str]) -> None:
 
 
 def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
-    """The records of an object of arrays; `index` counts within each array."""
+    """Yield the records of an object of arrays; `index` counts within each array."""
     for part, found in parts.items():
         for index, member in enumerate(found):
             yield Record(index, part, f"/{pointer_token(part)}/{index}", text[member.start : member.end])
 
 
 ATTEMPTS = 5
-"""Times that a file which changes while it is read is read again."""
+"""Most attempts to read a file that changes while it is read."""
 TICK = 20_000_000
-"""Nanoseconds between two changes that may be given the same time: Linux counts 100 ticks a second or more."""
+"""Nanoseconds within which two changes may get the same time: Linux counts 100 ticks a second or more."""
 
 
 @dataclass(frozen=True)
 class FileState:
-    """The state of a file, known without reading it; `changed` also notices a forged `modified`."""
+    """The state of a file without reading it; `changed` also detects a forged `modified`."""
 
     device: int
     inode: int
@@ -370,7 +373,7 @@ class FileState:
 
 
 def state_of(file: Path) -> FileState | None:
-    """Return the state of a file; None when there is no access to it."""
+    """Return the state of a file; None if it is not accessible."""
     try:
         return _state(file.stat())
     except OSError:
@@ -378,9 +381,9 @@ def state_of(file: Path) -> FileState | None:
 
 
 def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
-    """Read the bytes of a file at one moment, and its state then.
+    """Read the bytes of a file at one moment, and its state at that moment.
 
-    Raises LandingError when it cannot be read, or changes during each attempt.
+    Raises LandingError if it cannot be read, or changes during each attempt.
     """
     for _ in range(ATTEMPTS):
         try:
@@ -395,7 +398,7 @@ def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
 
 
 def _settled(descriptor: int) -> FileState:
-    """The state of an open file, once its last change is so long ago that the next one has another time."""
+    """Return the state of an open file, after waiting until a further change would get another time."""
     state = _state(os.fstat(descriptor))
     age = time.time_ns() - state.changed
     if 0 <= age < TICK:

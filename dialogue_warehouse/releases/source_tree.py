@@ -1,8 +1,8 @@
-"""The files below a source: links followed, what cannot be read, what is not read, and the mark of a generated release.
+"""The files below a source: links, unreadable entries, ignored files, and the mark of a generated release.
 
-Links are followed in a source only, never in a warehouse. Files that the system or a version control keeps for itself
-are left out. Files that are not read are counted by kind, with the first few and what was expected; the lines for
-people are made from these fields.
+Links are followed in a source only, never in a warehouse. Files of the operating system or of version control are left
+out. Files that are not read are counted by kind, with the first few and the expected names; the messages for users are
+made from these fields.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from dialogue_warehouse.errors import naming
 from dialogue_warehouse.releases.file_names import FormNames, ReleaseNames, suffix_of
 
 MARKER = "SIMULATED.json"
-"""Stands beside a generated release and says its scale and seed; written when the release is complete."""
+"""File beside a generated release with its scale and seed; written when the release is complete."""
 LARGEST_MARKER = 2**16
-"""Most bytes of the marker; it has two numbers."""
+"""Most bytes of the marker, which contains two numbers."""
 UNFINISHED = ".part"
-"""Suffix of what is being written or downloaded."""
+"""Suffix of a file that is being written or downloaded."""
 ASIDE = ".mismatch"
-"""Suffix of a download that is not the listed file."""
+"""Suffix of a download that differs from the listed file."""
 
 
 @dataclass(frozen=True)
 class Marker:
-    """How a release was generated."""
+    """The parameters of a generated release."""
 
     scale: float
     seed: int
 
 
 def is_generated(folder: Path) -> bool:
-    """Say whether the release in this folder was generated."""
+    """Tell if the release in this folder was generated."""
     return (folder / MARKER).exists()
 
 
 def is_in_generated(folder: Path, path: str) -> bool:
-    """Say whether a file below a folder belongs to a generated release: a folder on the way has the mark."""
+    """Tell if a file below a folder belongs to a generated release: a folder above it has the mark."""
     return any(is_generated(folder / parent) for parent in PurePosixPath(path).parents)
 
 
 def holds_generated(folder: Path) -> bool:
-    """Say whether a release was generated into this folder, or is being generated."""
+    """Tell if a release was generated into this folder, or is being generated."""
     return is_generated(folder) or (folder / (MARKER + UNFINISHED)).exists()
 
 
 def read_marker(folder: Path) -> Marker | None:
-    """Read the mark of a corpus' folder; None for a real release. Raises InputError when it cannot be read."""
+    """Read the mark of a corpus' folder; None for a real release. Raises InputError if it cannot be read."""
     return files.read(folder / MARKER, Marker, "the scale and seed of a generated release", LARGEST_MARKER)
 
 
@@ -77,24 +77,24 @@ SYSTEM_NAMES = re.compile(
     r"|\.cache|\.huggingface|System Volume Information|lost\+found|@eaDir|\.nfs[0-9a-f]+|\.snapshot|\.directory",
     re.IGNORECASE,
 )
-"""Names of files and folders that hold no data: those of operating systems, file managers, version control
-and downloaders."""
+"""Names of files and folders without data: those of operating systems, file managers, version control and
+downloaders."""
 LINK_TO_NOTHING = "a link to nothing"
 LINK_INTO_A_RING = "a link to a folder that is walked already"
 NOT_REGULAR = "not a regular file"
 
 
 class Entry(NamedTuple):
-    """A file or folder of a source. `path` is relative to the folder walked, with `/`; that folder itself is ''."""
+    """A file or folder of a source. `path` is relative to the walked folder, with `/`; that folder itself is ''."""
 
     path: str
     is_folder: bool = False
     problem: str = ""
-    """Why it cannot be read, empty where nothing is known to be wrong."""
+    """The reason why it cannot be read; empty if no problem is known."""
 
 
 class _Folder(NamedTuple):
-    """A folder still to be listed: its path with a `/` behind it, the folders it is in, and if a link leads to it."""
+    """A folder that is still to be listed: its path with a final `/`, its parents, and if a link leads to it."""
 
     path: str
     inside: frozenset[tuple[int, int]]
@@ -102,10 +102,10 @@ class _Folder(NamedTuple):
 
 
 def walk(folder: Path) -> Iterator[Entry]:
-    """Yield every entry below a folder, in no order; nothing where the folder is missing.
+    """Yield every entry below a folder, in no order; nothing if the folder is missing.
 
-    A folder that is a link is walked unless it is one of those it is in. Below a link, further links lead only to
-    folders not seen before, so that the walk ends whatever the links are.
+    A folder that is a link is walked unless it is one of its own parents. Below a link, further links are followed only
+    to folders not seen before, so that the walk always ends.
     """
     if not os.path.lexists(folder):
         return
@@ -129,7 +129,7 @@ def walk(folder: Path) -> Iterator[Entry]:
 
 
 def _look(entry: os.DirEntry[str], place: _Folder, seen: set[tuple[int, int]], waiting: list[_Folder]) -> Entry:
-    """Look at one entry; a folder to walk is added to those waiting."""
+    """Examine one entry; a folder to walk is added to `waiting`."""
     path = place.path + entry.name
     if entry.is_dir():
         state = entry.stat()
@@ -146,7 +146,7 @@ def _look(entry: os.DirEntry[str], place: _Folder, seen: set[tuple[int, int]], w
 
 
 def _identities(folder: Path) -> Iterator[tuple[int, int]]:
-    """The device and inode of a folder, none where it cannot be looked at."""
+    """Yield the device and inode of a folder; nothing if it cannot be read."""
     try:
         state = folder.stat()
     except OSError:
@@ -155,7 +155,7 @@ def _identities(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 FIRST = 5
-"""Files of a kind that are named."""
+"""Files of each kind that are named."""
 FILES, ENTRIES = ("file", "files"), ("entry", "entries")
 SECOND, UNREADABLE, PARTIAL, COPY = "second", "unreadable", "partial", "copy"
 ARCHIVE, PARQUET, FORMAT, VERSION, OTHER = "archive", "parquet", "format", "version", "other"
@@ -173,7 +173,7 @@ KINDS = {
     NO_CORPUS: "in no corpus' folder",
     OTHER_FORM: "in another form of the releases than the one asked for (--form)",
 }
-"""Each kind of ignored file and what is said of it, in the order in which they are listed."""
+"""Each kind of ignored file and its description, in the order of the list."""
 
 DOCUMENTATION = re.compile(
     r"(?:readme|licen[cs]e|copying|notice|authors|contributors|contributing|changelog|citation|code_of_conduct|security)"
@@ -181,7 +181,7 @@ DOCUMENTATION = re.compile(
     re.IGNORECASE,
 )
 OWN_FILES = re.compile(rf"{re.escape(MARKER)}(?:{re.escape(UNFINISHED)})?|.*{re.escape(UNFINISHED)}\.etag")
-"""Marks of generated releases, and what a download keeps beside its unfinished file."""
+"""Marks of generated releases, and the file that a download keeps beside its unfinished file."""
 DECORATIONS = {
     COPY: re.compile(
         r"(?:copy of |#|\.)?(?P<name>.+?)(?:~|#|\.bak|\.backup|\.orig|\.old|\.save|\.sw[a-p]|\.\d{1,3}"
@@ -194,7 +194,7 @@ DECORATIONS = {
         re.IGNORECASE,
     ),
 }
-"""What other programs put around a file's name, by the kind of file that it makes; `name` and `suffix` are the rest."""
+"""Text that other programs add to a file's name, by kind of the resulting file; `name` and `suffix` are the rest."""
 SUFFIXES_OF_KINDS = {
     PARTIAL: (UNFINISHED, ASIDE, ".partial", ".crdownload", ".filepart", ".aria2", ".incomplete"),
     COPY: ("~", ".bak", ".backup", ".orig", ".swp", ".swo"),
@@ -206,7 +206,7 @@ SUFFIXES_OF_KINDS = {
         *(".hdf5", ".xls", ".xlsx", ".sqlite", ".db", ".duckdb"),
     ),
 }
-"""Ends of names that say of which kind a file is, whatever it is a file of."""
+"""Suffixes that decide the kind of a file."""
 
 
 @dataclass(frozen=True)
@@ -215,15 +215,15 @@ class IgnoredFile:
 
     path: str
     expected: str = ""
-    """The path under which it would be read, or that is read instead; empty where that is not clear."""
+    """The path under which it would be read, or that is read instead; empty if that is not clear."""
     files: int = 1
     problem: str = ""
-    """Why it cannot be read, where something is wrong with it."""
+    """The reason why it cannot be read, if there is a problem."""
 
 
 @dataclass(frozen=True)
 class Ignored:
-    """The ignored files of one kind: how many there are, and the first."""
+    """The ignored files of one kind: their number, and the first ones."""
 
     kind: str
     files: int
@@ -232,15 +232,15 @@ class Ignored:
 
 @dataclass(frozen=True)
 class Ignoring:
-    """Sort the ignored files of a corpus; `read` are the paths that are read, `seconds` other names of these files."""
+    """Sorts the ignored files of a corpus; `read` are the paths that are read, `seconds` other names of these files."""
 
     names: ReleaseNames | FormNames
     read: Iterable[str]
     seconds: Mapping[str, str]
-    """For each file that gave way to another name of the same file: that name."""
+    """For each file that is not read because of a better name for the same file: that name."""
 
     def sort(self, entries: Iterable[Entry]) -> tuple[Ignored, ...]:
-        """Return the ignored files by kind. A folder without any file that is read, or nearly, is one entry."""
+        """Return the ignored files by kind. A folder in which no file is read or similar to a read one is one entry."""
         found = [one for entry in entries if (one := self._classify(entry)) is not None]
         kept = {folder for path in self.read for folder in _folders(path)}
         kept |= {folder for kind, file in found if kind != OTHER or file.expected for folder in _folders(file.path)}
@@ -256,7 +256,7 @@ class Ignoring:
         return tuple(group_of(kind, groups[kind].values()) for kind in KINDS if kind in groups)
 
     def _classify(self, entry: Entry) -> tuple[str, IgnoredFile] | None:
-        """The kind of an entry; None for what is not to be mentioned."""
+        """Return the kind of an entry; None if it is not reported."""
         path, name = printable(entry.path), entry.path.rsplit("/", 1)[-1]
         if OWN_FILES.fullmatch(name) or (not entry.problem and self._is_documentation(entry.path, name)):
             return None
@@ -271,7 +271,7 @@ class Ignoring:
         return DOCUMENTATION.fullmatch(name) is not None or self.names.is_documentation(path)
 
     def _kind(self, path: str, name: str) -> tuple[str, str]:
-        """The kind of a file by its name, and the path that was expected."""
+        """Return the kind of a file by its name, and the expected path."""
         folder = path[: len(path) - len(name)]
         lowered = name.lower()
         is_similar = self.names.beginnings.match(name) is not None
@@ -289,7 +289,7 @@ class Ignoring:
         return (VERSION, expected) if expected else (OTHER, self.names.place_of(path))
 
     def _with_another_suffix(self, path: str) -> str:
-        """The file that a path would stand for if it had a suffix of this release behind its name."""
+        """Return the file that a path would belong to if it had a suffix of this release."""
         stem = path.removesuffix(suffix_of(path))
         stems = dict.fromkeys((stem, path.rpartition(".")[0], stem.removesuffix(".tar")))
         found = (self.names.find(f"{one}{suffix}") for one in stems for suffix in ("", *self.names.suffixes))
@@ -303,7 +303,7 @@ def group_of(kind: str, files: Iterable[IgnoredFile]) -> Ignored:
 
 
 def describe(ignored: Iterable[Ignored], expected: Iterable[str] = (), nouns: tuple[str, str] = FILES) -> Iterator[str]:
-    """Describe ignored files in one line, with examples of what is read; empty where nothing is ignored."""
+    """Describe ignored files in one line, with examples of paths that are read; no line if nothing is ignored."""
     groups = list(ignored)
     if not groups:
         return
@@ -317,7 +317,7 @@ def describe(ignored: Iterable[Ignored], expected: Iterable[str] = (), nouns: tu
 
 
 def printable(path: str) -> str:
-    """Return a path as text that UTF-8 can encode, whatever bytes it has."""
+    """Return a path as text that UTF-8 can encode, even if it has other bytes."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
@@ -339,7 +339,7 @@ def _named(file: IgnoredFile, label: str) -> str:
 
 
 def _folders(path: str) -> Iterator[str]:
-    """The folders that a path is in, from the top, each with `/` behind it."""
+    """Yield the parent folders of a path, from the top, each with a final `/`."""
     position = path.find("/")
     while position >= 0:
         yield path[: position + 1]

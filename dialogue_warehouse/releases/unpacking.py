@@ -1,8 +1,8 @@
-"""Unpack a release's file into text, and compare its checksum: SHA-256, or the id that git gives a file.
+"""Unpack a release's file to text, and verify its checksum: SHA-256, or git's id of the file.
 
-The content decides, not the name. A file is read whether it is compressed with gzip or not, once or twice, with a
-byte-order mark in front or zeros behind, and a note says so. JSON between programs is UTF-8 (RFC 8259), so UTF-16 and
-UTF-32 are refused, and so is a file of another kind.
+The content decides, not the name. A file may be uncompressed, or compressed with gzip once or twice, and may have a
+byte-order mark at its start or zeros at its end; a note reports this. JSON that systems exchange is UTF-8 (RFC 8259),
+so UTF-16 and UTF-32 are refused, and so is a file of another kind.
 """
 
 from __future__ import annotations
@@ -26,31 +26,32 @@ from dialogue_warehouse.releases.source_tree import is_in_generated
 PIECE = 2**20
 """Most bytes that are unpacked or decoded at a time."""
 FIRST_PIECE = 2**9
-"""Bytes of an archive's member that are unpacked first. A file may have a hundred thousand members of a few bytes, and
-what is handed over of the next one is copied."""
+"""Bytes of an archive's member that are unpacked first. It is small because a file may have a hundred thousand members
+of a few bytes, and the bytes after each member are copied."""
 LARGEST_TEXT = LARGEST_FILE
-"""Bytes that a gzipped file may unpack to."""
+"""Most bytes that a gzipped file may unpack to."""
 LARGEST_RATIO = 100
-"""Bytes of text in a byte of gzip, beyond UNSUSPECTED bytes; a text of people has some ten, a thousand is the most."""
+"""Most bytes of text per byte of gzip, beyond UNSUSPECTED bytes. Natural text has about ten; gzip's maximum is a
+thousand."""
 UNSUSPECTED = 16 * 2**20
 MOST_LAYERS = 2
-"""Times that a file may be compressed."""
+"""Most times that a file may be compressed."""
 FRAME = 16 + zlib.MAX_WBITS
-"""How zlib is told that there is gzip's frame, of which it checks the checksum and the length."""
+"""The value that makes zlib read gzip's format and verify its checksum and length."""
 BYTE_ORDER_MARKS = re.compile(rb"(?:\xef\xbb\xbf)++")
 WIDE = re.compile(rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff|[\x01-\x7f]\0|\0\0?\0?[\x01-\x7f]")
-"""How UTF-16 and UTF-32 begin, with a mark or with a character of ASCII."""
+"""The first bytes of UTF-16 and UTF-32, with a byte-order mark or an ASCII character."""
 
 
 class Text(NamedTuple):
-    """The text of a file, and what is unusual about its bytes though nothing of the text is lost."""
+    """The text of a file, and notes about unusual bytes that lose nothing of the text."""
 
     content: bytes
     notes: tuple[str, ...] = ()
 
 
 def unpack(where: str, data: bytes) -> Text:
-    """Unpack the text of a file, or the bytes of a Parquet file. Raises LandingError for another kind or encoding."""
+    """Return the text of a file, or the bytes of a Parquet file. Raises LandingError for another kind or encoding."""
     if where.endswith(".parquet"):
         _refuse_other_kinds(where, data)
         return Text(data)
@@ -68,7 +69,7 @@ def unpack(where: str, data: bytes) -> Text:
 
 
 def _unpack_layers(where: str, data: bytes) -> tuple[bytes, list[str]]:
-    """Undo gzip as often as it was applied; the content, and what of it the file's name does not say."""
+    """Unpack gzip as often as it was applied; return the content, and notes about differences from the file's name."""
     largest = min(LARGEST_TEXT, max(UNSUSPECTED, LARGEST_RATIO * len(data)))
     content, layers, notes = data, 0, []
     while content.startswith(GZIP):
@@ -88,11 +89,11 @@ def _unpack_layers(where: str, data: bytes) -> tuple[bytes, list[str]]:
 
 
 def _gunzip(where: str, data: bytes, largest: int) -> tuple[bytes, int]:
-    """Unpack all members of an archive into one text; the number of zero bytes behind them."""
+    """Unpack all members of an archive into one text; return it and the number of zero bytes after them."""
     text = io.BytesIO()
     position = 0
     while position < len(data):
-        if position and not data[position]:  # the one place at which all that follows is looked at
+        if position and not data[position]:  # only here all of the rest is checked
             if data.count(0, position) == len(data) - position:
                 return text.getvalue(), len(data) - position
             raise LandingError(f"{where}: broken gzip, {_behind(data, position)} behind it: download it again")
@@ -114,7 +115,7 @@ def _behind(data: bytes, position: int) -> str:
 
 
 def _unpack_member(data: memoryview, position: int, text: io.BytesIO, largest: int) -> int:
-    """Write the text of the member that begins at `position`; where it ends. Breaks off beyond `largest`."""
+    """Write the text of the member that begins at `position` and return its end. Stops beyond `largest` bytes."""
     member = zlib.decompressobj(FRAME)
     size = FIRST_PIECE
     while not member.eof and text.tell() <= largest:
@@ -136,7 +137,7 @@ def _refuse_other_kinds(where: str, content: bytes) -> None:
 
 
 def _refuse_other_encodings(where: str, text: bytes, is_archive: bool) -> None:
-    """Raise LandingError for bytes that are no UTF-8. A piece at a time: the text of a whole release is never held."""
+    """Raise LandingError for bytes that are not UTF-8. Decodes in pieces, so that the whole text is never held."""
     if WIDE.match(text):
         raise LandingError(f"{where}: is UTF-16 or UTF-32, and must be UTF-8: convert it, for example with `iconv`")
     found = "neither gzip nor" if where.lower().endswith(".gz") and not is_archive else "not"
@@ -157,19 +158,19 @@ def sha256_of(data: bytes) -> str:
 
 
 def git_blob_hash(size: int) -> Any:
-    """Return the hash of which git makes a file's id, fed with `size` bytes; some files have no other checksum."""
+    """Return the hash that git uses for a file of `size` bytes; some files have no other checksum."""
     return hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
 
 
 VERIFIED, MISMATCH, UNLISTED, SIMULATED = "verified", "mismatch", "unlisted", "simulated"
-"""The verification of a file: it has the checksum that is listed, another one, none is listed, or it is generated."""
+"""The verification of a file: the listed checksum matches, it differs, none is listed, or the file is generated."""
 
 
 def verification_of(corpus: Corpus, source: Path, path: str, found_as: str | None, data: bytes, sha256: str) -> str:
-    """Compare a file's bytes with what source.toml lists: `simulated`, `unlisted`, `verified` or `mismatch`.
+    """Compare a file's bytes with the checksum in source.toml: `simulated`, `unlisted`, `verified` or `mismatch`.
 
-    The listed checksum of a plain file is that of its text, however it is compressed at the source. That of a gzip
-    archive says nothing of its text, which may be compressed in many ways.
+    The listed checksum of a plain file is that of its text, even if the file is compressed at the source. The checksum
+    of a gzip archive cannot verify its text, because one text can be compressed in many ways.
     """
     if is_in_generated(source, found_as or path):
         return SIMULATED

@@ -1,4 +1,4 @@
-"""What the pages of the report say: read from the published build, before anything is written."""
+"""The content of the report's pages, read from the published build before anything is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dialogue_warehouse.site.pictures import Picture, Relations, read_pictures
 
 
 def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -> list[str]:
-    """What is different from the build before, a sentence each."""
+    """Describe the differences from the build before, one sentence each."""
     told = []
     for name in ("source", "corpora", "code_version"):
         if build[name] != before[name]:
@@ -60,20 +60,20 @@ KINDS = {
     "rule": "Rules with another number of cases",
     "column": "Tables and columns",
 }
-"""The kinds of change in the order of the page, and how it calls them."""
+"""The kinds of change in the order of the page, and their headings."""
 
 
 @dataclass(frozen=True)
 class Differences:
-    """What differs from the build that this one was compared with."""
+    """The differences from the build that this one was compared with."""
 
     base: Row | None
-    """The row of that build in `quality.builds`; None for the first one."""
+    """The row of that build in `quality.builds`; None for the first build."""
     groups: dict[str, list[Row]]
-    """By kind: its changes by corpus, none where there are none; of claims those with another verdict first."""
+    """The changes by kind, ordered by corpus, empty if there are none; claims with another verdict come first."""
 
     def count(self, kind: str, change: str | None = None) -> int:
-        """How many rows, claims, rules or columns are so changed; in whatever way, where none is said."""
+        """Count the rows, claims, rules or columns with this change, or with any change by default."""
         return sum(row["row_count"] for row in self.groups[kind] if change in (None, row["change"]))
 
     @property
@@ -83,7 +83,7 @@ class Differences:
 
 
 def read_differences(con: Connection, builds: list[Row], claims: Iterable[Row], rules: Iterable[Row]) -> Differences:
-    """What the newest of these builds changed; `claims` and `rules` are those that the pages list."""
+    """Read the changes of the newest of these builds; `claims` and `rules` are those that the pages list."""
     now = builds[0]["build_id"]
     rows = read_rows(
         con,
@@ -113,7 +113,7 @@ def read_differences(con: Connection, builds: list[Row], claims: Iterable[Row], 
 
 
 def _anchor(row: Row, name: str, there: set[object]) -> str | None:
-    """The place of a claim or of a rule on its page, which only has what this build knows."""
+    """Return the anchor of a claim or a rule on its page; None if this build does not have it."""
     if row["kind"] == "claim":
         return name if name in there else None
     if row["kind"] == "rule":
@@ -124,16 +124,16 @@ def _anchor(row: Row, name: str, there: set[object]) -> str | None:
 CASES_READ = 2
 """Cases of a rule whose dialogues have a page."""
 MOST = 120
-"""Pages of dialogues that a report has at most."""
+"""Most pages of dialogues in a report."""
 SEGMENTS = 3
-"""Parts of a dialogue's key; the keys of what is below it begin with them."""
+"""Parts of a dialogue's key. The keys of its rows begin with them."""
 
 
 class Conversations(dict[str, dialogue_parts.Dialogue]):
-    """By key, the dialogues that have a page."""
+    """The dialogues that have a page, by key."""
 
     def address(self, key: str | None, turn_index: int | None = None) -> str | None:
-        """The address of the page with a dialogue's turn, or with the row of a key; None where there is no page."""
+        """Return the address of a dialogue's page with a turn, or with the row of a key; None if there is no page."""
         segments = (key or "").split("/")
         dialogue = self.get("/".join(segments[:SEGMENTS]))
         if dialogue is None:
@@ -145,7 +145,7 @@ class Conversations(dict[str, dialogue_parts.Dialogue]):
 
 
 def read_conversations(con: Connection, rules: Iterable[Row], changes: Iterable[Row]) -> Conversations:
-    """Read them: every rule's first case before any rule's second one, and then what changed."""
+    """Read the dialogues: the first case of every rule, then the second ones, then changed rows."""
     keys = dict.fromkeys(islice(_wanted(list(rules), changes), MOST))
     return Conversations({dialogue.key: dialogue for dialogue in read_dialogues(con, list(keys))})
 
@@ -162,7 +162,7 @@ def _wanted(rules: list[Row], changes: Iterable[Row]) -> Iterator[str]:
 
 
 def page_name(key: str) -> str:
-    """The file of a dialogue's page: a name that every file system takes, whatever the key says."""
+    """Return the file name of a dialogue's page, which is valid on every file system whatever the key is."""
     return f"dialogue-{hashlib.sha256(key.encode()).hexdigest()[:16]}.html"
 
 
@@ -174,7 +174,7 @@ def is_page_name(name: str) -> bool:
 CASES_SHOWN = 50
 """Cases of a rule that its page lists."""
 BUILDS_SHOWN = 10
-"""Builds whose results are shown beside each other, the newest."""
+"""Number of newest builds whose results are shown side by side."""
 
 _OUTCOMES = """
             count(*) filter (where verdict = 'reproduced' and is_as_recorded) as reproduced,
@@ -184,7 +184,7 @@ _OUTCOMES = """
             count(*) filter (where verdict = 'source_absent') as source_absent,
             count(*) filter (where verdict = 'not_checkable') as not_checkable
 """
-"""Columns that count claims by what became of them."""
+"""Columns that count claims by outcome."""
 
 _CORPORA = f"""
     with
@@ -244,7 +244,7 @@ _CORPORA = f"""
         on overview.corpus_id = outcomes.suite
     order by overview.corpus_id
 """
-"""A line a corpus: how much of it is there, and what was found out about it in one build."""
+"""One row per corpus: how complete it is, and the results about it in one build."""
 
 _VOICES = f"""
     select
@@ -260,7 +260,7 @@ _VOICES = f"""
         list_position(['publisher', 'paper', 'other_project', 'own_measurement'], claims.quotes_whom),
         checks.judged_on desc
 """
-"""A line for whoever is quoted and whoever's files were there: what became of the claims."""
+"""One row per quoted party and origin of the files: the outcomes of the claims."""
 
 
 _PROFILES = """
@@ -272,32 +272,32 @@ _PROFILES = """
 
 @dataclass(frozen=True)
 class Contents:
-    """Everything that the pages show."""
+    """All data that the pages show."""
 
     build: Row
     """The row of this build in `quality.builds`."""
     builds: list[Row]
-    """The builds shown, newest first, this one among them."""
+    """The builds that are shown, newest first, including this one."""
     older_builds: int
-    """Builds of which the database knows and that are not shown."""
+    """Number of builds in the database that are not shown."""
     corpora: list[Row]
     changes: list[str]
-    """What is different from the build before, a sentence each."""
+    """The differences from the build before, one sentence each."""
     voices: list[Row]
-    """Whose words the claims quote, and on whose files they were judged, with the number of each verdict."""
+    """Number of claims per verdict, by quoted party and by origin of the files that they were judged on."""
     claims: list[Row]
     rules: list[Row]
     differences: Differences
     suites: dict[str, list[Row]]
     tables: list[Row]
     relations: Relations
-    """How the tables of core are joined."""
+    """The joins between the tables of core."""
     profiles: list[Row] = field(default_factory=list)
     """The profile of each corpus, and of its splits."""
     pictures: list[Picture] = field(default_factory=list)
     conversations: Conversations = field(default_factory=Conversations)
     lineage: dict[str, Row] = field(default_factory=dict)
-    """By model: what it is built from and what is built from it; empty where dbt's manifest is not there."""
+    """Inputs and dependents of each model, by model; empty without dbt's manifest."""
 
 
 def read(con: Connection, paths: WarehousePaths) -> Contents:
@@ -335,7 +335,7 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
 
 
 def _corpora(con: Connection, build_id: str) -> list[Row]:
-    """A line a corpus: how much of it is there, and what was found out about it."""
+    """Return one row per corpus: how complete it is, and the results about it."""
     rows = read_rows(con, _CORPORA, [build_id])
     known = set(registry.corpus_ids())
     for row in rows:
@@ -345,7 +345,7 @@ def _corpora(con: Connection, build_id: str) -> list[Row]:
 
 
 def _rules(con: Connection) -> list[Row]:
-    """The rules, broken ones first, each with its first cases: of its corpus, or of all corpora."""
+    """Return the rules, broken ones first, each with its first cases, in its corpus or in all corpora."""
     rules = read_rows(con, "select * from quality.violation_rules")
     cases = read_rows(
         con,

@@ -1,4 +1,4 @@
-"""The published tables as the dictionary shows them, and what each is built from."""
+"""The published tables for the dictionary, and the lineage of the models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERYWHERE = "core.dim_corpora"
 
 
 def read_tables(con: Connection) -> list[Row]:
-    """Every published table with its rows, joins and columns, and what these hold."""
+    """Return every published table with its rows, joins and columns, and the filling of the columns."""
     return [
         {
             "schema": listed.schema,
@@ -31,7 +31,7 @@ def read_tables(con: Connection) -> list[Row]:
 
 
 def draw_relations(tables: list[Row]) -> Relations:
-    """How the tables of core are joined, as `read_tables` has found them."""
+    """Return the joins between the tables of core, as found by `read_tables`."""
     core = {f"core.{table['table']}": table["links"] for table in tables if table["schema"] == "core"}
     return relations(core, EVERYWHERE)
 
@@ -50,7 +50,7 @@ class _Manifest(msgspec.Struct):
 
 
 def read_lineage(paths: WarehousePaths) -> dict[str, Row]:
-    """By model: the models and sources that it reads (`reads`) and the models that read it (`read_by`)."""
+    """Map each model to the models and sources that it reads (`reads`) and the models that read it (`read_by`)."""
     try:
         manifest = msgspec.json.decode(read_regular(paths.dbt_manifest), type=_Manifest)
     except (FileNotFoundError, msgspec.MsgspecError):
@@ -69,5 +69,5 @@ def read_lineage(paths: WarehousePaths) -> dict[str, Row]:
 
 
 def _model_name(unique_id: str) -> str:
-    """`fct_turns` of a model, `<source>.<table>` of a source."""
+    """Return `fct_turns` for a model, `<source>.<table>` for a source."""
     return unique_id.split(".", 2)[2]

@@ -1,6 +1,6 @@
-"""The shapes: bars, columns over a scale, cells in shades. Each is an HTML table, its text escaped.
+"""Chart shapes: bars, columns over a scale, shaded cells. Each is an HTML table with escaped text.
 
-Sizes are classes of the style sheet: a page may forbid an element a style of its own, and take SVG out.
+Sizes are classes of the style sheet, because a page may forbid inline styles and remove SVG.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from dialogue_warehouse.site import rendering
 from dialogue_warehouse.site.rendering import harmless
 
 COLORS = 6
-"""Colors that the style sheet has; more series than that begin again with the first."""
+"""Number of colors in the style sheet. Further series reuse them from the first."""
 SHADES = 9
 STEPS = 200
-"""Sizes that a bar can have."""
+"""Number of sizes that a bar can have."""
 COLUMNS_SHOWN = 60
-"""Columns of a histogram; where its scale is longer, several values share one."""
+"""Most columns of a histogram. On a longer scale several values share a column."""
 TAIL = 0.01
-"""Of a histogram's row, what may lie beyond the scale, in its last column: one odd value makes no picture flat."""
+"""Share of a histogram's row that may lie beyond the scale, in the last column, so that one outlier does not flatten
+it."""
 LONGEST_LABEL = 48
-"""Characters of a label."""
+"""Most characters of a label."""
 Words = Callable[[float], str]
-"""How a value is told."""
+"""Formats a value as text."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar as wide, or a column as high, as this part of the room that there is, and what its pointing at tells."""
+    """A bar or column of this size, as a share of the available length, and its tooltip."""
 
     color: int
     size: float
@@ -43,7 +44,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Cell:
-    """A number; with a shade, from 0 to SHADES, where the chart is made of them."""
+    """A number. In a chart of shades it has a shade from 0 to SHADES."""
 
     text: str
     shade: int | None = None
@@ -55,33 +56,33 @@ class Line:
 
     label: str
     bars: Sequence[Sequence[Bar]]
-    """Those of a row stand beside each other, the rows below each other."""
+    """Rows of bars. The bars of one row are side by side; the rows are one below the other."""
     cells: Sequence[Cell]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart, to be drawn."""
+    """A chart that can be drawn."""
 
     head: str
-    """What the labels are."""
+    """Heading of the labels."""
     columns: Sequence[str]
-    """What the numbers are."""
+    """Headings of the numbers."""
     lines: Sequence[Line]
     is_keyed: bool = False
-    """Whether each column of numbers has a color."""
+    """True if each column of numbers has a color."""
     is_upright: bool = False
-    """Whether the bars are columns."""
+    """True if the bars are columns."""
     is_shaded: bool = False
 
     def draw(self) -> Markup:
-        """The table, as HTML."""
+        """Return the table as HTML."""
         drawn = template("chart.html").render(chart=self, colors=COLORS, longest=LONGEST_LABEL)
         return Markup(drawn)  # noqa: S704
 
 
 def style() -> str:
-    """The style sheet, whose rules reach nothing but charts."""
+    """Return the style sheet; its rules apply only to charts."""
     sizes = [
         f".chart .w{step}{{width:{100 * step / STEPS:g}%}}.chart .h{step}{{height:{100 * step / STEPS:g}%}}"
         for step in range(STEPS + 1)
@@ -90,17 +91,17 @@ def style() -> str:
 
 
 def count(value: float) -> str:
-    """A whole number."""
+    """Format a whole number."""
     return f"{value:,.0f}"
 
 
 def number(value: float) -> str:
-    """A number to three digits, at least to its unit."""
+    """Format a number with three digits, or as a whole number if it is larger."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def share(value: float) -> str:
-    """A share from 0 to 1, in percent."""
+    """Format a share from 0 to 1 in percent."""
     return f"{100 * value:.1f}%"
 
 
@@ -111,9 +112,9 @@ def bars(
     words: Words = count,
     full: float | None = None,
 ) -> Chart:
-    """A row for each label, a bar for each series below the other; `full` is the value of a bar of full length.
+    """Return a chart with one row per label and one bar per series; a bar of full length has the value `full`.
 
-    A value that is None has no bar, and a dash where its number would stand. Values are not negative.
+    A value of None has no bar, and a dash instead of its number. Values are not negative.
     """
     longest = full or max((value or 0 for _, values in rows for value in values), default=0) or 1
     lines = [
@@ -133,7 +134,7 @@ def bars(
 def stacked_bars(
     head: str, series: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], words: Words = count
 ) -> Chart:
-    """A row for each label, whose bar is put together of the series, each as a part of the row's sum."""
+    """Return a chart with one row per label; its bar is divided by series, each as a share of the row's sum."""
     lines = []
     for label, values in rows:
         whole = sum(values) or 1
@@ -147,10 +148,10 @@ def stacked_bars(
 
 
 def histograms(head: str, rows: Mapping[str, Mapping[int, float]], words: Words = share) -> Chart:
-    """A row for each name, with a column for each value of a scale that all rows share; a row's values are weights.
+    """Return a chart with one row per name, and one column per value of a shared scale; the numbers are weights.
 
-    Beside it stand the least value, the middle one (half of the weight is at most there) and the largest. Columns are
-    as high as the largest of their row, and the last one of the scale has all that lies beyond.
+    Each row also shows its least value, its median by weight, and its largest. Columns are scaled to the largest column
+    of their row, and the last column of the scale includes all values beyond it.
     """
     rows = {name: values for name, values in rows.items() if sum(values.values()) > 0}
     first = min((min(values) for values in rows.values()), default=0)
@@ -185,7 +186,7 @@ def histograms(head: str, rows: Mapping[str, Mapping[int, float]], words: Words 
 def shades(
     head: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float | None]]], words: Words = share
 ) -> Chart:
-    """A row for each label with a cell for each column, the darker the larger its value, which is from 0 to 1."""
+    """Return a chart with one row per label and one cell per column; larger values, from 0 to 1, are darker."""
     lines = [
         Line(label, (), [Cell(words(value), round(value * SHADES)) if value else Cell("", 0) for value in values])
         for label, values in rows
@@ -204,7 +205,7 @@ def _range(first: int, step: int, is_last: bool) -> str:
 
 
 def _quantile(values: Mapping[int, float], part: float) -> int:
-    """The least value up to which so much of the weight lies."""
+    """Return the least value up to which this share of the weight lies."""
     ordered = sorted(values)
     wanted = part * sum(values.values())
     sums = accumulate(values[value] for value in ordered)
@@ -212,13 +213,13 @@ def _quantile(values: Mapping[int, float], part: float) -> int:
 
 
 def _pieces(text: str) -> list[str]:
-    """A label, cut where it is too long for a picture, in pieces: behind the signs that join its words it may break."""
+    """Shorten a long label and split it into pieces: a line may break after characters such as `_` and `/`."""
     shown = text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
     return re.split(r"(?<=[_/.-])", harmless(shown))
 
 
 def _step(size: float) -> int:
-    """The size as the style sheet has it: one that is more than nothing is seen."""
+    """Return the size class of the style sheet; a size above zero is always visible."""
     return 0 if size <= 0 else min(max(round(size * STEPS), 1), STEPS)
 
 

@@ -1,4 +1,4 @@
-"""Claims and expectations on the pages: measured tables side by side, and results in the last builds."""
+"""Claims and expectations on the pages: measured tables side by side, and results of the last builds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dialogue_warehouse.reading.findings import Row
 
 @dataclass(frozen=True)
 class GridCell:
-    """One cell; `differs` says that the cell of the table it is compared with is another one, or not there."""
+    """One cell; `differs` is true if the cell of the compared table is different or missing."""
 
     text: str
     differs: bool
@@ -26,7 +26,7 @@ Grid = tuple[tuple[GridCell, ...], ...]
 
 
 def read_rows(told: str | None) -> list[list[Any]] | None:
-    """The rows that `describe_rows` has told: JSON of a table, or a single cell as it stands; None stays None."""
+    """Read the text of `describe_rows`: JSON of a table, or a single cell; None stays None."""
     if told is None:
         return None
     if told.startswith("[["):
@@ -40,9 +40,9 @@ def read_rows(told: str | None) -> list[list[Any]] | None:
 
 
 def compare(told: str | None, against: str | None) -> Grid | None:
-    """The cells of a told table, marked where they differ from those of the other; no mark where there is no other.
+    """Return the cells of a table, marked if they differ from the other table; without another table no cell is marked.
 
-    Rows are compared by position, as the verdicts compare them.
+    Rows are compared by position, as the verdicts do.
     """
     rows, others = read_rows(told), read_rows(against)
     if rows is None:
@@ -57,9 +57,9 @@ def compare(told: str | None, against: str | None) -> Grid | None:
 
 
 def in_words(told: str | None, limit: int = 0) -> str:
-    """What was measured, on one line: the rows of a table one after the other, the figures of an object by name.
+    """Write a measured value on one line: the rows of a table in sequence, the figures of an object by name.
 
-    Cut at `limit` characters; 0 cuts nothing.
+    The text is cut to `limit` characters; 0 means no limit.
     """
     rows = read_rows(told)
     if rows is None:
@@ -102,7 +102,7 @@ def _text(cell: Any) -> str:
 
 
 def join_suites(results: list[Row], builds: list[str]) -> dict[str, list[Row]]:
-    """By suite: each expectation with its last result and, by build from the oldest, whether it held."""
+    """Return by suite each expectation with its last result and its results by build, oldest first."""
     declared = _declared()
     histories: dict[tuple[str, str], dict[str, Row]] = defaultdict(dict)
     for result in results:
@@ -128,13 +128,13 @@ def join_suites(results: list[Row], builds: list[str]) -> dict[str, list[Row]]:
 def _declared() -> Mapping[tuple[str, str], Expectation]:
     try:
         suites = load_suites()
-    except DeclarationError:  # a corpus that is being edited must not take the report of a published build away
+    except DeclarationError:  # an unfinished corpus must not prevent the report of a published build
         return {}
     return {(suite.name, entry.expectation_id): entry for suite in suites for entry in suite.expectations}
 
 
 def describe_arguments(kwargs: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The arguments of an expectation in words; its query is shown on its own."""
+    """Describe the arguments of an expectation in words; its query is shown separately."""
     told = []
     for name, value in kwargs.items():
         if name == "row_condition":

@@ -1,4 +1,4 @@
-"""Charts of a build, and the drawing of how its tables are joined."""
+"""Charts of a build, and the diagram of the joins between its tables."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a published table."""
+    """A chart of a published table."""
 
     name: str
-    """A word that no other picture of the same corpus has."""
+    """A name that is unique among the charts of a corpus."""
     corpus_id: str | None
-    """None where it shows all corpora."""
+    """None if it shows all corpora."""
     title: str
     note: str
     table: str
-    """What it is drawn from, with its schema."""
+    """The table with the data, with its schema."""
     chart: drawing.Chart
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """One kind of picture."""
+    """One kind of chart."""
 
     name: str
     title: str
@@ -49,12 +49,12 @@ class _Kind:
 
     @property
     def query(self) -> str:
-        """Rows in the order in which they are drawn; a picture for each `corpus_id` and `part` where there are such."""
+        """The query of the rows in drawing order; each `corpus_id` and `part`, if it has these columns, is a chart."""
         return (QUERIES / f"{self.name}.sql").read_text(encoding="utf-8")
 
 
 def read_pictures(con: Connection) -> Iterator[Picture]:
-    """Every picture that has rows, those of all corpora first, then corpus by corpus."""
+    """Yield every chart that has rows: first those of all corpora, then by corpus."""
     found = [picture for kind in KINDS for picture in _pictures(con, kind)]
     yield from sorted(found, key=lambda picture: picture.corpus_id or "")
 
@@ -64,7 +64,7 @@ def _pictures(con: Connection, kind: _Kind) -> Iterator[Picture]:
     for (corpus_id, part), own in groupby(rows, key=lambda row: (row.get("corpus_id"), row.get("part"))):
         shown = list(own)
         if "length" not in shown[0] and len({row["label"] for row in shown}) < 2:
-            continue  # one bar says nothing that its number does not
+            continue  # a single bar shows no more than its number
         words = "" if part is None else f": {part.replace('_', ' ')}"
         name = kind.name if part is None else f"{kind.name}-{part.replace(' ', '-')}"
         yield Picture(name, corpus_id, f"{kind.title}{words}", kind.note, kind.table, kind.draw(shown))
@@ -73,7 +73,7 @@ def _pictures(con: Connection, kind: _Kind) -> Iterator[Picture]:
 def _by_series(
     rows: Iterable[Row], order: Iterable[str] = ()
 ) -> tuple[list[str], list[tuple[str, list[float | None]]]]:
-    """The series, and by label the value of each; both in the order of the rows, series first as in `order`."""
+    """Return the series, and their values by label, in the order of the rows; series in `order` come first."""
     values: dict[str, dict[str, float | None]] = defaultdict(dict)
     for row in rows:
         values[str(row["label"])][str(row["series"])] = row["value"]
@@ -226,18 +226,18 @@ KINDS = (
         _histograms("Position"),
     ),
 )
-"""Every kind of picture, in the order in which they are shown."""
+"""Every kind of chart, in the order on the page."""
 
 
 WIDTH, HEIGHT = 190, 24
-"""Of a box, in pixels."""
+"""Size of a box, in pixels."""
 ACROSS, DOWN = 70, 8
-"""Between two boxes."""
+"""Space between two boxes, in pixels."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A table, and where its box stands."""
+    """A table, and the position of its box."""
 
     table: str
     left: int
@@ -255,7 +255,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Relations:
-    """The picture, to be drawn."""
+    """A diagram that can be drawn."""
 
     boxes: list[Box]
     lines: list[Line]
@@ -263,7 +263,7 @@ class Relations:
     height: int
 
     def draw(self) -> Markup:
-        """The picture as SVG; each box leads to its table's name as a fragment of the page."""
+        """Return the diagram as SVG; each box links to its table's name as a fragment of the page."""
         drawn = template("relations.html").render(
             picture=self, box={"width": WIDTH, "height": HEIGHT}, bend=ACROSS // 2
         )
@@ -271,10 +271,10 @@ class Relations:
 
 
 def relations(tables: Mapping[str, Links], everywhere: str) -> Relations:
-    """The picture of these tables, by name with schema.
+    """Return the diagram of these tables, by name with schema.
 
-    Joins with the table that is `everywhere` are left out, and so is what another join leads to: a turn is one of a
-    dialogue, so that what belongs to the turn needs no line to the dialogue.
+    Joins with the table `everywhere` are omitted, and so are joins that follow from another join: a turn belongs to a
+    dialogue, so the rows of a turn need no line to the dialogue.
     """
     parents = {table: _nearest(table, tables, everywhere) for table in tables if table != everywhere}
     joined = {join.to for joins in parents.values() for join in joins}
@@ -304,7 +304,7 @@ def relations(tables: Mapping[str, Links], everywhere: str) -> Relations:
 
 
 def _nearest(table: str, tables: Mapping[str, Links], everywhere: str) -> list[Join]:
-    """The joins that no other join of the table leads to."""
+    """Return the joins of a table that do not follow from another join."""
     joins = [join for join in tables[table].joins if join.to in tables and join.to not in (everywhere, table)]
     beyond = set[str]()
     for join in joins:
@@ -314,7 +314,7 @@ def _nearest(table: str, tables: Mapping[str, Links], everywhere: str) -> list[J
 
 
 def _reached(table: str, tables: Mapping[str, Links]) -> set[str]:
-    """The table, and all that its joins lead to."""
+    """Return the table and all tables that its joins reach."""
     found, open_ends = {table}, [table]
     while open_ends:
         new = {join.to for join in tables[open_ends.pop()].joins if join.to in tables} - found
@@ -324,10 +324,10 @@ def _reached(table: str, tables: Mapping[str, Links]) -> set[str]:
 
 
 def _depth(table: str, parents: Mapping[str, list[Join]]) -> int:
-    """The longest way from a table that belongs to no other one."""
+    """Return the length of the longest path from a table without parents."""
     return max((1 + _depth(join.to, parents) for join in parents[table]), default=0)
 
 
 def _middle(place: tuple[int, int], right: int) -> tuple[int, int]:
-    """The middle of a box's side."""
+    """Return the middle of a box's side."""
     return place[0] + right, place[1] + HEIGHT // 2

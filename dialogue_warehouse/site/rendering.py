@@ -1,6 +1,6 @@
 """Jinja environments for the pages, and one dialogue as HTML.
 
-Compiled templates are cached: those of the report take 0.2 s to compile.
+Compiled templates are cached, because those of the report take 0.2 s to compile.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dialogue_warehouse.reading.dialogue_parts import cut
 
 
 class _Compiled(jinja2.FileSystemBytecodeCache):
-    """Code by template and text, in a folder of this version of the library; of nobody where it cannot be written."""
+    """Compiled code by template and text, in a folder for this Jinja version; no cache if it cannot be written."""
 
     def __init__(self) -> None:
         folder = DBT_LAST_PARSE.with_name(f"jinja2-{importlib.metadata.version('jinja2')}")
@@ -36,7 +36,7 @@ class _Compiled(jinja2.FileSystemBytecodeCache):
         super().__init__(str(folder))
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        with contextlib.suppress(OSError):  # such as a path of which a part is no folder
+        with contextlib.suppress(OSError):  # for example, a part of the path is not a folder
             super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
@@ -45,7 +45,7 @@ class _Compiled(jinja2.FileSystemBytecodeCache):
 
 
 def environment(folder: Path, **filters: Callable[..., Any]) -> jinja2.Environment:
-    """The templates of a folder, with these filters besides jinja's own."""
+    """Return an environment for the templates of a folder, with these filters besides Jinja's own."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
@@ -60,26 +60,26 @@ def environment(folder: Path, **filters: Callable[..., Any]) -> jinja2.Environme
 
 TEMPLATES = Path(__file__).with_name("templates")
 STEERING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but for the end of a line, and those that force or embed a direction: a text that runs from right
-to left needs none of them."""
+"""Control characters except line ends, and characters that force or embed a direction. Right-to-left text needs none of
+them."""
 CHANGES = {"added": "+", "changed": "~", "dropped": "-", "carried": ""}
-"""What a turn did to a slot -> its sign."""
+"""Sign of a slot by the change that a turn made to it."""
 
 
 def render_page(dialogue: dialogue_parts.Dialogue) -> str:
-    """A whole page. Its policy lets nothing in but its own style, known by its hash."""
+    """Return a whole page. Its content security policy allows only its own style, by hash."""
     css = style()
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return _environment().get_template("page.html").render(**_values(dialogue), css=css, digest=digest)
 
 
 def render_fragment(dialogue: dialogue_parts.Dialogue) -> str:
-    """The dialogue alone, an `article`; `style` is what it needs."""
+    """Return the dialogue alone as an `article`; it needs the style sheet of `style`."""
     return _environment().get_template("dialogue.html").render(**_values(dialogue))
 
 
 def style() -> str:
-    """The style sheet, whose rules reach nothing outside of the dialogue."""
+    """Return the style sheet; its rules apply only inside the dialogue."""
     return (TEMPLATES / "dialogue.css").read_text(encoding="utf-8")
 
 
@@ -99,7 +99,7 @@ def _values(dialogue: dialogue_parts.Dialogue) -> dict[str, Any]:
 
 
 def text_of(value: object) -> markupsafe.Markup:
-    """A text of a corpus, escaped, in its own direction; NULL where there is none."""
+    """Return a text of a corpus, escaped and in its own direction; NULL for None."""
     if value is None:
         return markupsafe.Markup('<span class="null">NULL</span>')
     return markupsafe.Markup('<bdi dir="auto">{}</bdi>').format(harmless(str(value)))
@@ -112,12 +112,12 @@ def moment(value: datetime.datetime | str) -> str:
 
 
 def harmless(text: str) -> str:
-    """The text with what would steer its display written out, but for the ends of lines."""
+    """Escape characters that would control the display, except line ends."""
     return STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
 def sides(turns: list[dialogue_parts.Turn]) -> dict[tuple[str, str | None], str]:
-    """The side of each speaker: users left, systems right, others in turns, as they speak."""
+    """Return the side of each speaker: users left, systems right, others alternating in speaking order."""
     found: dict[tuple[str, str | None], str] = {}
     for turn in turns:
         others = sum(role not in ("user", "system") for role, _ in found)

@@ -1,4 +1,4 @@
-"""Writes the pages of the report: into a folder of its own first, which then takes the place of the one before."""
+"""Write the pages of the report into a new folder, which then replaces the old one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dialogue_warehouse.site.contents import is_page_name, page_name
 TEMPLATES = rendering.TEMPLATES
 ASSETS = ("report.css", "report.js")
 STYLES = {"dialogue.css": rendering.style, "charts.css": drawing.style}
-"""The style sheets of others that the pages need."""
+"""Style sheets from other modules that the pages need."""
 PAGES = {
     "index": "Overview",
     "corpora": "Corpora",
@@ -36,13 +36,13 @@ PAGES = {
     "expectations": "Expectations",
     "dictionary": "Dictionary",
 }
-"""The pages and what the menu calls them."""
+"""The pages and their names in the menu."""
 MARK = "<!-- dialogue-warehouse report -->"
-"""What index.html begins with: a folder with such a page may be replaced."""
+"""The beginning of index.html. A folder with such a page may be replaced."""
 BUILD_META = "dialogue-warehouse-build"
 """The meta element that names the build."""
 DBT_DOCS = "dbt.html"
-"""dbt's own documentation."""
+"""The page of dbt's own documentation."""
 CLAIM_OUTCOMES = {
     "reproduced": "reproduced",
     "as_recorded": "refuted as recorded",
@@ -51,14 +51,14 @@ CLAIM_OUTCOMES = {
     "source_absent": "source absent",
     "not_checkable": "not checkable",
 }
-"""What becomes of a claim, as the pages say it."""
+"""The outcomes of a claim, and their texts on the pages."""
 VOICES = {
     "publisher": "the publisher",
     "paper": "the paper",
     "other_project": "another project",
     "own_measurement": "this project's own measurement",
 }
-"""Whose words a claim quotes, as the pages say it."""
+"""The quoted parties of a claim, and their texts on the pages."""
 PROFILE_COLUMNS = {
     "dialogue_count": "Dialogues",
     "turn_count": "Turns",
@@ -74,16 +74,16 @@ PROFILE_COLUMNS = {
     "distinct_slot_count": "Slots",
     "distinct_value_count": "Values",
 }
-"""What a profile shows of a split, and what the page calls it."""
+"""The columns of a split's profile, and their headings on the page."""
 RULE_KINDS = {"defect": "defect", "property": "by design"}
-"""What the cases of a rule are, as the pages say it."""
+"""The kinds of a rule's cases, and their texts on the pages."""
 
 
 def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = None) -> Path:
     """Write the report of the published build and return its index.html; `to` defaults to the warehouse's `reports`.
 
-    The folder is replaced as a whole; when anything fails, what was there stays. Raises InputError when nothing is
-    published, or when the folder holds something else.
+    The folder is replaced as a whole; if anything fails, the old one stays. Raises InputError if nothing is published,
+    or if the folder contains other files.
     """
     to = absolute(to or paths.reports)
     _refuse_foreign(to)
@@ -100,7 +100,7 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
 
 
 def _write(found: contents.Contents, paths: WarehousePaths, to: Path, partial: Path) -> None:
-    """Write all files into a folder beside that of the report, which then takes its place."""
+    """Write all files into a folder beside that of the report, which it then replaces."""
     try:
         partial.mkdir()
         for name in ASSETS:
@@ -132,13 +132,13 @@ class BuildParser(HTMLParser):
         self.is_code = tag == "code"
 
     def handle_data(self, data: str) -> None:
-        """Read a `code` where nothing was found before it."""
+        """Read a `code` element if no build was found before it."""
         if self.is_code and self.build_id is None:
             self.build_id = data
 
 
 def is_about(build_id: str, folder: Path) -> bool:
-    """Tell if the report in this folder is of this build, and does not only list it among the earlier ones."""
+    """Tell if the report in this folder is about this build, rather than listing it among the earlier ones."""
     parser = BuildParser()
     try:
         parser.feed(read_regular(folder / "index.html").decode())
@@ -148,7 +148,7 @@ def is_about(build_id: str, folder: Path) -> bool:
 
 
 def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, str]:
-    """The pages by file name. Every value is escaped; a link is one only to http and https."""
+    """Return the pages by file name. All values are escaped; only http and https addresses become links."""
     environment = rendering.environment(
         TEMPLATES,
         anchor=anchor,
@@ -188,19 +188,19 @@ def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, st
 
 
 def outcome(claim: dict[str, Any]) -> str:
-    """What became of a claim, a key of CLAIM_OUTCOMES: that it is refuted as recorded is more than its verdict says."""
+    """Return the outcome of a claim, a key of CLAIM_OUTCOMES. Unlike the verdict it marks expected refutations."""
     if claim["is_as_recorded"] is False:
         return "unexpected"
     return "as_recorded" if claim["verdict"] == "refuted" else claim["verdict"]
 
 
 def anchor(name: str) -> str:
-    """A fragment for a name; different names have different ones."""
+    """Return a URL fragment for a name; different names have different fragments."""
     return re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"~{ord(match[0]):x}~", name)
 
 
 def prose(text: str | None) -> markupsafe.Markup:
-    """A description, escaped, in which what stands in backticks is code."""
+    """Return a description, escaped, with text in backticks as code."""
     parts = re.split(r"`([^`\n]+)`", text or "")
     return markupsafe.Markup("").join(
         markupsafe.Markup("<code>{}</code>").format(part) if index % 2 else part for index, part in enumerate(parts)
@@ -208,7 +208,7 @@ def prose(text: str | None) -> markupsafe.Markup:
 
 
 def _choices(rows: Iterable[dict[str, Any]], name: str) -> list[str]:
-    """The values of a filter."""
+    """Return the values of a filter."""
     return sorted({row[name] for row in rows if row[name] is not None})
 
 
@@ -229,7 +229,7 @@ def _is_url(text: object) -> bool:
 
 
 def _refuse_foreign(to: Path) -> None:
-    """Raise InputError when something else than a report would be overwritten."""
+    """Raise InputError if files other than a report would be overwritten."""
     if not to.exists() and not to.is_symlink():
         return
     if to.is_symlink() or not to.is_dir():
@@ -245,14 +245,14 @@ def _refuse_foreign(to: Path) -> None:
 
 
 def is_own(file: Path) -> bool:
-    """Tell if this is a file that a report consists of, by its name."""
+    """Tell by its name if a file is part of a report."""
     pages = {f"{page}.html" for page in PAGES}
     is_named = file.name in {*pages, *ASSETS, *STYLES, DBT_DOCS} or is_page_name(file.name)
     return is_named and file.is_file() and not file.is_symlink()
 
 
 def _replace(to: Path, partial: Path) -> None:
-    """Put the new folder in the place of the old one, which comes back when that fails."""
+    """Replace the old folder with the new one; restore the old one if that fails."""
     old = files.beside(to, "old")
     if not to.exists():
         partial.rename(to)
@@ -265,5 +265,5 @@ def _replace(to: Path, partial: Path) -> None:
         raise
     for file in filter(is_own, list(old.iterdir())):
         file.unlink()
-    with contextlib.suppress(OSError):  # something else was put there meanwhile, and stays
+    with contextlib.suppress(OSError):  # other files were put there meanwhile, and stay
         old.rmdir()

@@ -1,9 +1,9 @@
-"""Builds on disk: which one is published, the manifest beside each, and connections that can read its rows.
+"""Builds on disk: the published one, the manifest beside each, and connections that can read the rows.
 
-The rows of a build are in its database, or in Parquet files that the database has views over.
-`builds/<build_id>.duckdb` then holds what Parquet has no place for: comments, macros, contracts with their NOT NULL
-(empty tables of the schema `contracts`) and, for each table, a view over files that it names
-`dialogue-warehouse://<build_id>/<schema>/<table>/…`. Only `serve` resolves such a name: a warehouse may be moved, a
+The rows of a build are in its database, or in Parquet files that the database has views over. In the second case
+`builds/<build_id>.duckdb` contains what Parquet cannot store: comments, macros, contracts with their NOT NULL (empty
+tables of the schema `contracts`) and, for each table, a view over files that it names
+`dialogue-warehouse://<build_id>/<schema>/<table>/…`. Only `serve` resolves such a name: a warehouse can be moved, a
 query cannot open another path, and a client that does not know the name gets an error instead of no rows.
 """
 
@@ -30,7 +30,7 @@ from dialogue_warehouse.settings import DUCKDB, RELEASE_FORM, Settings
 from dialogue_warehouse.storage.landed import Fallback, Landed
 
 NAMES = "dialogue-warehouse://"
-"""What the names of the files begin with, as `dialogue_warehouse.storage.parquet_files` answers to them."""
+"""The prefix of file names that `dialogue_warehouse.storage.parquet_files` resolves."""
 CONTRACTS = "contracts"
 """The schema of the empty tables."""
 PUBLISHED_SCHEMAS = ("core", "analytics", "quality")
@@ -47,22 +47,23 @@ def name_of(file: Path, folder: Path) -> str:
 
 
 def serve(con: duckdb.DuckDBPyConnection, *databases: Path, also: Mapping[str, Path] | None = None) -> bool:
-    """Let a connection read the Parquet files of these builds, and others by name; return False where there are none.
+    """Let a connection read the Parquet files of these builds, and others by name; return False if there are none.
 
-    Those of the builds are opened here, and InputError is raised for one that cannot be; the others when they are read.
+    The files of the builds are opened here, and InputError is raised for one that cannot be opened. The others are
+    opened when they are read.
     """
     folders = [tables_beside(database) for database in databases]
     try:
         files = {name_of(file, folder): file for folder in folders for file in files_below(folder)}
-    except OSError as error:  # of a build that is being removed
+    except OSError as error:  # the build is being removed
         raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from error
     if files or also:
         from dialogue_warehouse.storage.parquet_files import (
             SCHEME,
-            ParquetFiles,  # 60 ms, of which nobody else has need
+            ParquetFiles,  # 60 ms, which no other build needs
         )
 
-        if not con.filesystem_is_registered(SCHEME):  # another connection to the same database has
+        if not con.filesystem_is_registered(SCHEME):  # another connection to the same database may have registered it
             con.register_filesystem(ParquetFiles(files, also or {}))
     return bool(files or also)
 
@@ -78,11 +79,11 @@ def open_build(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyC
 
 
 EMBEDDED_SAMPLE = "embedded sample"
-"""What a manifest calls the source of a build that was made from the embedded sample."""
+"""The source in the manifest of a build from the embedded sample."""
 
 
 UNEXPECTED = "unexpected"
-"""What is said of a claim whose verdict is not the one that the ledger records."""
+"""The key for claims whose verdict differs from the ledger."""
 
 
 class PublishedFile(Struct, frozen=True, kw_only=True):
@@ -90,7 +91,7 @@ class PublishedFile(Struct, frozen=True, kw_only=True):
 
     bytes: int
     modified_ns: int
-    """When it was written last, in nanoseconds since 1970; a file of the same size and time is not read."""
+    """Time of the last write, in nanoseconds since 1970. A file with the same size and time is not read again."""
     sha256: str
 
 
@@ -99,76 +100,76 @@ class Pointer(Struct, frozen=True):
 
     build_id: BuildId
     rolled_back: str = ""
-    """The fingerprint of the newest build, where somebody went back from it: no schedule builds the same again."""
+    """The fingerprint of the newest build after a rollback from it. No schedule builds the same again."""
 
 
 class Definitions(Struct, frozen=True):
     """Hashes of the models and tests of a build, as `pipelines.building.reusing` computes it."""
 
     digests: dict[str, str] = {}
-    """The hash of what each says and of what it reads, by dbt's unique id."""
+    """The hash of each model's or test's code and of its inputs, by dbt's unique id."""
     contents: dict[str, str] = {}
-    """The hash that a table had when it came to these rows first, where it was made again since."""
+    """The hash that a table had when it first had these rows, if it was rebuilt since."""
 
     def content(self, name: str) -> str | None:
-        """Return the hash that stands for the rows of a table; None for an unknown table."""
+        """Return the hash that identifies the rows of a table; None for an unknown table."""
         return self.contents.get(name, self.digests.get(name))
 
 
 class BuildManifest(Struct, frozen=True, kw_only=True):
-    """What stands beside a build: what it was made from, and how. What another version wrote more is passed over."""
+    """The manifest beside a build: what it was made from, and how. Unknown fields of another version are ignored."""
 
     build_id: BuildId
     number: int = 0
-    """Which publication of this warehouse it was, from 1: the order of builds, whatever the clock said."""
+    """Number of this publication in the warehouse, from 1. It orders the builds independently of the clock."""
     started_at: str
     source: str
     """The folder of the releases, or EMBEDDED_SAMPLE."""
     form: str = RELEASE_FORM
     engine: str = DUCKDB
-    """What landed its files and ran the models."""
+    """The engine that landed the files and ran the models."""
     corpora: tuple[str, ...] = ()
     verified: bool = False
-    """Whether every file was rebuilt from core and compared before the build was published."""
+    """True if every file was rebuilt from core and compared before publishing."""
     fingerprint: str = ""
-    """The hash of all that decides what the build comes to."""
+    """The hash of everything that determines the build."""
     changed: str = ""
-    """What differs from the build before, in a few words."""
+    """A short summary of the differences from the build before."""
     base_build_id: BuildId | None = None
-    """The build that it was compared with; None where there was none, or another version did not record it."""
+    """The build that it was compared with; None if there was none, or another version did not record it."""
     notices: tuple[str, ...] = ()
-    """What was odd and did not stop the build."""
+    """Warnings that did not stop the build."""
     ignored: dict[str, tuple[Ignored, ...]] = {}
-    """What lay at the source and was not read, by corpus; NO_CORPUS has what belongs to none."""
+    """Files at the source that were not read, by corpus. NO_CORPUS has the files that belong to no corpus."""
     raw: dict[str, list[RawPath]]
     """The Parquet files of each raw table, relative to the warehouse folder."""
     files: tuple[Landed, ...] = ()
-    """What landing each file came to; extra keys and refused records are left out."""
+    """The result of landing each file, without extra keys and refused records."""
     scales: dict[str, float] = {}
-    """The scales of the corpora whose release was generated."""
+    """The scales of the corpora with a generated release."""
     carried: dict[str, Fallback] = {}
-    """The corpora that stayed as they were published."""
+    """The corpora that fell back to their published files."""
     verdicts: dict[str, int] = {}
-    """What became of its claims: verdict -> claims, and UNEXPECTED for those that are not as the ledger has it."""
+    """Number of claims by verdict; UNEXPECTED counts those whose verdict differs from the ledger."""
     is_pinned: bool = False
-    """Whether it is kept however old it gets."""
+    """True if the build is kept however old it gets."""
     database: PublishedFile | None = None
-    """The database as it was published; None where another version published it."""
+    """The database as it was published; None if another version published it."""
     tables: dict[TablePath, PublishedFile] = {}
-    """The Parquet files of its tables, relative to their folder; none where the rows are in the database."""
+    """The Parquet files of the tables, relative to their folder; empty if the rows are in the database."""
     definitions: Definitions = Definitions()
-    """What its models and tests were made from; nothing where the tables are not in the database."""
+    """The definitions of its models and tests; empty if the tables are not in the database."""
     built_bytes: int = 0
-    """Bytes of the database that dbt wrote for it; 0 where another version published it."""
+    """Size in bytes of the database that dbt wrote; 0 if another version published the build."""
 
 
 def encode_manifest(manifest: BuildManifest) -> bytes:
-    """Encode a manifest as `read_manifest` reads it."""
+    """Encode a manifest for `read_manifest`."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
 
 
 def read_manifest(paths: WarehousePaths, build_id: str) -> BuildManifest:
-    """Read the manifest of a build. Raises InputError, which names the file, when it is missing or damaged."""
+    """Read the manifest of a build. Raises InputError, which names the file, if it is missing or damaged."""
     file = paths.build_manifest(build_id)
     manifest = files.read(file, BuildManifest, f"the manifest of build {build_id}")
     if manifest is None:
@@ -177,43 +178,43 @@ def read_manifest(paths: WarehousePaths, build_id: str) -> BuildManifest:
 
 
 def source_of(paths: WarehousePaths, build_id: str) -> Path:
-    """Return the source folder of a build. Raises InputError when its manifest cannot be read."""
+    """Return the source folder of a build. Raises InputError if its manifest cannot be read."""
     source = read_manifest(paths, build_id).source
     return paths.sample if source == EMBEDDED_SAMPLE else Path(source)
 
 
 def raw_files(paths: WarehousePaths, build_id: str) -> dict[str, list[Path]]:
-    """List the Parquet files of each raw table of a build. Raises InputError when its manifest cannot be read."""
+    """List the Parquet files of each raw table of a build. Raises InputError if its manifest cannot be read."""
     named = read_manifest(paths, build_id).raw
     return {table: [paths.root / file for file in files] for table, files in named.items()}
 
 
 def read_pointer(paths: WarehousePaths) -> Pointer | None:
-    """Read the pointer; None when nothing is published. Raises InputError when it is damaged."""
+    """Read the pointer; None if nothing is published. Raises InputError if it is damaged."""
     return files.read(paths.pointer, Pointer, "the name of the published build")
 
 
 def pointed_build(paths: WarehousePaths) -> str | None:
-    """Return the id of the published build; None when nothing is published. Raises InputError for a damaged pointer."""
+    """Return the id of the published build; None if nothing is published. Raises InputError for a damaged pointer."""
     pointer = read_pointer(paths)
     return pointer.build_id if pointer else None
 
 
 def published_build(paths: WarehousePaths) -> tuple[str, Path]:
-    """Return the id and the database of the published build. Raises InputError when there is none, or it is missing."""
+    """Return the id and the database of the published build. Raises InputError if there is none, or it is missing."""
     build_id = pointed_build(paths)
     if build_id is None:
         raise InputError(f"no warehouse at {paths.root}: run `{command('build', warehouse=paths.root)}`")
     database = paths.build_database(build_id)
     if not database.is_file():
-        if pointed_build(paths) != build_id:  # another was published meanwhile, and this one pruned
+        if pointed_build(paths) != build_id:  # another build was published meanwhile, and this one removed
             return published_build(paths)
         raise InputError(f"{paths.pointer} names build {build_id}, but {database} is missing: build again")
     return build_id, database
 
 
 def describe_file(file: Path) -> PublishedFile:
-    """Read a file whole and return what identifies it."""
+    """Read a whole file and return its size, time and checksum."""
     state = file.stat()
     with open_regular(file) as stream:
         digest = hashlib.file_digest(stream, "sha256")
@@ -221,7 +222,7 @@ def describe_file(file: Path) -> PublishedFile:
 
 
 def is_as_published(file: Path, published: PublishedFile) -> bool:
-    """Say whether a file is as it was published. It is read only if its time, but not its size, differs."""
+    """Tell if a file is unchanged since publishing. It is read only if its time, but not its size, differs."""
     try:
         state = file.stat()
         if not file.is_file() or state.st_size != published.bytes:
@@ -250,7 +251,7 @@ def damage(paths: WarehousePaths, build_id: str) -> list[Path]:
 
 
 def size_of(paths: WarehousePaths, build_id: str) -> int:
-    """Add up the bytes of a build: its database and the Parquet files of its tables."""
+    """Return the size of a build in bytes: its database and the Parquet files of its tables."""
     files = files_below(paths.build_tables(build_id))
     return sum(file.stat().st_size for file in (paths.build_database(build_id), *files))
 

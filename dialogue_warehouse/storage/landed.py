@@ -1,4 +1,4 @@
-"""What landing one file came to: the manifest row of its Parquet."""
+"""The result of landing one file: the manifest of its Parquet file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dialogue_warehouse.settings import RELEASE_FORM
 
 @dataclass(frozen=True)
 class Landed:
-    """What landing one file came to: the manifest row of its Parquet."""
+    """The result of landing one file: the manifest of its Parquet file."""
 
     corpus_id: str
     entity: str
@@ -36,14 +36,14 @@ class Landed:
     form: str = RELEASE_FORM
     losses: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What is unusual about the file's bytes, though nothing of its text is lost."""
+    """Unusual properties of the file's bytes that lose nothing of its text."""
     parquet_bytes: int = 0
     parquet_sha256: str = ""
-    """What the Parquet was when it was written: it is used again only as long as it is that."""
+    """The checksum of the Parquet file when it was written. It is reused only while the checksum matches."""
     state: FileState | None = field(default=None, compare=False)
     """The state of the source file when it was read."""
     found_as: str | None = None
-    """The file's path at the source, where it is another than `path`, which is that in the release."""
+    """The path of the file at the source, if it differs from `path`, which is the path in the release."""
 
     @property
     def source_file_id(self) -> str:
@@ -52,13 +52,13 @@ class Landed:
 
     @property
     def place(self) -> str:
-        """The file's path below the source."""
+        """The path of the file below the source."""
         path = self.found_as or self.path
         return f"{self.corpus_id}/{path}" if self.form == RELEASE_FORM else path
 
 
 class Cause(enum.StrEnum):
-    """Why a corpus falls back to its published files."""
+    """The reason why a corpus falls back to its published files."""
 
     NOT_ASKED_FOR = "not_asked_for"
     ABSENT = "absent"
@@ -70,22 +70,22 @@ REASONS = {
     Cause.NOT_ASKED_FOR: "the run is not about it",
     Cause.ABSENT: "none of its files is at the source",
 }
-"""The causes in words; a damaged corpus has the words of the error."""
+"""The causes in words. For a damaged corpus the text is the error."""
 FORMER_WORDS = "the run is not about it"
-"""The only mark of a corpus that is not damaged in manifests written before they had the cause. It never changes."""
+"""The only sign of a corpus that is not damaged in manifests from before the cause was stored. It never changes."""
 
 
 class Fallback(msgspec.Struct, frozen=True):
-    """Why a corpus stayed as it was published, and since when."""
+    """The reason why a corpus fell back to its published files, and the build that they are from."""
 
     build_id: BuildId
     """The build that landed its files."""
     cause: Cause = Cause.DAMAGED
     error: str = msgspec.field(default="", name="reason")
-    """The error that says what is damaged."""
+    """The error that describes the damage."""
 
     def __post_init__(self) -> None:
-        """Read the cause from a manifest that has only words."""
+        """Set the cause for a manifest that has only the text."""
         if self.error == FORMER_WORDS:
             msgspec.structs.force_setattr(self, "cause", Cause.NOT_ASKED_FOR)
 
@@ -96,16 +96,16 @@ class Fallback(msgspec.Struct, frozen=True):
 
     @property
     def is_damaged(self) -> bool:
-        """Whether something is wrong with what it would have been built from."""
+        """True if the files for this build were damaged or absent."""
         return self.cause is not Cause.NOT_ASKED_FOR
 
     def describe(self, corpus_id: str) -> str:
-        """What people are told, in one line."""
+        """Describe the fallback to users in one line."""
         return f"{corpus_id} falls back to build {self.build_id}: {self.reason}"
 
 
 def data_version(files: Iterable[Landed]) -> str:
-    """Identifies what was landed: the bytes of each file, what they were checked against, and the schema."""
+    """Return a hash that identifies the landed data: the bytes of each file, how they were verified, and the schema."""
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.parquet} {file.sha256} {file.verification}\n".encode())
@@ -113,12 +113,12 @@ def data_version(files: Iterable[Landed]) -> str:
 
 
 def places_of(files: Iterable[Landed]) -> dict[str, str]:
-    """The path at the source, by source_file_id, of each file that has another name there than in its release."""
+    """Return the path at the source, by source_file_id, of each file whose path differs from that in its release."""
     return {file.source_file_id: file.found_as for file in files if file.found_as}
 
 
 def refuse_unknown(landed: Landed) -> None:
-    """Raise LandingError when something of the file was set aside."""
+    """Raise LandingError if a key or a record of the file was set aside."""
     for extra in landed.extras:
         raise LandingError(f"{landed.source_file_id}: the schema does not know the key at {extra['json_pointer']}")
     for record in landed.quarantine:
@@ -126,7 +126,7 @@ def refuse_unknown(landed: Landed) -> None:
 
 
 def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:
-    """What of these files is no longer at the source as it was read, a line each; reads those of another state."""
+    """Yield one line per file that changed at the source since it was read. A file with another state is read again."""
     for file in files:
         path = source / file.place
         now = state_of(path)
@@ -139,7 +139,7 @@ def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:
 
 
 def _holds(path: Path, file: Landed) -> bool:
-    """Whether the file still has the bytes that were read, whatever its times say."""
+    """Tell if the file still has the bytes that were read, whatever its times are."""
     try:
         return path.stat().st_size == file.bytes and sha256_of(read_regular(path)) == file.sha256
     except OSError:

@@ -1,8 +1,8 @@
-"""Which folder is a warehouse, and who may write to it: the mark of a warehouse and its lock.
+"""Ownership of a folder: the mark that makes it a warehouse, and the lock for writing.
 
-The mark is the first file written into a new or empty folder; nothing is written or removed in a folder without it.
-Warehouses of versions that wrote no mark are recognized by their files, and get one. One process at a time holds the
-lock.
+The mark is the first file that is written into a new or empty folder. In a folder without it nothing is written or
+removed. Warehouses of versions that wrote no mark are recognized by their files, and get one. One process at a time
+holds the lock.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from dialogue_warehouse.errors import BuildError, InputError
 from dialogue_warehouse.paths import BUILD_ID, WarehousePaths
 
 FORMAT = 1
-"""The layout of the warehouses that this version writes and reads."""
+"""The layout version of the warehouses that this version reads and writes."""
 NO_CONTENT = frozenset({"lost+found", ".DS_Store", ".gitkeep", ".gitignore"})
-"""Names in a folder that counts as empty: a file system, a file manager or git has put them there."""
+"""Names in a folder that still counts as empty: a file system, a file manager or git created them."""
 OF_DAGSTER = frozenset({"dagster.yaml", "history", "schedules", "storage", "logs", ".telemetry", ".nux"})
-"""What Dagster writes into the folder that DAGSTER_HOME names, before it loads anything of ours."""
+"""Files that Dagster writes into the folder of DAGSTER_HOME before it loads our code."""
 PROJECT, ITS_NAME = "dbt_project/dbt_project.yml", re.compile(r"^name: dialogue_warehouse$", re.MULTILINE)
-"""What a clone of this project has beside its `warehouse/`."""
+"""The file beside `warehouse/` in a clone of this project, and the line that identifies it."""
 
 
 class Mark(Struct, frozen=True):
@@ -42,13 +42,13 @@ class Mark(Struct, frozen=True):
 
 
 class _Pointer(Struct, frozen=True):
-    """What the pointer of every version says."""
+    """The part of the pointer that all versions share."""
 
     build_id: BuildId
 
 
 def claim(paths: WarehousePaths) -> None:
-    """Make the folder a warehouse: create it and write the mark, where either is missing.
+    """Make the folder a warehouse: create it and write the mark, if either is missing.
 
     Raises InputError, before anything is written, for a folder with foreign files.
     """
@@ -91,14 +91,14 @@ def refuse_foreign(paths: WarehousePaths) -> None:
 
 
 def is_warehouse(paths: WarehousePaths) -> bool:
-    """Say whether a folder is a warehouse, of this or an earlier version."""
+    """Tell if a folder is a warehouse of this or an earlier version."""
     with contextlib.suppress(OSError):
         return _is_marked(paths) or (paths.root.is_dir() and _is_of_an_earlier_version(paths, _names(paths)))
     return False
 
 
 def warehouse_of(file: Path) -> Path | None:
-    """Find the warehouse whose own files include this path; None where there is none."""
+    """Return the warehouse that writes this path; None if there is none."""
     real = Path(os.path.realpath(file))
     for folder in real.parents:
         paths = WarehousePaths(folder)
@@ -108,7 +108,7 @@ def warehouse_of(file: Path) -> Path | None:
 
 
 def _home() -> Path | None:
-    """Find the user's home folder, where the user has one."""
+    """Return the user's home folder, if the user has one."""
     with contextlib.suppress(RuntimeError):
         return Path(os.path.realpath(Path.home()))
     return None
@@ -123,7 +123,7 @@ def _is_marked(paths: WarehousePaths) -> bool:
 
 
 def _read_mark(paths: WarehousePaths) -> Mark | None:
-    """Read the mark; None for one that is damaged, such as one that another build is writing."""
+    """Read the mark; None if it is damaged, for example while another build is writing it."""
     try:
         return files.read(paths.mark, Mark, "the mark of a warehouse")
     except InputError:
@@ -131,14 +131,14 @@ def _read_mark(paths: WarehousePaths) -> Mark | None:
 
 
 def _foreign_entry(paths: WarehousePaths) -> str | None:
-    """Name something in a folder that is not ours; None where the folder is a warehouse, or can become one."""
+    """Name a foreign entry of a folder; None if the folder is a warehouse or can become one."""
     try:
         names = _names(paths)
     except OSError as error:
         raise InputError(f"{paths.root}: cannot be read: {error.strerror}") from error
     is_home = os.path.realpath(os.environ.get("DAGSTER_HOME") or os.devnull) == os.path.realpath(paths.root)
     foreign = [name for name in names if name not in NO_CONTENT and not (is_home and name in OF_DAGSTER)]
-    # The mark is looked for last: a build that has begun meanwhile wrote it before anything else.
+    # The mark is checked last: a build that began meanwhile writes it before anything else.
     if not foreign or _is_of_an_earlier_version(paths, names) or _is_marked(paths):
         return None
     own = {place.name for place in paths.places}
@@ -146,12 +146,12 @@ def _foreign_entry(paths: WarehousePaths) -> str | None:
 
 
 def _is_of_an_earlier_version(paths: WarehousePaths, names: list[str]) -> bool:
-    """Tell if a version that wrote no mark has made this folder, or comes with it."""
+    """Tell if a version without marks made this folder, or if it came with a clone."""
     return _has_builds(paths) or _was_begun(paths, names) or _has_downloads(paths, names) or _is_of_a_clone(paths)
 
 
 def _has_builds(paths: WarehousePaths) -> bool:
-    """Tell if a build was published here, or was about to be."""
+    """Tell if a build was published here, or its publication had begun."""
     for pointer in (paths.pointer, paths.started_publication):
         with contextlib.suppress(InputError):
             if files.read(pointer, _Pointer, "the name of a build") is not None:
@@ -160,7 +160,7 @@ def _has_builds(paths: WarehousePaths) -> bool:
 
 
 def _was_begun(paths: WarehousePaths, names: list[str]) -> bool:
-    """Tell if this is what is left of a first build that was interrupted, or of Dagster's page before any build."""
+    """Tell if the folder has only the files of an interrupted first build, or of Dagster's page before any build."""
     if not _only(names, *paths.places):
         return False
     has_lock = paths.lock.is_file() and paths.lock.stat().st_size == 0
@@ -169,7 +169,7 @@ def _was_begun(paths: WarehousePaths, names: list[str]) -> bool:
 
 
 def _has_downloads(paths: WarehousePaths, names: list[str]) -> bool:
-    """Tell if nothing but the default folder of `fetch` is here."""
+    """Tell if the folder contains only the default folder of `fetch`."""
     if not _only(names, paths.landing) or not paths.landing.is_dir():
         return False
     folders = {folder.name for folder in paths.landing.iterdir()} - NO_CONTENT
@@ -177,7 +177,7 @@ def _has_downloads(paths: WarehousePaths, names: list[str]) -> bool:
 
 
 def _is_of_a_clone(paths: WarehousePaths) -> bool:
-    """Tell if this is the folder `warehouse/` of a clone of this project, which holds documents from the start."""
+    """Tell if this is the folder `warehouse/` of a clone of this project, which contains documents from the start."""
     real = Path(os.path.realpath(paths.root))
     with contextlib.suppress(OSError, UnicodeDecodeError):
         return real.name == "warehouse" and bool(ITS_NAME.search(read_regular(real.parent / PROJECT).decode()))
@@ -194,7 +194,7 @@ def _only(names: list[str], *places: Path) -> bool:
 
 
 def _links(paths: WarehousePaths) -> Iterator[Path]:
-    """Name the links among the files and folders that a build writes to."""
+    """Yield the links among the files and folders that a build writes to."""
     yield from (place for place in paths.places if place != paths.landing and place.is_symlink())
     for folder in (paths.raw, paths.sample):
         for corpus in _entries(folder):
@@ -211,19 +211,19 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 class BusyError(BuildError):
-    """Another build is running, so this one did not begin."""
+    """Another build is running, so this one did not start."""
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds between two tries to get the lock; each pause is twice as long as the one before."""
+"""Seconds between two attempts to get the lock. Each pause is twice as long as the one before."""
 
 
 @contextlib.contextmanager
 def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
-    """Hold the warehouse's lock, in a folder that is a warehouse or becomes one.
+    """Hold the lock of the warehouse; the folder becomes a warehouse if it is not one yet.
 
-    Raises BusyError when another build holds it for longer than `patience`, in seconds, and InputError when there can
-    be none.
+    Raises BusyError if another build holds the lock for longer than `patience` seconds, and InputError if the folder
+    cannot be a warehouse.
     """
     claim(paths)
     if paths.lock.is_dir() and not paths.lock.is_symlink():
@@ -248,7 +248,7 @@ def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
 
 
 def _taken(lock: IO[str], patience: float) -> bool:
-    """Whether the lock could be had, tried again and again as long as patience lasts."""
+    """Tell if the lock was acquired; retry until `patience` seconds have passed."""
     until, pause = time.monotonic() + patience, FIRST_PAUSE
     while True:
         with contextlib.suppress(BlockingIOError):

@@ -1,10 +1,10 @@
-"""A read-only file system for DuckDB that holds the Parquet files of builds and no other path.
+"""A read-only file system for DuckDB that contains the Parquet files of builds and no other path.
 
-DuckDB reads them with its own reader, which skips columns and groups of rows and takes counts from the metadata, and
-yet can be forbidden every path of this machine. Those of a build's tables are opened at once, and stay readable until
-the connection is closed, also when the build is removed meanwhile. Those of raw tables, one for each file of a release,
-may be more than a process can have open: each is opened for as long as something is read, and so are those of a build
-where the process may have few files open. `dialogue_warehouse.storage.builds` says which files they are.
+DuckDB reads the files with its own reader, which skips columns and row groups and takes counts from the metadata, while
+all paths of this machine are forbidden. The files of a build's tables are opened at once. They stay readable until the
+connection is closed, even if the build is removed meanwhile. Raw tables have one file per file of a release, perhaps
+more than a process can open. So each of these is opened only while it is read, and so are the files of a build if the
+process may open few files. `dialogue_warehouse.storage.builds` chooses the files.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dialogue_warehouse.common.database import REFUSED
 from dialogue_warehouse.errors import InputError
 
 SCHEME = "dialogue-warehouse"
-"""What the names of the files begin with; who does not know it says so with the name in the error."""
+"""The prefix of the file names. A client without this file system reports an error with the name."""
 
 
 DESCRIPTORS_LEFT = 24
-"""Files that a process must still be able to open: libraries, what it writes, and what DuckDB reads."""
+"""File descriptors that stay free for the process: for libraries, its output, and files that DuckDB reads."""
 
 
 class ParquetFiles(fsspec.AbstractFileSystem):
@@ -39,9 +39,9 @@ class ParquetFiles(fsspec.AbstractFileSystem):
     cachable = False
 
     def __init__(self, files: Mapping[str, Path], later: Mapping[str, Path]) -> None:
-        """Open all of `files`; those of `later` are opened when read. Raises InputError where that fails.
+        """Open all of `files`; those of `later` are opened when they are read. Raises InputError if that fails.
 
-        Where they would leave the process too few descriptors for anything else, none of them stays open.
+        If they would leave the process too few file descriptors, none of them stays open.
         """
         super().__init__()
         self._later = dict(later)
@@ -55,7 +55,7 @@ class ParquetFiles(fsspec.AbstractFileSystem):
                 if error.errno not in (errno.EMFILE, errno.ENFILE):
                     self._close()
                     raise InputError(f"{file}: cannot be read: {error.strerror}") from error
-            if self._opened.get(name, most) >= most:  # the lowest number that is free is given
+            if self._opened.get(name, most) >= most:  # the system returns the lowest free number
                 self._close()
                 self._later |= files
                 return
@@ -67,11 +67,11 @@ class ParquetFiles(fsspec.AbstractFileSystem):
         return OpenFile(self._place(path), path)
 
     def exists(self, path: str, **_: Any) -> bool:
-        """Whether a file has this name."""
+        """Tell if a file has this name."""
         return path in self._opened or (path in self._later and self._later[path].is_file())
 
     def isfile(self, path: str) -> bool:
-        """Whether a file has this name."""
+        """Tell if a file has this name."""
         return self.exists(path)
 
     def isdir(self, path: str) -> bool:
@@ -107,14 +107,14 @@ class ParquetFiles(fsspec.AbstractFileSystem):
 
 
 class OpenFile:
-    """A file that several threads of DuckDB read, each with a position of its own.
+    """A file that several threads of DuckDB read, each with its own position.
 
-    DuckDB seeks and reads in two steps. With one place for all threads, one reads from where another has sought: seen
-    with DuckDB 2.0.0, as pages that cannot be decompressed.
+    DuckDB seeks and reads in two steps. With one position for all threads, a thread would read where another has moved
+    it: with DuckDB 2.0.0 this led to pages that could not be decompressed.
     """
 
     def __init__(self, place: int | Path, name: str) -> None:
-        """`place` is a descriptor that stays open, or the path of a file that is opened to read from it."""
+        """Remember `place`: a descriptor that stays open, or the path of a file that is opened for each read."""
         self._place, self._name = place, name
         self._places: dict[int, int] = {}
 
@@ -130,7 +130,7 @@ class OpenFile:
         return self._places.get(threading.get_ident(), 0)
 
     def read(self, length: int) -> bytes:
-        """Read exactly this many bytes. Raises OSError where the file has fewer, which DuckDB would not notice."""
+        """Read exactly this many bytes. Raises OSError if the file has fewer, which DuckDB would not notice."""
         if isinstance(self._place, int):
             return self._read(self._place, length)
         descriptor = os.open(self._place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,7 +1,7 @@
-"""Which build readers see: publish a kept build, go back to one, pin one, and repair what a killed process left.
+"""Publication of builds: publish, roll back, pin, and repair the state after a killed process.
 
 A process may be killed between any two steps, and other programs may change our files. `mend` runs first in every
-build, with the lock held. What cannot be read is made again, a damaged file is copied from where it is whole, and each
+build, while the lock is held. Unreadable files are written again, a damaged file is copied from an intact one, and each
 repair is reported in one line.
 """
 
@@ -24,21 +24,21 @@ from dialogue_warehouse.storage.builds import Pointer
 
 
 def publish(build_id: str, paths: WarehousePaths, rolled_back: str = "") -> None:
-    """Make a kept build the published one: the pointer first, then the file, each replaced in one step.
+    """Make a kept build the published one: first the pointer, then the file, each replaced in one step.
 
-    `rolled_back` is the fingerprint of the newest build, where this is a rollback from it.
+    `rolled_back` is the fingerprint of the newest build if this is a rollback from it.
     """
     write_pointer(paths.pointer, build_id, rolled_back)
     copy(paths.build_database(build_id), paths.published)
 
 
 def copy(database: Path, to: Path) -> None:
-    """Copy a database, read-only and with its time, in one step: a reader sees the whole old or the whole new file."""
+    """Copy a database, read-only and with its time, in one step: readers see the whole old or the whole new file."""
     with files.replacing(to) as temporary:
         temporary.unlink(missing_ok=True)
         shutil.copyfile(database, temporary)
         made = database.stat()
-        with contextlib.suppress(OSError):  # a file of another time is compared by what it holds
+        with contextlib.suppress(OSError):  # a file with another time is compared by its content
             os.utime(temporary, ns=(made.st_atime_ns, made.st_mtime_ns))
         files.make_read_only(temporary)
 
@@ -50,7 +50,7 @@ def write_pointer(path: Path, build_id: str, rolled_back: str = "") -> None:
 
 
 def mend(paths: WarehousePaths) -> list[str]:
-    """Repair what readers see and remove leftovers; return a line for each repair."""
+    """Repair the published state and remove leftovers; return one line per repair."""
     told = [*_remove_folders(paths), *_finish_publication(paths), *_right_pointer(paths), *_right_files(paths)]
     retention.sweep(paths)
     files.remove(paths.scratch_spark)
@@ -58,7 +58,7 @@ def mend(paths: WarehousePaths) -> list[str]:
 
 
 def _remove_folders(paths: WarehousePaths) -> Iterator[str]:
-    """Remove the folders that stand where files of ours do: nothing could be written there."""
+    """Remove folders at the paths of our files, which would block writing."""
     ours = [
         paths.dagster_home / "dagster.yaml",
         *(path for path in paths.builds.glob("*.json") if BUILD_ID.fullmatch(path.name.partition(".")[0])),
@@ -72,10 +72,10 @@ def _remove_folders(paths: WarehousePaths) -> Iterator[str]:
 
 
 def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
-    """Finish or undo a publication that was broken off."""
+    """Finish or undo an interrupted publication."""
     try:
         started = files.read(paths.started_publication, builds.Pointer, "the name of a build")
-    except InputError:  # it may have been at any step: pointer and files say themselves whether they are right
+    except InputError:  # the step is unknown; the pointer and the files are checked next
         started = None
     if started and paths.build_database(started.build_id).exists():
         publish(started.build_id, paths)
@@ -88,7 +88,7 @@ def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
 
 
 def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
-    """Let the pointer name a build again: the one that is shown, else the last one that is whole."""
+    """Make the pointer name a build again: the build of the published file, else the last intact one."""
     try:
         builds.pointed_build(paths)
         return
@@ -104,9 +104,9 @@ def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
 
 
 def _right_files(paths: WarehousePaths) -> Iterator[str]:
-    """Let the published file and the kept build be what was published, each from the other or from an older build.
+    """Restore the published file and the kept build as they were published, each from the other or from an older build.
 
-    Of Parquet files there is no second copy: a build with one that is not what was published is lost.
+    Parquet files have no second copy: a build with a damaged one is lost.
     """
     build_id = builds.pointed_build(paths)
     if build_id is None:
@@ -126,7 +126,7 @@ def _right_files(paths: WarehousePaths) -> Iterator[str]:
 
 
 def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Iterator[str]:
-    """Show the last build that is whole in the place of one that cannot be made whole again."""
+    """Publish the last intact build in place of one that cannot be repaired."""
     database = paths.build_database(build_id)
     if database in damaged and paths.published in damaged:
         told = f"build {build_id} is lost: neither {paths.published} nor {database} is what was published"
@@ -145,15 +145,15 @@ def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Ite
 
 
 def is_whole(paths: WarehousePaths, build_id: str) -> bool:
-    """Say whether a kept build is unchanged since it was published."""
+    """Tell if a kept build is unchanged since it was published."""
     return set(builds.damage(paths, build_id)) <= {paths.published}
 
 
 def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, str]:
-    """Publish a kept build again, by default the one before the published; return the ids before and after.
+    """Publish a kept build again, by default the one before the published one; return the ids before and after.
 
-    Readers see one or the other; nothing is built and nothing removed. Raises InputError where there is no such build,
-    or not all of it, and BuildError while a build is running.
+    Readers see one build or the other. Nothing is built or removed. Raises InputError if the build does not exist or is
+    damaged, and BuildError while a build is running.
     """
     before = builds.published_build(paths)[0]
     with ownership.exclusive(paths):
@@ -170,7 +170,7 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
 
 
 def _fingerprint(paths: WarehousePaths, build_id: str) -> str:
-    """What a build was made of; nothing where its manifest cannot be read."""
+    """Return the fingerprint of a build; empty if its manifest cannot be read."""
     try:
         return builds.read_manifest(paths, build_id).fingerprint
     except InputError:
@@ -178,7 +178,7 @@ def _fingerprint(paths: WarehousePaths, build_id: str) -> str:
 
 
 def pin(paths: WarehousePaths, build_id: str | None = None, is_pinned: bool = True) -> str:
-    """Pin a build, by default the published one, so that it is never pruned; or unpin it. Returns its id."""
+    """Pin a build, by default the published one, so that it is never removed; or unpin it. Returns its id."""
     published = builds.published_build(paths)[0]
     with ownership.exclusive(paths):
         target = retention.find(paths, build_id or published)

@@ -15,19 +15,19 @@ from dialogue_warehouse.paths import BUILD_ID, RAW_FILE, WarehousePaths
 from dialogue_warehouse.storage import builds
 
 TEMPORARY = re.compile(r"[a-z0-9_]{8}")
-"""How `tempfile` names a folder."""
+"""The pattern of folder names from `tempfile`."""
 LONGEST_WRITING = 24 * 3600
-"""Seconds after which a temporary file is taken for a leftover, where the file system has no locks that tell."""
+"""Seconds after which a temporary file counts as a leftover, if the file system has no locks to check."""
 
 
 def kept_builds(paths: WarehousePaths) -> list[str]:
-    """List the ids of the kept builds in the order of their publication; foreign databases are ignored."""
+    """List the ids of the kept builds in the order of publication; foreign databases are ignored."""
     names = [path.stem for path in paths.builds.glob("*.duckdb") if BUILD_ID.fullmatch(path.stem)]
     return sorted(names, key=lambda build_id: (publication_number(paths, build_id), build_id))
 
 
 def find(paths: WarehousePaths, build_id: str) -> str:
-    """Find the kept build of this id, or the only one that begins with it. Raises InputError."""
+    """Return the kept build with this id, or the only one that begins with it. Raises InputError."""
     found = [name for name in kept_builds(paths) if name == build_id] or [
         name for name in kept_builds(paths) if name.startswith(build_id)
     ]
@@ -40,7 +40,7 @@ def find(paths: WarehousePaths, build_id: str) -> str:
 
 
 def one_before(paths: WarehousePaths, build_id: str) -> str:
-    """Find the kept build that was published before this one. Raises InputError."""
+    """Return the kept build that was published before this one. Raises InputError."""
     names = kept_builds(paths)
     place = names.index(build_id)
     if place == 0:
@@ -49,7 +49,7 @@ def one_before(paths: WarehousePaths, build_id: str) -> str:
 
 
 def publication_number(paths: WarehousePaths, build_id: str) -> int:
-    """Return the number of the publication of a build; 0 where it is not known."""
+    """Return the number of a build's publication; 0 if it is unknown."""
     try:
         return builds.read_manifest(paths, build_id).number
     except InputError:
@@ -57,7 +57,7 @@ def publication_number(paths: WarehousePaths, build_id: str) -> int:
 
 
 def is_pinned(paths: WarehousePaths, build_id: str) -> bool:
-    """Say whether a build is pinned."""
+    """Tell if a build is pinned."""
     try:
         return builds.read_manifest(paths, build_id).is_pinned
     except InputError:
@@ -71,9 +71,9 @@ def remove(paths: WarehousePaths, build_id: str) -> None:
 
 
 def prune(paths: WarehousePaths, builds_kept: int, days: float | None = None) -> None:
-    """Delete builds beyond `builds_kept` or older than so many days, and raw files that no build names.
+    """Delete builds beyond `builds_kept` or older than `days`, and raw files that no build names.
 
-    The published build is never deleted, and a pinned one neither; it does not count.
+    The published build and pinned builds are never deleted. A pinned build does not count towards `builds_kept`.
     """
     published = builds.pointed_build(paths)
     names = [name for name in kept_builds(paths) if not is_pinned(paths, name)]
@@ -83,7 +83,7 @@ def prune(paths: WarehousePaths, builds_kept: int, days: float | None = None) ->
             remove(paths, build_id)
     named: set[Path] = set()
     for build_id in kept_builds(paths):
-        with contextlib.suppress(InputError):  # what no manifest names, no reader can find
+        with contextlib.suppress(InputError):  # no reader can find files that no manifest names
             named |= {file for files in builds.raw_files(paths, build_id).values() for file in files}
     for parquet in landed_files(paths):
         if parquet.suffix == ".parquet" and parquet not in named:
@@ -92,12 +92,12 @@ def prune(paths: WarehousePaths, builds_kept: int, days: float | None = None) ->
 
 
 def landed_files(paths: WarehousePaths) -> Iterator[Path]:
-    """Find the files that landing has written, by their names; other files below `raw/` are left alone."""
+    """Yield the files that landing has written, by their names; other files below `raw/` are ignored."""
     yield from (file for file in paths.raw.glob("*/*/*") if RAW_FILE.fullmatch(file.name))
 
 
 def _built_at(paths: WarehousePaths, build_id: str) -> float:
-    """When a build was made, in seconds since 1970; now, where nobody knows."""
+    """Return the start of a build in seconds since 1970, or the current time if it is unknown."""
     try:
         return datetime.fromisoformat(builds.read_manifest(paths, build_id).started_at).timestamp()
     except (InputError, ValueError):
@@ -105,14 +105,14 @@ def _built_at(paths: WarehousePaths, build_id: str) -> float:
 
 
 def _is_old(file: Path) -> bool:
-    """Tell if no command can still be writing a file or folder."""
+    """Tell if a file or folder is so old that no command can still be writing it."""
     with contextlib.suppress(OSError):
         return time.time() - file.lstat().st_mtime > LONGEST_WRITING
     return False
 
 
 def sweep(paths: WarehousePaths) -> None:
-    """Remove the leftovers of killed commands. Call it with the warehouse's lock held."""
+    """Remove the leftovers of killed commands. The caller must hold the lock of the warehouse."""
     for path in _leftovers(paths):
         with files.alone_in(path.parent) as is_alone:  # another command may be writing its report
             if is_alone or (is_alone is None and _is_old(path)):
@@ -124,7 +124,7 @@ def sweep(paths: WarehousePaths) -> None:
 
 
 def _leftovers(paths: WarehousePaths) -> list[Path]:
-    """Find what commands write beside files of this project, by the names of those files."""
+    """List temporary files beside the files of this project, by the names of those files."""
     own = {place.name for place in paths.places}
     is_own = (
         ("*", lambda name: name in own),
@@ -140,7 +140,7 @@ def _leftovers(paths: WarehousePaths) -> list[Path]:
 
 
 def _beside(paths: WarehousePaths, build_id: str) -> tuple[Path, ...]:
-    """Name what stands beside the database of a build; nothing for a name that no build has."""
+    """Return the paths beside the database of a build; empty for a name that is not a build id."""
     if not BUILD_ID.fullmatch(build_id):
         return ()
     return tuple(file(build_id) for file in (paths.build_tables, paths.build_manifest, paths.build_restorations))

@@ -1,5 +1,5 @@
-"""What a command prints for a person.
+"""Output of the commands for people.
 
-What belongs here: tables, texts and the shell of a terminal. What does not: finding out what is printed
+What belongs here: tables, texts and the shell of a terminal. What does not: computing the printed data
 (`dialogue_warehouse.reading`).
 """

@@ -1,6 +1,6 @@
-"""A dialogue on the terminal: a line a turn, what is known of it below, and nothing of a text that would steer it.
+"""A dialogue on the terminal: one line per turn, with its annotations below; control characters are escaped.
 
-Where there is no terminal the same lines are plain: the marks of spans are written out everywhere.
+Without a terminal the same lines are plain. The marks of spans are always written as text.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from dialogue_warehouse.reading import dialogue_parts
 from dialogue_warehouse.reading.dialogue_parts import cut
 
 ROLES = {"user": "bold cyan", "system": "bold green"}
-"""Styles of the speakers whose role says who they are."""
+"""Styles of the speakers with a known role."""
 PEERS = ("bold magenta", "bold yellow")
-"""Styles of the others, in the order in which they speak."""
+"""Styles of the other speakers, in the order in which they speak."""
 CHANGES = {"added": ("+ ", "green"), "changed": ("~ ", "yellow"), "dropped": ("- ", "red"), "carried": ("", "dim")}
-"""What a turn did to a slot -> its sign and its style."""
+"""Sign and style of a slot by the change that a turn made to it."""
 KINDS = {"dialogue_act": "acts"}
-"""Kinds of acts that the terminal calls otherwise."""
+"""Kinds of acts with another name on the terminal."""
 MARK = Text("▶", style="bold red")
 Line = tuple[Text | str, Text | str, Text | str, Text]
-"""A line of the grid: its mark, the turn's number, who speaks or what stands there, and the text."""
+"""A line of the grid: mark, number of the turn, speaker or name of the note, and text."""
 
 Note = tuple[str, list[tuple[str, Text]]]
-"""What stands below a turn: what it is, and the texts with the keys of what they show."""
+"""A note below a turn: its name, and its texts with the keys of the rows that they show."""
 
 
 def print_dialogue(dialogue: dialogue_parts.Dialogue, console: Console) -> None:
-    """Print a dialogue; where there is no terminal, without the blanks that fill its lines."""
+    """Print a dialogue; without a terminal, remove the blanks at line ends."""
     if console.is_terminal:
         _draw(dialogue, console)
         return
@@ -115,7 +115,7 @@ def _mark(is_marked: bool) -> Text | str:
 
 
 def _styles(turns: Iterable[dialogue_parts.Turn]) -> dict[tuple[str, str], str]:
-    """The style of each speaker."""
+    """Return the style of each speaker."""
     styles: dict[tuple[str, str], str] = {}
     for turn in turns:
         others = sum(role not in ROLES for role, _ in styles)
@@ -125,7 +125,7 @@ def _styles(turns: Iterable[dialogue_parts.Turn]) -> dict[tuple[str, str], str]:
 
 
 def _said(turn: dialogue_parts.Turn) -> Text:
-    """What was said, with its spans as `core.transcript` writes them."""
+    """Return the text of a turn, with its spans in the notation of `core.transcript`."""
     if turn.text is None:
         return Text(turn.event_type, style="dim italic")
     text = Text(style="italic" if turn.event_type == "action" else "")
@@ -140,7 +140,7 @@ def _said(turn: dialogue_parts.Turn) -> Text:
 
 
 def _notes(turn: dialogue_parts.Turn, shown: str | None) -> Iterator[Note]:
-    """What stands below a turn."""
+    """Yield the notes below a turn."""
     for span in turn.spans:
         if span.key == shown:
             yield "span", [(span.key, _plain(f"{span.label}, characters {span.start} to {span.end}"))]
@@ -171,7 +171,7 @@ def _calls(calls: list[dialogue_parts.Call]) -> Iterator[Note]:
 
 
 def _joined(told: list[tuple[str, Text]], shown: str | None) -> Text:
-    """The texts on one line, the mark before the one that was asked for."""
+    """Join the texts in one line, with the mark before the requested one."""
     texts = [Text.assemble(MARK, " ", text) if key == shown and len(told) > 1 else text for key, text in told]
     return Text(" · ", style="dim").join(texts)
 

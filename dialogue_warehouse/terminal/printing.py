@@ -1,7 +1,7 @@
-"""How a query's result is shown: as a table where its rows fit the terminal, else a line a column; or complete.
+"""Output of a query's result: a table if its rows fit the terminal, else one line per column; or a complete file.
 
-What is complete is `files`: JSON, CSV and the like, streamed. What is shown on a terminal are the first rows, with how
-many are left out, in a pager where they are more than the terminal is high.
+Complete results are written by `reading.result_files`: JSON, CSV and others, streamed. A terminal shows the first rows
+and the number of omitted rows, in a pager if they need more lines than the terminal has.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from dialogue_warehouse.reading.result_files import (
 from dialogue_warehouse.reading.values import cell_of, elided
 
 DISPLAYED_ROWS = 200
-"""Rows that the terminal shows."""
+"""Most rows that the terminal shows."""
 PIPED_WIDTH = 200
-"""Characters of a table's line where there is no terminal."""
+"""Width of a table in characters without a terminal."""
 NARROWEST_COLUMN = 12
 COLUMN_PADDING = 3
 """Characters between two columns of a table."""
@@ -50,9 +50,9 @@ Pager = Callable[[str], None]
 def print_result(
     result: QueryResult, form: str | None = None, parquet: Path | None = None, pager: Pager | None = None
 ) -> None:
-    """Write a result to standard output in one of `settings.FORMATS`, or to a Parquet file and say so.
+    """Write a result to standard output in one of `settings.FORMATS`, or to a Parquet file and report that.
 
-    On a terminal, what is longer than it goes to the pager.
+    On a terminal, output that is longer than the screen goes to the pager.
     """
     if parquet is not None:
         count = write_parquet(result, parquet)
@@ -68,20 +68,20 @@ def print_result(
 
 
 class _Escaped(io.StringIO):
-    """A terminal that gets no character which would steer it; in JSON it is escaped as JSON has it."""
+    """A terminal without control characters: they are escaped, in JSON with JSON's escapes."""
 
     def __init__(self, terminal: TextIO, form: str) -> None:
         self._terminal = terminal
         self._escape = visible_json if form in ("json", "jsonl") else visible_lines
 
     def write(self, text: str, /) -> int:
-        """Write a text with its control characters written out."""
+        """Write a text with its control characters escaped."""
         self._terminal.write(self._escape(text))
         return len(text)
 
 
 def make_console() -> Console:
-    """Standard output; where it is no terminal, nobody knows its width."""
+    """Return a console for standard output; without a terminal it has a fixed width."""
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         return Console(highlight=False, width=PIPED_WIDTH)
@@ -95,7 +95,7 @@ def _show(result: QueryResult, form: str | None, console: Console, pager: Pager 
 
 
 def print_paged(render: Callable[[], None], console: Console, pager: Pager | None) -> None:
-    """Let something be drawn on the console; on a terminal, what is longer than it goes to the pager."""
+    """Draw on the console; on a terminal, output that is longer than the screen goes to the pager."""
     if pager is None or not console.is_terminal:
         render()
         return
@@ -121,13 +121,13 @@ class _Rows:
         self.footer = _footer(result, len(self.values), limit)
 
     def is_number(self, position: int) -> bool:
-        """Whether a column holds numbers."""
+        """Tell if a column contains numbers."""
         value = next((row[position] for row in self.values if row[position] is not None), None)
         return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
 def render_fitting(result: QueryResult, console: Console, limit: int = DISPLAYED_ROWS) -> None:
-    """Print the first rows as a table where every column fits the terminal, else vertically."""
+    """Print the first rows as a table if every column fits the terminal, else vertically."""
     if result.is_explain:
         return _render_plan(result, console)
     rows = _Rows(result, limit)
@@ -136,14 +136,14 @@ def render_fitting(result: QueryResult, console: Console, limit: int = DISPLAYED
 
 
 def render_table(result: QueryResult, console: Console, limit: int = DISPLAYED_ROWS) -> None:
-    """Print the first rows as a table that fits the terminal, and below it how many there are in all."""
+    """Print the first rows as a table that fits the terminal, and below it the total number of rows."""
     if result.is_explain:
         return _render_plan(result, console)
     return _print_table(_Rows(result, limit), console)
 
 
 def render_vertical(result: QueryResult, console: Console, limit: int = DISPLAYED_ROWS) -> None:
-    """Print the first rows, each value on a line of its own."""
+    """Print the first rows, one value per line."""
     if result.is_explain:
         return _render_plan(result, console)
     return _print_vertical(_Rows(result, limit), console)
@@ -155,7 +155,7 @@ def _render_plan(result: QueryResult, console: Console) -> None:
 
 
 def _print_table(rows: _Rows, console: Console) -> None:
-    """A table of as many columns as fit; where not all do, keys come last. Keys are cut in their middle."""
+    """Print a table of as many columns as fit. If not all fit, keys come last. Keys are cut in their middle."""
     shown = list(range(len(rows.widths)))
     if len(_fitting(rows.widths, console.width)) < len(shown):
         shown.sort(key=lambda position: _is_key(rows.headings[position]))
@@ -177,7 +177,7 @@ def _print_table(rows: _Rows, console: Console) -> None:
 
 
 def _print_vertical(rows: _Rows, console: Console) -> None:
-    """A block a row, in it a line a column."""
+    """Print one block per row, with one line per column."""
     width = max(heading.cell_len for heading in rows.headings)
     for number, row in enumerate(rows.cells, start=1):
         console.print(Text(f"── row {number} ".ljust(width + 12, "─"), style="dim"), soft_wrap=True)
@@ -192,7 +192,7 @@ def _is_key(heading: Text) -> bool:
 
 
 def _fitting(natural: list[int], available: int) -> list[int]:
-    """The widths of the first columns, as many as fit; wide ones are cut alike, none below NARROWEST_COLUMN."""
+    """Return the widths of the first columns that fit; wide ones are cut equally, none below NARROWEST_COLUMN."""
 
     def total(widths: list[int], cut: int) -> int:
         return sum(min(width, cut) + COLUMN_PADDING for width in widths)

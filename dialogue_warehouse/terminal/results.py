@@ -1,4 +1,4 @@
-"""What the commands `tables`, `describe`, `diff`, `trace` and `verify` print."""
+"""Output of the commands `tables`, `describe`, `diff`, `trace` and `verify`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dialogue_warehouse.reading.changes import Changes
 from dialogue_warehouse.terminal.printing import make_console
 
 WIDEST_TYPE = 40
-"""Characters of a line of a column's type; that of a nested column takes several."""
+"""Characters per line of a column's type; a nested type takes several lines."""
 
 
 def print_tables(tables: list[TableSummary], console: Console | None = None) -> None:
@@ -59,18 +59,18 @@ def print_description(description: TableDescription, console: Console | None = N
 
 
 def as_json(description: TableDescription) -> str:
-    """The description as one object, each field always there."""
+    """Return the description as one JSON object with all fields."""
     return visible_json(msgspec.json.format(msgspec.json.encode(description)).decode())
 
 
 def _filled(filling: Filling) -> str:
-    """Which corpora fill a column, and with what."""
+    """Describe the corpora that fill a column, with an example."""
     example = "" if filling.example is None else f", such as {visible(filling.example)}"
     return f"filled: {filling}{example}"
 
 
 def print_changes(changes: Changes, console: Console | None = None) -> None:
-    """Print the changes as tables; one line where there are none."""
+    """Print the changes as tables; one line if there are none."""
     console = console or make_console()
     console.print(Text(f"build {changes.build_id}, against {changes.base_build_id}"), soft_wrap=True)
     if not (changes.columns or changes.rows or changes.moved):
@@ -110,7 +110,7 @@ DISPLAYED_LINES = 60
 
 
 def print_trace(found: Trace, as_json: bool = False, console: Console | None = None) -> None:
-    """Print a trace as lines and the indented JSON, or as one JSON object. Raises ChangedSourceError after it."""
+    """Print a trace as lines and indented JSON, or as one JSON object. Raises ChangedSourceError afterwards."""
     if as_json:
         print(visible_json(json.dumps(as_object(found), ensure_ascii=False, indent=1, default=_plain)))
     else:
@@ -120,7 +120,7 @@ def print_trace(found: Trace, as_json: bool = False, console: Console | None = N
 
 
 def as_object(found: Trace) -> dict[str, Any]:
-    """A trace as one JSON object, the source's JSON inside it."""
+    """Return a trace as one JSON object that includes the source's JSON."""
     return {
         "key": found.key,
         "table": found.table,
@@ -172,7 +172,7 @@ def _plain(value: Any) -> str:
 
 
 def print_results(results: list[Verified], as_json: bool) -> None:
-    """Print a row a corpus, or all results as JSON."""
+    """Print one row per corpus, or all results as JSON."""
     if as_json:
         print(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1))
         return

@@ -1,6 +1,6 @@
-"""The interactive shell of `sql`: history, completion of tables, columns and words of SQL, a query over several lines.
+"""The interactive shell of `sql`: history, completion of tables, columns and SQL keywords, queries over several lines.
 
-It runs what `sql` runs, through the same sandboxed connection: one SELECT or EXPLAIN at a time.
+It runs the same queries as `sql`, through the same sandboxed connection: one SELECT or EXPLAIN at a time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORDS = tuple(
         "union qualify over partition explain describe summarize exists cast filter",
     )
 )
-"""The words of SQL that are completed."""
+"""The SQL keywords that are completed."""
 PROMPT, CONTINUED = "sql> ", "...> "
 HELP = """a query ends with ; and may take several lines; Tab completes, the arrow keys go through the history
   \\d            the tables          \\d TABLE   its columns
@@ -42,7 +42,7 @@ HELP = """a query ends with ; and may take several lines; Tab completes, the arr
 
 
 class Names(Completer):
-    """Completes tables, with or without schema, behind a table's name and a dot its columns, and words of SQL."""
+    """Completes table names with or without schema, column names after a table's name and a dot, and SQL keywords."""
 
     def __init__(self, con: Connection) -> None:
         rows = con.execute(
@@ -61,7 +61,7 @@ class Names(Completer):
         self._tables = sorted({table for _, table, _ in rows} | {f"{schema}.{table}" for schema, table, _ in rows})
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """What the word before the cursor may become."""
+        """Yield the completions of the word before the cursor."""
         typed = re.search(r"[\w.]*$", document.text_before_cursor)
         word = typed[0].lower() if typed else ""
         table, dot, beginning = word.rpartition(".")
@@ -73,7 +73,7 @@ class Names(Completer):
             yield from _completions(word, dict.fromkeys((*named, *self._tables, *WORDS)))
 
     def _meant(self, name: str, text: str) -> str:
-        """The table that a name stands for in this query: itself, or what it is an alias of."""
+        """Return the table that a name refers to in this query: itself, or the table of an alias."""
         if name in self._columns or not name:
             return name
         before = re.findall(rf"([\w.]+)\s+(?:as\s+)?{re.escape(name)}\b", text.lower())
@@ -87,7 +87,7 @@ def _completions(beginning: str, names: Iterable[str]) -> Iterator[Completion]:
 
 
 class Shell:
-    """A conversation with one connection; `form` is how results are printed."""
+    """A session on one connection; `form` is the output format."""
 
     def __init__(
         self, con: Connection, settings: Settings, form: str | None = None, pager: printing.Pager | None = None
@@ -95,7 +95,7 @@ class Shell:
         self.con, self.settings, self.form, self.pager = con, settings, form, pager
 
     def answer(self, text: str) -> bool:
-        """Do what was typed; False when it was to leave. An error is a line, and the shell goes on."""
+        """Execute the input; return False if it was to leave. An error is one line, and the shell continues."""
         text = text.strip()
         if text.rstrip(";").lower() in ("\\q", "exit", "quit"):
             return False
@@ -134,7 +134,7 @@ def run_shell(
     form: str | None = None,
     pager: printing.Pager | None = None,
 ) -> None:
-    """Ask for queries until the user leaves."""
+    """Prompt for queries until the user leaves."""
     session: PromptSession[str] = PromptSession(
         history=_history(shell_history()),
         completer=Names(con),
@@ -149,14 +149,14 @@ def run_shell(
         try:
             if not shell.answer(session.prompt(PROMPT)):
                 return
-        except KeyboardInterrupt:  # what was typed is dropped
+        except KeyboardInterrupt:  # the input is dropped
             continue
         except EOFError:
             return
 
 
 def _bindings() -> KeyBindings:
-    """Enter ends a query that is complete, and begins a line of one that is not."""
+    """Bind Enter: it ends a complete query, and begins a new line of an incomplete one."""
     bindings = KeyBindings()
 
     @bindings.add("enter")
@@ -170,13 +170,13 @@ def _bindings() -> KeyBindings:
 
 
 def is_complete(text: str) -> bool:
-    """Whether what was typed can be done: a query with its semicolon, a command of the shell, or nothing."""
+    """Tell if the input can be executed: a query with its semicolon, a command of the shell, or nothing."""
     text = text.strip()
     return not text or text.endswith(";") or text.startswith("\\") or text.lower() in ("exit", "quit", "help")
 
 
 def _history(file: Path) -> History:
-    """The history in a file; only in memory where there can be none."""
+    """Return the history in a file; in memory only if the file cannot be written."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""The state of a warehouse folder: the builds on disk, and which files of the releases are at the source."""
+"""The state of a warehouse folder: the builds on disk, and the files of the releases at the source."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ from dialogue_warehouse.storage.retention import kept_builds
 from dialogue_warehouse.terminal.printing import make_console
 
 DISPLAYED_MISSING = 5
-"""Missing files of a corpus that the status names one by one."""
+"""Most missing files of a corpus that the status names."""
 DISPLAYED_DAMAGED = 5
-"""Files of the published build that it names, where they are not what was published."""
+"""Most files of the published build that the status names because they changed since publishing."""
 
 
 @dataclass(frozen=True)
 class BuildStatus:
-    """One build on disk. What stands in a manifest that cannot be read is None."""
+    """One build on disk. Fields from a manifest that cannot be read are None."""
 
     build_id: str
     is_published: bool
     is_pinned: bool
     verdicts: dict[str, int]
-    """What became of its claims: verdict -> claims, and `unexpected` for those that are not as the ledger has it."""
+    """Number of claims by verdict; `unexpected` counts those whose verdict differs from the ledger."""
     fallbacks: tuple[str, ...]
-    """The corpora that fell back to an earlier build, a line each."""
+    """The corpora that fell back to an earlier build, one line each."""
     built_at: str | None
     source: str | None
     form: str
     engine: str
-    """What landed its files and ran the models."""
+    """The engine that landed the files and ran the models."""
     database_bytes: int
-    """Bytes of its database, and of the Parquet files of its tables where the rows are in those."""
+    """Size of its database and of the Parquet files of its tables, in bytes."""
     raw_bytes: int
-    """Bytes of the raw Parquet that it was made from; builds of the same files share them."""
+    """Size in bytes of the raw Parquet that it was made from. Builds of the same files share it."""
     ignored: dict[str, tuple[Ignored, ...]]
-    """What lay at its source and was not read, by corpus; NO_CORPUS has what belongs to none."""
+    """Files at its source that were not read, by corpus. NO_CORPUS has the files that belong to no corpus."""
 
 
 @dataclass(frozen=True)
 class MissingFile:
-    """A file of a release that is not at the source."""
+    """A file of a release that is missing at the source."""
 
     path: str
     url: str
@@ -65,48 +65,48 @@ class MissingFile:
 
 @dataclass(frozen=True)
 class CorpusStatus:
-    """What of a corpus's release is at the source; documentation files are not counted."""
+    """The files of a corpus's release at the source; documentation files are not counted."""
 
     corpus_id: str
     present: int
     listed: int
     missing: tuple[MissingFile, ...]
     ignored: tuple[Ignored, ...]
-    """What lies in its folder and is not read."""
+    """Files in its folder that are not read."""
     expected: tuple[str, ...]
     """Examples of the paths that are read."""
     found_as: dict[str, str]
-    """Path in the release -> path at the source, of files that have another name there."""
+    """Path at the source by path in the release, for files with another name there."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """What a warehouse folder holds, and what could be built into it."""
+    """The content of a warehouse folder, and the files that a build could use."""
 
     warehouse: str
     published_build: str | None
     builds: tuple[BuildStatus, ...]
     database_bytes: int
     raw_bytes: int
-    """Bytes of all landed Parquet, also of builds that are gone."""
+    """Size in bytes of all landed Parquet, also of builds that were removed."""
     source: str | None
-    """Where the files are looked for: the source of the settings, else that of what is published. None stands for the
-    embedded sample, of which nothing can be missing."""
+    """The source that is searched: that of the settings, else that of the published build. None stands for the embedded
+    sample, which cannot lack any file."""
     corpora: tuple[CorpusStatus, ...]
     damaged: tuple[str, ...]
-    """The published file and the published build's own, Parquet too, where they are not what was published."""
+    """The published file, and files of the published build with Parquet, that changed since publishing."""
     ignored: tuple[Ignored, ...]
-    """What lies at the source and belongs to no corpus."""
+    """Entries of the source that belong to no corpus."""
     expected: tuple[str, ...]
     """The folders of the source that are read."""
     is_fetchable: bool
-    """Whether `fetch` can download what is missing: the publishers' own files, not their republication."""
+    """True if `fetch` can download the missing files: the publishers' own files, not a republication."""
 
 
 def read_status(paths: WarehousePaths, settings: Settings) -> Status:
-    """The builds kept, newest first, and how complete each corpus is at the source.
+    """Read the kept builds, newest first, and how complete each corpus is at the source.
 
-    Raises InputError when a build is published that is not there.
+    Raises InputError if the published build is missing.
     """
     published = builds.published_build(paths)[0] if paths.pointer.exists() else None
     kept = tuple(_build_status(paths, build_id, published) for build_id in reversed(kept_builds(paths)))
@@ -129,7 +129,7 @@ def read_status(paths: WarehousePaths, settings: Settings) -> Status:
 
 
 def _looked_at(settings: Settings, published: BuildStatus | None) -> Settings:
-    """Where to look for files, and in which form: what the settings say, else what is published was made from."""
+    """Return settings with the source and form to search: those given, else those of the published build."""
     if settings.source is not None or published is None or published.source in (None, builds.EMBEDDED_SAMPLE):
         return settings
     return replace(settings, source=Path(published.source), form=published.form)
@@ -175,7 +175,7 @@ def _corpus_status(corpus: Corpus, settings: Settings, paths: WarehousePaths) ->
 
 
 def places(corpora: Iterable[Corpus]) -> list[str]:
-    """Where each release comes from and where to put it: a line a corpus."""
+    """List the origin and the target folder of each release, one line per corpus and URL."""
     lines = []
     for corpus in corpora:
         files = [file for file in corpus.files if not file.is_documentation]
@@ -231,7 +231,7 @@ def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
 
 
 def _claims(verdicts: Mapping[str, int]) -> str:
-    """How many claims were judged as the ledger has it, and how many were not."""
+    """Return the number of judged claims, and of those with an unexpected verdict."""
     judged = sum(count for verdict, count in verdicts.items() if verdict in ("reproduced", "refuted"))
     unexpected = f"\n{verdicts[UNEXPECTED]:,} unexpected" if verdicts.get(UNEXPECTED) else ""
     return f"{judged:,}{unexpected}" if verdicts else "?"
@@ -269,7 +269,7 @@ def _source_lines(found: Status) -> Iterator[str]:
 
 
 def _lines_of_build(found: Status) -> Iterator[str]:
-    """What the published build has not read of a source that is no longer there."""
+    """Yield the files that the published build did not read, if its source no longer exists."""
     published = next((build for build in found.builds if build.is_published), None)
     if published is None or published.source != found.source or Path(found.source or "").is_dir():
         return
