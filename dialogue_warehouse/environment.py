@@ -33,12 +33,12 @@ KEPT = frozenset(
     }
 )
 SAFE = {"PYTHONSAFEPATH": "1", "PYTHONUTF8": "1"}
-"""Child processes import nothing from the working folder, and use UTF-8 for files whatever the locale is."""
+"""Child processes import nothing from the working folder, and use UTF-8 for files in every locale."""
 BAD_INPUT = 2
 
 
 def prepare() -> None:
-    """Prepare this process before anything else is imported; restart it if Python has already read removed variables.
+    """Prepare this process before anything else is imported; restart it if Python has already used other variables.
 
     Exits with status 2 if the working folder does not exist any more.
     """
@@ -76,7 +76,7 @@ def without_dbt() -> Generator[None]:
 
 
 def _is_read_at_start(variables: Mapping[str, str]) -> bool:
-    """Tell if Python read variables at its start that `variables` does not have."""
+    """Tell if Python has already used variables that differ from these, so that it has to restart."""
     if sys.flags.ignore_environment or not sys.executable:
         return False
     is_removed = any(name.startswith("PYTHON") for name in os.environ.keys() - variables.keys())

@@ -44,7 +44,7 @@ DUCKDB_TABLES, PARQUET_TABLES = TABLES = ("duckdb", "parquet")
 SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 """The accepted values of a switch, in upper or lower case."""
 PER_CORE = 4
-"""Most threads and processes per core. More would only slow each other down."""
+"""Maximum number of threads and processes per core. More would only slow each other down."""
 MOST = 1_000
 """The highest value of any other count."""
 MOST_SECONDS = 7 * 24 * 3600

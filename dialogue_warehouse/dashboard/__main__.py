@@ -37,7 +37,7 @@ def _forgiving(number: int) -> io.TextIOWrapper:
 
 
 if __name__ == "__main__":
-    importlib.import_module("dialogue_warehouse.paths")  # fixes paths in the user's home before HOME changes
+    importlib.import_module("dialogue_warehouse.paths")  # finds paths in the user's home before HOME changes
     folder = Path(__file__).parent
     os.chdir(folder)
     os.environ["HOME"] = str(folder)

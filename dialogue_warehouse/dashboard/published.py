@@ -18,7 +18,7 @@ from dialogue_warehouse.storage import builds
 
 Read = TypeVar("Read")
 CACHED_ANSWERS = 300
-"""Most cached results."""
+"""Maximum number of cached results."""
 
 
 def settings() -> Settings:

@@ -22,7 +22,7 @@ from dialogue_warehouse.reading.values import NULL, text_of
 
 FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all\norder by all"
 SHOWN = 1_000
-"""Most rows that the page shows; a download has all rows."""
+"""Maximum number of rows that the page shows; a download has all rows."""
 LARGEST_INTEGER = 2**53
 """Integers in JavaScript are exact below this value."""
 

@@ -27,7 +27,7 @@ from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.landed import places_of
 
 DEEPEST_RECORD = 2
-"""Most tokens in the pointer of a record: its part and its index."""
+"""Maximum number of tokens in the pointer of a record: its part and its index."""
 
 
 def read_json_at(

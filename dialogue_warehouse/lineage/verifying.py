@@ -45,7 +45,7 @@ RESULTS_COLUMNS = {
 }
 """The columns of `quality.restorations`."""
 SHOWN_CHARACTERS = 200
-"""Most characters of a value that a difference shows."""
+"""Maximum number of characters of a value that a difference shows."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dialogue_warehouse.reading.values import text_of
 from dialogue_warehouse.storage.builds import CONTRACTS
 
 LONGEST_EXAMPLE = 80
-"""Most characters of an example."""
+"""Maximum number of characters of an example."""
 FIRST_ROWS = 100
 """Number of rows that are searched for an example before the whole column."""
 EMPTY: tuple[object, ...] = (None, "", [], {})

@@ -102,7 +102,7 @@ def _damaged(paths: WarehousePaths, build_id: str) -> Iterator[Path]:
 
 
 def _is_damaged(file: Path, published: PublishedFile) -> bool:
-    """Compare every byte with the published file, whatever its modification time is.
+    """Compare every byte with the published file, regardless of its modification time.
 
     If a damaged file still has its old time, it gets a new one, so that the next build reads it.
     """

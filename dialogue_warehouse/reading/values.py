@@ -23,7 +23,7 @@ from dialogue_warehouse.common.database import identifier
 from dialogue_warehouse.common.text import visible
 
 DISPLAYED_CHARACTERS = 1_000
-"""Most characters of a cell that are passed on to be cut to the terminal's width."""
+"""Maximum number of characters of a cell that are passed on to be cut to the terminal's width."""
 NULL = "NULL"
 """Text that is shown for a missing value."""
 ENCODER = msgspec.json.Encoder(decimal_format="number")

@@ -20,9 +20,9 @@ DOWNLOAD = "download the file itself"
 FETCH = ", for example with `dialogue-warehouse fetch`"
 PUBLISHED = "put the published file in its place"
 LONGEST_TITLE = 60
-"""Most characters that are quoted of a page's title or a server's answer."""
+"""Maximum number of characters that are quoted of a page's title or a server's answer."""
 LONGEST_ANSWER = 4096
-"""Most bytes of an error answer; a longer file contains data."""
+"""Maximum number of bytes of an error answer; a longer file contains data."""
 
 
 class Kind(NamedTuple):

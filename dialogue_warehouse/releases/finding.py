@@ -130,7 +130,7 @@ class Source:
     """The source of a build, searched once: checks, landing and the report all use the same result."""
 
     def __init__(self, settings: Settings, paths: WarehousePaths) -> None:
-        """Search nothing yet: the embedded sample may not exist at this time."""
+        """Search nothing yet: the embedded sample may not exist yet."""
         self._settings, self._paths = settings, paths
         self._releases: dict[str, Release] = {}
 
@@ -216,7 +216,7 @@ LIKENESS = 0.9
 
 
 def find_foreign(settings: Settings, paths: WarehousePaths) -> tuple[Ignored, ...]:
-    """Return the entries of the settings' source that are no corpus folder in this form; none for the sample."""
+    """Return the entries of the settings' source that are not corpus folders of this form; none for the sample."""
     if settings.source is None:
         return ()
     own = _folders_of(settings.form)

@@ -33,7 +33,7 @@ BATCH = 256
 FEW = 16
 """Rows per measured batch if texts share prefixes. It is small because such rows can unpack to far more bytes."""
 BYTES_OF_A_VALUE = 8
-"""Least size of a value in bytes for the limit, so that columns of only nulls or empty lists are limited too."""
+"""Minimum size that counts for a value, in bytes, so that columns of only nulls or empty lists are limited too."""
 SHARED_PREFIXES = "DELTA_BYTE_ARRAY"
 """The encoding in which a value may be far longer than its bytes."""
 WITHOUT_DICTIONARY = frozenset({SHARED_PREFIXES, "DELTA_LENGTH_BYTE_ARRAY"})

@@ -310,7 +310,7 @@ def _fitting(value: Any, of: pa.DataType) -> Any:
 
 
 def _as_single(value: float) -> float | None:
-    """Return the 32-bit number that equals the value or has it as a shorter notation; None for any other value."""
+    """Return the 32-bit number that equals the value, or has it as a shorter decimal form; None for any other value."""
     single = single_precision(value)
     if single == value or math.isnan(value):
         return single

@@ -356,7 +356,7 @@ def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
 
 
 ATTEMPTS = 5
-"""Most attempts to read a file that changes while it is read."""
+"""Maximum number of attempts to read a file that changes while it is read."""
 TICK = 20_000_000
 """Nanoseconds within which two changes may get the same time: Linux counts 100 ticks a second or more."""
 

@@ -22,7 +22,7 @@ from dialogue_warehouse.releases.file_names import FormNames, ReleaseNames, suff
 MARKER = "SIMULATED.json"
 """File beside a generated release with its scale and seed; written when the release is complete."""
 LARGEST_MARKER = 2**16
-"""Most bytes of the marker, which contains two numbers."""
+"""Maximum number of bytes of the marker, which contains two numbers."""
 UNFINISHED = ".part"
 """Suffix of a file that is being written or downloaded."""
 ASIDE = ".mismatch"

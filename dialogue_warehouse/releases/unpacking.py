@@ -24,18 +24,18 @@ from dialogue_warehouse.releases.records import LandingError
 from dialogue_warehouse.releases.source_tree import is_in_generated
 
 PIECE = 2**20
-"""Most bytes that are unpacked or decoded at a time."""
+"""Maximum number of bytes that are unpacked or decoded at a time."""
 FIRST_PIECE = 2**9
 """Bytes of an archive's member that are unpacked first. It is small because a file may have a hundred thousand members
 of a few bytes, and the bytes after each member are copied."""
 LARGEST_TEXT = LARGEST_FILE
-"""Most bytes that a gzipped file may unpack to."""
+"""Maximum number of bytes that a gzipped file may unpack to."""
 LARGEST_RATIO = 100
-"""Most bytes of text per byte of gzip, beyond UNSUSPECTED bytes. Natural text has about ten; gzip's maximum is a
-thousand."""
+"""Maximum bytes of text per byte of gzip, beyond UNSUSPECTED bytes. Natural text has about ten, and gzip reaches a
+thousand at most."""
 UNSUSPECTED = 16 * 2**20
 MOST_LAYERS = 2
-"""Most times that a file may be compressed."""
+"""Maximum number of gzip layers of a file."""
 FRAME = 16 + zlib.MAX_WBITS
 """The value that makes zlib read gzip's format and verify its checksum and length."""
 BYTE_ORDER_MARKS = re.compile(rb"(?:\xef\xbb\xbf)++")

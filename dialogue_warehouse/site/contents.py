@@ -124,7 +124,7 @@ def _anchor(row: Row, name: str, there: set[object]) -> str | None:
 CASES_READ = 2
 """Cases of a rule whose dialogues have a page."""
 MOST = 120
-"""Most pages of dialogues in a report."""
+"""Maximum number of pages of dialogues in a report."""
 SEGMENTS = 3
 """Parts of a dialogue's key. The keys of its rows begin with them."""
 
@@ -162,7 +162,7 @@ def _wanted(rules: list[Row], changes: Iterable[Row]) -> Iterator[str]:
 
 
 def page_name(key: str) -> str:
-    """Return the file name of a dialogue's page, which is valid on every file system whatever the key is."""
+    """Return the file name of a dialogue's page; the name is valid on every file system."""
     return f"dialogue-{hashlib.sha256(key.encode()).hexdigest()[:16]}.html"
 
 

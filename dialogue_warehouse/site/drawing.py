@@ -23,12 +23,12 @@ SHADES = 9
 STEPS = 200
 """Number of sizes that a bar can have."""
 COLUMNS_SHOWN = 60
-"""Most columns of a histogram. On a longer scale several values share a column."""
+"""Maximum number of columns of a histogram. On a longer scale several values share a column."""
 TAIL = 0.01
 """Share of a histogram's row that may lie beyond the scale, in the last column, so that one outlier does not flatten
 it."""
 LONGEST_LABEL = 48
-"""Most characters of a label."""
+"""Maximum number of characters of a label."""
 Words = Callable[[float], str]
 """Formats a value as text."""
 

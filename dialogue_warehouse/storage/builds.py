@@ -34,6 +34,7 @@ NAMES = "dialogue-warehouse://"
 CONTRACTS = "contracts"
 """The schema of the empty tables."""
 PUBLISHED_SCHEMAS = ("core", "analytics", "quality")
+"""The schemas that are searched for a table name without a schema. No table name occurs in two of them."""
 
 
 def files_below(folder: Path) -> list[Path]:

@@ -98,7 +98,7 @@ def is_warehouse(paths: WarehousePaths) -> bool:
 
 
 def warehouse_of(file: Path) -> Path | None:
-    """Return the warehouse that writes this path; None if there is none."""
+    """Return the warehouse that owns this path; None if there is none."""
     real = Path(os.path.realpath(file))
     for folder in real.parents:
         paths = WarehousePaths(folder)

@@ -36,7 +36,7 @@ from dialogue_warehouse.reading.result_files import (
 from dialogue_warehouse.reading.values import cell_of, elided
 
 DISPLAYED_ROWS = 200
-"""Most rows that the terminal shows."""
+"""Maximum number of rows that the terminal shows."""
 PIPED_WIDTH = 200
 """Width of a table in characters without a terminal."""
 NARROWEST_COLUMN = 12

@@ -25,9 +25,9 @@ from dialogue_warehouse.storage.retention import kept_builds
 from dialogue_warehouse.terminal.printing import make_console
 
 DISPLAYED_MISSING = 5
-"""Most missing files of a corpus that the status names."""
+"""Maximum number of missing files of a corpus that the status names."""
 DISPLAYED_DAMAGED = 5
-"""Most files of the published build that the status names because they changed since publishing."""
+"""Maximum number of files of the published build that the status names because they changed since publishing."""
 
 
 @dataclass(frozen=True)
