@@ -10,8 +10,7 @@ from pathlib import Path
 from dialogue_warehouse.errors import InputError
 
 CLONE = Path(__file__).resolve().parent.parent
-"""The clone that this package runs from. If it is installed from a wheel: the folder with the package and dbt's
-project."""
+"""The clone that this package runs from. Installed from a wheel: the folder with the package and dbt's project."""
 IS_CLONE = (CLONE / "pyproject.toml").is_file()
 DBT_PROJECT = CLONE / "dbt_project"
 

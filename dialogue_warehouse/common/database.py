@@ -33,8 +33,7 @@ REFUSED = "a query can neither read nor write files"
 # These texts are matched in DuckDB's messages, because its errors have a class and no other field.
 NO_FILES = "File system LocalFileSystem has been disabled"
 OUT_OF_MEMORY = "Out of Memory Error"
-"""DuckDB's message when its memory limit is reached. Arrow, which reads DuckDB's batches, repeats it in its own
-error."""
+"""DuckDB's message when its memory limit is reached. Arrow, which reads DuckDB's batches, repeats it in its error."""
 NOT_NULL = re.compile(r"NOT NULL constraint failed: \w+\.(\w+)")
 LOST = re.compile(r'No files found that match the pattern "(dialogue-warehouse://[^"]*)"')
 """DuckDB's message when a file of `dialogue_warehouse.storage.parquet_files` is missing."""

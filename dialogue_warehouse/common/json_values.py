@@ -65,8 +65,7 @@ def resolve(document: Any, pointer: str) -> Any:
 
 
 MOST_DIGITS = 1000
-"""Maximum number of digits of a whole number, many more than any id has. The time to read a number grows with their
-square."""
+"""Maximum number of digits of a whole number, many more than any id has. Reading time grows with their square."""
 DEEPEST = 100
 """Deepest nesting of a value. Schemas have about ten levels, and the code that reads a value may use the stack too."""
 

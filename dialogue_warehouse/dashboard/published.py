@@ -27,7 +27,7 @@ def settings() -> Settings:
 
 
 def build_id() -> str:
-    """Return the published build; each build has its own cached results. Raises InputError if there is none."""
+    """Return the id of the published build, which has its own cached results. Raises InputError if there is none."""
     return builds.published_build(WarehousePaths(settings().warehouse))[0]
 
 

@@ -40,8 +40,7 @@ UNFINISHED_TEXT = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1
 BLANK = re.compile(rb"[ \t\n\r]*+")
 CLOSING = {"[": "]", "{": "}"}
 VALUE, FIRST_ELEMENT, FIRST_KEY, KEY, COLON, AFTER = range(6)
-"""Next expected token: a value; or the end of an array; a key or the end of an object; a key; a colon; a separator or
-end."""
+"""Next expected token: a value; or an array's end; a key or an object's end; a key; a colon; a separator or end."""
 STEPS = {
     **{(state, kind): AFTER for state in (VALUE, FIRST_ELEMENT) for kind in ("text", "other")},
     **{(state, "["): FIRST_ELEMENT for state in (VALUE, FIRST_ELEMENT)},
@@ -174,8 +173,7 @@ class Record(NamedTuple):
     text: bytes
     row: dict[str, Any] | None = None
     refused: str | None = None
-    """The reason why the record is refused before it is read. In another form `row` has the row that `text` was made
-    from."""
+    """The reason why the record is refused unread. In another form `row` has the row that `text` was made from."""
     place: str | None = None
     """Line and column of the record in a file of lines."""
 

@@ -77,8 +77,7 @@ SYSTEM_NAMES = re.compile(
     r"|\.cache|\.huggingface|System Volume Information|lost\+found|@eaDir|\.nfs[0-9a-f]+|\.snapshot|\.directory",
     re.IGNORECASE,
 )
-"""Names of files and folders without data: those of operating systems, file managers, version control and
-downloaders."""
+"""Names of files and folders without data: of operating systems, file managers, version control, downloaders."""
 LINK_TO_NOTHING = "a link to nothing"
 LINK_INTO_A_RING = "a link to a folder that is walked already"
 NOT_REGULAR = "not a regular file"

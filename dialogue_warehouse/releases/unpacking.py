@@ -31,8 +31,7 @@ of a few bytes, and the bytes after each member are copied."""
 LARGEST_TEXT = LARGEST_FILE
 """Maximum number of bytes that a gzipped file may unpack to."""
 LARGEST_RATIO = 100
-"""Maximum bytes of text per byte of gzip, beyond UNSUSPECTED bytes. Natural text has about ten, and gzip reaches a
-thousand at most."""
+"""Maximum bytes of text per byte of gzip, beyond UNSUSPECTED bytes. Text has about ten, gzip at most a thousand."""
 UNSUSPECTED = 16 * 2**20
 MOST_LAYERS = 2
 """Maximum number of gzip layers of a file."""

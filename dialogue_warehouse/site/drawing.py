@@ -25,8 +25,7 @@ STEPS = 200
 COLUMNS_SHOWN = 60
 """Maximum number of columns of a histogram. On a longer scale several values share a column."""
 TAIL = 0.01
-"""Share of a histogram's row that may lie beyond the scale, in the last column, so that one outlier does not flatten
-it."""
+"""Share of a histogram's row that may lie beyond the scale, in the last column: one outlier must not flatten it."""
 LONGEST_LABEL = 48
 """Maximum number of characters of a label."""
 Words = Callable[[float], str]

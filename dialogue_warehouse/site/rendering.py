@@ -60,8 +60,7 @@ def environment(folder: Path, **filters: Callable[..., Any]) -> jinja2.Environme
 
 TEMPLATES = Path(__file__).with_name("templates")
 STEERING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters except line ends, and characters that force or embed a direction. Right-to-left text needs none of
-them."""
+"""Control characters except line ends, and direction embeddings and overrides; right-to-left text needs none."""
 CHANGES = {"added": "+", "changed": "~", "dropped": "-", "carried": ""}
 """Sign of a slot by the change that a turn made to it."""
 
