@@ -28,8 +28,7 @@ from dialogue_warehouse.errors import InputError, is_lacking, naming
 from dialogue_warehouse.paths import BUILD_ID
 
 LARGEST_FILE = 2 * 2**30
-"""Maximum size of a file in bytes. Ten times the largest release fits, and a machine with 4 GB of memory can read
-it."""
+"""Maximum size of a file in bytes. Ten times the largest release fits, and 4 GB of memory suffice to read it."""
 
 
 def open_regular(path: Path) -> io.BufferedReader:

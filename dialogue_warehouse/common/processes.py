@@ -19,7 +19,7 @@ SET_SIGNAL_OF_PARENTS_DEATH = 1
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process when its parent ends, for whatever reason. `parent` is the id of the parent.
+    """End this process when its parent ends, for any reason. `parent` is the id of the parent.
 
     On Linux it ends at once; elsewhere when it next reads from its parent. Ctrl-C reaches every process of a terminal,
     so this process ignores it: the parent handles it and ends its children.
@@ -73,7 +73,7 @@ Work = Callable[[Iterator[Any]], dict[str, Any]]
 
 
 def can_fork() -> bool:
-    """Tell if this process has only one thread, with those of libraries, and can share locks.
+    """Tell if this process has only one thread, counting those of libraries, and can share locks.
 
     The answer is False on systems other than Linux.
     """
