@@ -73,8 +73,8 @@ def definitions() -> dict[str, str]:
 def links() -> dict[str, Links]:
     """Return the key and the joins of each published table: references that dbt tests, and columns with a key's name.
 
-    If a column alone is the key of a table of `core` or `quality`, the same column in any other table refers to that
-    row. Joins that a model lists in `meta` may find no row, and no test requires one.
+    If a single column is the key of a table of `core` or `quality`, a column of this name in another table refers to
+    its rows. Joins that a model lists in `meta` may find no row, and no test requires one.
     """
     tests = {name: _sound_rows(model) for name, model in models().items()}
     by_name = {name.partition(".")[2]: name for name in tests}
