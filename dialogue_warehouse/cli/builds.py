@@ -22,20 +22,27 @@ from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
     help="Folder with the releases, SOURCE/<corpus_id>/<path as published>.  [default: a sample]",
 )
 @form_option
-@click.option("--engine", type=click.Choice(ENGINES), help="What lands files and runs the models.  [default: duckdb]")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), help="Engine that lands files and runs models.  [default: duckdb]"
+)
 @click.option(
     "--tables",
     type=click.Choice(TABLES),
     help=f"Publish the tables in one file of DuckDB, or each in files of Parquet.  [default: {DUCKDB_TABLES}]",
 )
-@click.option("--strict", is_flag=True, default=None, help="Refuse what the schemas do not know; block on warnings.")
-@click.option("--verify", is_flag=True, default=None, help="Rebuild every file from core and compare first.")
-@click.option("--force", is_flag=True, default=None, help="Build although nothing changed: land and model all again.")
-@click.option("--replace", is_flag=True, default=None, help="Replace even what has more corpora, or real files.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    default=None,
+    help="Refuse what the schemas do not accept; block on warnings.",
+)
+@click.option("--verify", is_flag=True, default=None, help="Compare restored files before publishing.")
+@click.option("--force", is_flag=True, default=None, help="Build even if nothing changed, all of it.")
+@click.option("--replace", is_flag=True, default=None, help="Publish even if it has less than is published.")
 @click.option(
     "--keep-going/--stop",
     default=None,
-    help="Leave a corpus that is damaged or fails a check as it is published and build the others.  [default: stop]",
+    help="If a corpus is damaged or fails a check, keep its published rows and build the others.  [default: stop]",
 )
 @click.option("--quiet", is_flag=True, help="No progress; errors only.")
 @corpora_option
@@ -120,7 +127,7 @@ def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) 
 
 @cli.command()
 @click.argument("build_id", metavar="[BUILD]", required=False)
-@click.option("--no-longer", is_flag=True, help="Let it go the way of the others again.")
+@click.option("--no-longer", is_flag=True, help="Unpin BUILD, so that it may be removed again.")
 @warehouse_option
 def keep(build_id: str | None, no_longer: bool, **options: Any) -> None:
     """Pin BUILD, so that it is kept however many builds follow; without it the published one."""

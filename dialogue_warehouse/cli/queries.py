@@ -136,7 +136,7 @@ def describe(table: str, as_json: bool, **options: Any) -> None:
 @click.option("--html", "as_html", is_flag=True, help="A page of HTML, complete, that loads nothing.")
 @warehouse_option
 def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
-    """Show the dialogue that a KEY belongs to, with all that is known of each turn, to read.
+    """Show the dialogue that a KEY belongs to, with all annotations of each turn.
 
     KEY is that of a dialogue, or of any row below one, which is marked. In SQL: from core.transcript(KEY).
     """
@@ -161,7 +161,7 @@ def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
 
 @cli.command()
 @click.option("--verdict", type=click.Choice(VERDICTS), help="Only claims with this verdict.")
-@click.option("--unexpected", is_flag=True, help="Only claims that did not come out as the ledger says.")
+@click.option("--unexpected", is_flag=True, help="Only claims whose verdict differs from the ledger.")
 @result_options
 @corpora_option
 @warehouse_option
@@ -225,7 +225,7 @@ def verify(as_json: bool, **options: Any) -> None:
 def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
     """Write a corpus's upstream files, rebuilt from core tables alone.
 
-    A file that is there and differs is not overwritten: nothing is written then.
+    If an existing file differs, nothing is written unless --force is given.
     """
     from dialogue_warehouse.lineage import restoring
 

@@ -23,8 +23,8 @@ from dialogue_warehouse.settings import MOST, Settings
 def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
     """Download the real releases, checked against the listed checksums, to TO/<corpus_id>/<path>.
 
-    What is there and right is not downloaded again, what was interrupted is continued, nothing is overwritten. When an
-    address fails, the mirrors that source.toml lists are asked.
+    Complete files are skipped, interrupted downloads continue, and nothing is overwritten. When an address fails, the
+    mirrors that source.toml lists are used.
     """
     require_extra("build", "`fetch`")
     from pipelines.ingestion import fetch_display, fetching
@@ -45,7 +45,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
 @cli.command()
 @click.option("--to", "to", type=Folder, required=True, help="Folder to write the releases into.")
 @click.option("--scale", type=click.FloatRange(0, 1000, min_open=True), default=0.01, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed gives other texts.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated texts.")
 @corpora_option
 @warehouse_option
 def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
