@@ -88,7 +88,7 @@ bench-spark: $(VENV)/.spark ## Measure builds by DuckDB and by Spark (SCALES="0.
 bench-pages: $(READY) ## Measure the dashboard's pages in a browser (WAREHOUSE=FOLDER; needs Chromium).
 	@$(BIN)/python -m tests.benchmarks.pages $(WAREHOUSE)
 
-bench-readme: $(READY) ## Write the newest results into the README and docs/benchmarks.md.
+bench-readme: $(READY) ## Write the newest results into docs/benchmarks.md.
 	@$(BIN)/python -m tests.benchmarks.report
 
 .venv-peers/%/.ready: tests/benchmarks/peers/read_with_%.txt

@@ -1,8 +1,8 @@
 """The one settings object, read from the environment, and the switches that turn telemetry off.
 
-Every setting is a variable `DIALOGUE_<NAME>`; README.md and docs/run_it_unattended.md list them. A setting is declared
-once, with its default and what reads it. A value that cannot be used is refused in one line. Where things lie below the
-warehouse folder is in `dialogue_warehouse.paths`.
+Every setting is a variable `DIALOGUE_<NAME>`. A setting is declared once, with its default, its parser and a docstring;
+`python -m tests.settings_page` writes docs/settings.md from these declarations. A value that cannot be used is refused
+in one line. The paths below the warehouse folder are in `dialogue_warehouse.paths`.
 """
 
 from __future__ import annotations
@@ -222,83 +222,84 @@ class Settings:
     """What a user may set. Field `x` is read from `DIALOGUE_X`, as its annotation says; without one it is text."""
 
     source: Annotated[Path | None, _folder] = None
-    """Folder with the releases, `<source>/<corpus_id>/<path>`; None stands for the embedded sample."""
+    """Folder with the releases, each file at `<source>/<corpus_id>/<path as published>`."""
     warehouse: Annotated[Path, _folder] = DEFAULT_WAREHOUSE
-    """Folder of the warehouse."""
+    """Folder of the warehouse: a new or empty folder, or one that an earlier build made."""
     form: Annotated[str, _choice(FORMS)] = RELEASE_FORM
-    """Form of the releases: the publisher's own files, or a republication of them."""
+    """Form of the releases: the publishers' own files, or their copies on the Hugging Face Hub (`huggingface`)."""
     only: Annotated[tuple[str, ...], _corpora] = ()
-    """Corpora to build; empty stands for all."""
+    """Corpora to build, separated by commas."""
     tables: Annotated[str, _choice(TABLES)] = DUCKDB_TABLES
-    """Form of the published tables."""
+    """Form of the published tables: one DuckDB file, or Parquet files (`parquet`)."""
     strict: Annotated[bool, _switch] = False
-    """Refuse what the schemas do not know, and block on warnings too."""
+    """Refuse keys and records that the schemas do not know, and do not publish if a check gives a warning."""
     verify: Annotated[bool, _switch] = False
-    """Rebuild every file from core and compare it with its source before publishing."""
+    """Rebuild every file from the core tables and compare it with its source before publishing."""
     force: Annotated[bool, _switch] = False
-    """Build although nothing changed, land every file again and run every model."""
+    """Build even if nothing has changed: land every file again and run every model."""
     replace: Annotated[bool, _switch] = False
-    """Publish also what has fewer corpora than what is published, or generated files for its real ones."""
+    """Publish even if the published warehouse has more corpora, or real files where this build has generated ones."""
     memory_limit: Annotated[str, _memory("a build", 300 * 10**6)] = "3GB"
-    """Memory that DuckDB may use in the building process, as DuckDB writes it.
+    """Memory that DuckDB may use in the building process, at least 300 MB.
 
-    The sample is built with 250 MB, and with 150 MB its models run out of memory; it is read with 20 MB."""
+    The sample is built with 250 MB, and with 150 MB its models run out of memory; it is read with 20 MB.
+    """
     threads: Annotated[int, THREADS] = 2
-    """Threads of DuckDB in the building process."""
+    """Threads of DuckDB in the building process, and processes of the audit."""
     engine: Annotated[str, _choice(ENGINES)] = DUCKDB
-    """What lands files and runs the models: DuckDB in this process, or Spark."""
+    """Engine that lands files and runs the models; `spark` is for data too large for one machine."""
     spark_master: Annotated[str, MASTER] = "local[2]"
-    """Where Spark runs: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`; `thrift://…` is a server."""
+    """Where Spark runs: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`, or `thrift://…` (a server)."""
     spark_conf: str | None = None
-    """Further settings of Spark: `name=value` with spaces between them, or a file with one a line."""
+    """More settings of Spark: `name=value` pairs separated by spaces, or a file with one pair per line."""
     processes: Annotated[int, THREADS] = 2
-    """Processes that land files side by side."""
+    """Processes that land files in parallel."""
     builds_kept: Annotated[int, COUNT] = 3
-    """Published builds that stay on disk."""
+    """Number of published builds that stay on disk."""
     builds_kept_days: Annotated[float | None, DAYS] = None
-    """Days after which a build does not stay, however few there are; None stands for no limit."""
+    """Days after which a published build is removed, even if fewer than `DIALOGUE_BUILDS_KEPT` are left."""
     keep_going: Annotated[bool, _switch] = False
-    """Leave a corpus whose source is damaged, or fails a check, as it is published, and build the others."""
+    """Let a corpus that is damaged or fails a check fall back to its published files, and build the others."""
     refresh: Annotated[tuple[str, ...], _corpora] = ()
-    """Corpora to land; the others stay as they are published. Empty stands for all."""
+    """Corpora to land, separated by commas; the others stay as they are published."""
     cron: Annotated[str, CRON] = "0 4 * * *"
-    """When the daily schedule builds."""
+    """Time at which the schedule `daily` builds."""
     fetch_cron: Annotated[str, CRON] = "0 2 * * 0"
-    """When the weekly schedule downloads what is missing."""
+    """Time at which the schedule `weekly_fetch` downloads missing files."""
     timezone: Annotated[str, _timezone] = "UTC"
-    """Time zone of the schedules."""
+    """Time zone of both schedules."""
     quiet_seconds: Annotated[float, SECONDS] = 60.0
-    """Seconds in which nothing below the source changes, before the folder sensor takes it for complete."""
+    """Seconds without a change below the source, after which the sensor `folder` starts a build."""
     upstream_days: Annotated[float, DAYS] = 30.0
-    """Days after which a release that nobody has looked at is shown as stale."""
+    """Days without a check after which Dagster shows a release as stale."""
     published_hours: Annotated[float, HOURS] = 48.0
-    """Hours after which a warehouse that nobody has published anew is shown as stale."""
+    """Hours without a new build after which Dagster shows the published warehouse as stale."""
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
-    """URL that is told of a build that fails and of one that is well again, as JSON `{"text": ...}`."""
+    """URL that receives a message, as JSON `{"text": …}`, when builds begin to fail and when they succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)
-    """Mail server that is told: `smtp://`, `smtp+starttls://` or `smtps://[USER:PASSWORD@]HOST[:PORT]`."""
+    """Mail server that sends the same message: `smtp://`, `smtp+starttls://` or `smtps://USER:PASSWORD@HOST:PORT`."""
     alert_from: Annotated[str, MAIL] = "dialogue-warehouse@localhost"
-    """Whom such a mail is from."""
+    """Sender of the mail."""
     alert_to: Annotated[tuple[str, ...], _recipients] = ()
-    """Whom it is to."""
+    """Recipients of the mail, separated by commas; required with `DIALOGUE_ALERT_SMTP`."""
     audit_timeout: Annotated[float, SECONDS] = 900.0
-    """Seconds after which an audit is given up."""
+    """Seconds after which an audit is stopped and the build fails."""
     query_timeout: Annotated[float, SECONDS] = 600.0
-    """Seconds after which a query given to `sql` is given up."""
+    """Seconds after which a query given to `sql` is stopped; `--timeout` sets it for one query."""
     query_memory_limit: Annotated[str | None, _memory("a query", 50 * 10**6)] = None
-    """Memory that a query given to `sql` may use, as DuckDB writes it; None stands for as much as a build may."""
+    """Memory that a query given to `sql` may use, at least 50 MB; a query that needs more is refused."""
     jobs: Annotated[int, COUNT] = 4
-    """Files that are downloaded at a time."""
+    """Number of files that `fetch` downloads at the same time."""
     mirror: Annotated[str | None, MIRROR] = field(default=None, repr=False)
-    """URL (http, https or file) to download from instead of upstream: each file is at `<mirror>/<corpus_id>/<path>`."""
+    """URL (`https:`, `http:` or `file:`) from which `fetch` takes each file, at `<mirror>/<corpus_id>/<path>`."""
     timeout: Annotated[float, SECONDS] = 30.0
-    """Seconds without a byte, or with fewer than 250 a second, after which a download counts as cut."""
+    """Seconds without a byte, or with under 250 bytes a second, after which `fetch` treats a connection as lost."""
     attempts: Annotated[int, COUNT] = 5
-    """Times that a file is asked for without progress before the download gives up."""
+    """Number of attempts without progress after which `fetch` gives up on a file."""
     backoff: Annotated[float, SECONDS] = 1.0
-    """Seconds before a download is tried again; twice as long each further time, less a random part."""
+    """Seconds before the second attempt at a download; twice as long before each further one, less a random part."""
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> Settings:
