@@ -255,9 +255,9 @@ class Settings:
     processes: Annotated[int, THREADS] = 2
     """Processes that land files in parallel."""
     builds_kept: Annotated[int, COUNT] = 3
-    """Number of published builds that stay on disk."""
+    """Number of published builds that stay on disk; builds pinned with `keep` do not count."""
     builds_kept_days: Annotated[float | None, DAYS] = None
-    """Days after which a published build is removed, even if fewer than `DIALOGUE_BUILDS_KEPT` are left."""
+    """Days after which a build is removed; the published build and pinned builds stay."""
     keep_going: Annotated[bool, _switch] = False
     """Let a corpus that is damaged or fails a check fall back to its published files, and build the others."""
     refresh: Annotated[tuple[str, ...], _corpora] = ()
@@ -271,13 +271,13 @@ class Settings:
     quiet_seconds: Annotated[float, SECONDS] = 60.0
     """Seconds without a change below the source, after which the sensor `folder` starts a build."""
     upstream_days: Annotated[float, DAYS] = 30.0
-    """Days without a check after which Dagster shows a release as stale."""
+    """Days after which Dagster shows a release as stale that no download has checked and no build has read."""
     published_hours: Annotated[float, HOURS] = 48.0
     """Hours without a new build after which Dagster shows the published warehouse as stale."""
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
-    """URL that receives a message, as JSON `{"text": …}`, when builds begin to fail and when they succeed again."""
+    """URL that receives a message, as JSON `{"text": …}`, when a build fails and when builds succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)
     """Mail server that sends the same message: `smtp://`, `smtp+starttls://` or `smtps://USER:PASSWORD@HOST:PORT`."""
     alert_from: Annotated[str, MAIL] = "dialogue-warehouse@localhost"
