@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -47,6 +48,18 @@ def test_every_command_of_the_readme_exists() -> None:
     assert used <= set(cli.commands)
 
 
+PAGES = [CLONE / "README.md", CLONE / "warehouse" / "README.md", *sorted((CLONE / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(CLONE).as_posix())
+def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
+    blocks = "".join(re.findall(r"^```\w*\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S))
+    for name, rest in re.findall(r"^ *dialogue-warehouse ([a-z-]+)(.*)$", blocks, flags=re.M):
+        assert name in cli.commands
+        known = {option for given in cli.commands[name].params for option in (*given.opts, *given.secondary_opts)}
+        assert set(re.findall(r" (--[a-z-]+)", rest.partition(" #")[0])) <= known, name
+
+
 @pytest.mark.parametrize("name", sorted(cli.commands))
 def test_every_command_has_help_and_takes_a_warehouse(name: str) -> None:
     result = CliRunner().invoke(cli, [name, "--help"])
@@ -75,10 +88,19 @@ def test_readme_is_short_and_links_every_page() -> None:
     assert [page.name for page in (CLONE / "docs").glob("*.md") if f"](docs/{page.name})" not in README] == []
 
 
-def test_links_of_the_readmes_lead_somewhere() -> None:
-    for page in (CLONE / "README.md", CLONE / "warehouse" / "README.md", CLONE / "tests" / "README.md"):
-        for target in re.findall(r"\]\(([^)# ]+)[^)]*\)", page.read_text(encoding="utf-8")):
-            assert re.match("https?://", target) or (page.parent / target).exists(), (page.name, target)
+def test_links_of_the_pages_lead_somewhere() -> None:
+    for page in (*PAGES, CLONE / "tests" / "README.md"):
+        for target, anchor in re.findall(r"\]\(([\w./:-]*)(?:#([\w-]+))?\)", page.read_text(encoding="utf-8")):
+            if not re.match("https?://", target):
+                file = page.parent / target if target else page
+                assert file.exists(), (page.name, target)
+                assert not anchor or anchor in anchors(file), (page.name, target, anchor)
+
+
+def anchors(page: Path) -> set[str]:
+    """The names under which the headings of a page are linked."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_table_of_corpora_is_what_the_corpora_declare() -> None:
