@@ -20,15 +20,27 @@ BEGIN, END = "<!-- settings: begin -->", "<!-- settings: end -->"
 GROUPS = {
     "What is read, and where it is written": ("source", "warehouse", "form", "only", "tables"),
     "How a build behaves": (
-        *("strict", "verify", "force", "replace", "keep_going", "refresh", "builds_kept", "builds_kept_days"),
+        "strict",
+        "verify",
+        "force",
+        "replace",
+        "keep_going",
+        "refresh",
+        "builds_kept",
+        "builds_kept_days",
     ),
     "Download": ("mirror", "jobs", "timeout", "attempts", "backoff"),
     "Resources and time limits": (
-        *("memory_limit", "threads", "processes", "audit_timeout", "query_timeout", "query_memory_limit"),
+        "memory_limit",
+        "threads",
+        "processes",
+        "audit_timeout",
+        "query_timeout",
+        "query_memory_limit",
     ),
     "Alerts": ("alert_webhook", "alert_smtp", "alert_from", "alert_to"),
     "Spark": ("engine", "spark_master", "spark_conf"),
-    "Dagster": (*("cron", "fetch_cron", "timezone", "quiet_seconds", "patience", "upstream_days", "published_hours"),),
+    "Dagster": ("cron", "fetch_cron", "timezone", "quiet_seconds", "patience", "upstream_days", "published_hours"),
 }
 """The settings of each group, in the order of the page."""
 DEFAULTS = {
