@@ -271,7 +271,7 @@ class Settings:
     quiet_seconds: Annotated[float, SECONDS] = 60.0
     """Seconds without a change below the source, after which the sensor `folder` starts a build."""
     upstream_days: Annotated[float, DAYS] = 30.0
-    """Days after which Dagster shows a release as stale that no download has checked and no build has read."""
+    """Days after which Dagster shows a release as stale, if no download and no build has read it."""
     published_hours: Annotated[float, HOURS] = 48.0
     """Hours without a new build after which Dagster shows the published warehouse as stale."""
     patience: Annotated[float, SECONDS] = 600.0

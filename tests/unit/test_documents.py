@@ -13,6 +13,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.reading import descriptions
 from dialogue_warehouse.settings import Settings
+from pipelines.dagster_graph.resources import UNATTENDED
 from tests import readme, settings_page
 
 README = (CLONE / "README.md").read_text(encoding="utf-8")
@@ -81,6 +82,7 @@ def test_every_setting_is_in_one_group_with_a_description() -> None:
     grouped = [name for names in settings_page.GROUPS.values() for name in names]
     assert sorted(grouped) == sorted(Settings.__dataclass_fields__)
     assert settings_page.descriptions().keys() == Settings.__dataclass_fields__.keys()
+    assert {name for name, text in settings_page.DEFAULTS.items() if "runs of Dagster" in text} == UNATTENDED.keys()
 
 
 def test_readme_is_short_and_links_every_page() -> None:
