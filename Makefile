@@ -48,7 +48,7 @@ lint: $(READY) ## Check style and types.
 	@$(BIN)/ty check --quiet
 	@$(BIN)/python -m tests.lint
 
-format: $(READY) ## Put the Python code into its form.
+format: $(READY) ## Format the Python code.
 	@$(BIN)/ruff check --fix --quiet .
 	@$(BIN)/ruff format --quiet .
 
@@ -57,8 +57,8 @@ dagster: $(READY) ## Show the asset graph in a browser, with its schedules and s
 	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
 		$(BIN)/dagster dev --host 127.0.0.1 -m pipelines.definitions
 
-# make faults ONLY=kill,disk SHARE=0.1; with a share of the times that each fault happens, docs/faults.md is not written.
-faults: $(READY) ## Make faults happen to builds, over and over; what came of them in docs/faults.md.
+# make faults ONLY=kill,disk SHARE=0.1; with SHARE, each fault happens less often, and docs/faults.md is not written.
+faults: $(READY) ## Kill, limit and damage builds many times; results in docs/faults.md.
 	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(SHARE),--share $(SHARE)) $(if $(SHARE),,--write)
 
 spark: $(VENV)/.spark ## Install what `build --engine spark` needs besides Java: pyspark and dbt-spark.
@@ -68,7 +68,7 @@ $(VENV)/.spark: $(READY) requirements-spark.lock
 	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements-spark.lock
 	@touch $@
 
-pictures: $(READY) ## Take the README's pictures of the report and the dashboard anew (needs Chromium).
+pictures: $(READY) ## Take the README's pictures of the report and the dashboard again (needs Chromium).
 	@$(BIN)/python -m tests.pictures $(WAREHOUSE)
 
 # make bench SCALES="1 10" REPEATS=5 SCRATCH=/somewhere/large REAL=FOLDER; what is not given has a default.
@@ -88,7 +88,7 @@ bench-spark: $(VENV)/.spark ## Measure builds by DuckDB and by Spark (SCALES="0.
 bench-pages: $(READY) ## Measure the dashboard's pages in a browser (WAREHOUSE=FOLDER; needs Chromium).
 	@$(BIN)/python -m tests.benchmarks.pages $(WAREHOUSE)
 
-bench-readme: $(READY) ## Write the newest results into the README and docs/benchmarks.md.
+bench-readme: $(READY) ## Write the newest results into docs/benchmarks.md.
 	@$(BIN)/python -m tests.benchmarks.report
 
 .venv-peers/%/.ready: tests/benchmarks/peers/read_with_%.txt

@@ -1,8 +1,8 @@
-"""The settings object, read from the environment, and the switches that turn telemetry off.
+"""The one settings object, read from the environment, and the switches that turn telemetry off.
 
-Every setting is a variable `DIALOGUE_<NAME>`; README.md and docs/run_it_unattended.md list them. A setting is declared
-once, with its default and the function that reads it. An invalid value is an error of one line. The paths below the
-warehouse folder are in `dialogue_warehouse.paths`.
+Every setting is a variable `DIALOGUE_<NAME>`. A setting is declared once, with its default, its parser and a docstring;
+`python -m tests.settings_page` writes docs/settings.md from these declarations. A value that cannot be used is refused
+in one line. The paths below the warehouse folder are in `dialogue_warehouse.paths`.
 """
 
 from __future__ import annotations
@@ -32,50 +32,50 @@ TELEMETRY_OFF = {
 }
 
 RELEASE_FORM = "release"
-"""The form of the publishers' original files."""
+"""The form of the publishers' own files."""
 FORMS = (RELEASE_FORM, "huggingface")
-"""The supported forms of a release."""
+"""The forms that a release may be given in."""
 FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
-"""Output formats of rows. The default is a table if the rows fit, else vertical."""
+"""The formats that rows are printed in; without one, a table where the rows fit and else vertical."""
 DUCKDB, SPARK = ENGINES = ("duckdb", "spark")
-"""The engines that can run the models."""
+"""What models may be run with."""
 DUCKDB_TABLES, PARQUET_TABLES = TABLES = ("duckdb", "parquet")
-"""The forms of the published tables: all in one DuckDB file, or each in Parquet files."""
+"""The forms that the published tables may have: all in one file of DuckDB, or each in files of Parquet."""
 SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
-"""The accepted values of a switch, in upper or lower case."""
+"""What a switch may be set to, in any case."""
 PER_CORE = 4
-"""Maximum number of threads and processes per core. More would only slow each other down."""
+"""Threads and processes that a core may have; more only stand in each other's way."""
 MOST = 1_000
-"""The highest value of any other count."""
+"""The most of anything else that is counted."""
 MOST_SECONDS = 7 * 24 * 3600
 
 
 class SettingsError(InputError):
-    """A setting has an invalid value."""
+    """A setting has a value that cannot be used."""
 
 
 Read = Callable[[str], Any]
-"""Reads the text of a setting, without surrounding blanks. Raises ValueError that describes the problem."""
+"""Reads the text of a setting, without blanks around it. Raises ValueError with what is wrong with it."""
 
 
 def _read(read: Read, text: str, asked_by: str) -> Any:
     """Read the text of an option or variable. Raises SettingsError."""
     try:
-        return read(text if read is _folder else text.strip())  # the name of a folder may end in a blank
+        return read(text if read is _folder else text.strip())  # a folder's name may end in a blank
     except ValueError as error:
         raise SettingsError(f"{asked_by}: {error}") from None
 
 
 def corpora_named(texts: Iterable[str], asked_by: str) -> tuple[str, ...]:
-    """List the corpora that an option or variable names, separated by commas. Raises SettingsError if there is none.
+    """List the corpora that an option or variable names, separated by commas. Raises SettingsError for none.
 
-    Only `dialogue_warehouse.corpora.registry` knows if such a corpus exists.
+    Whether there is such a corpus is known to `dialogue_warehouse.corpora.registry` alone.
     """
     return _read(_corpora, ",".join(texts), asked_by)
 
 
 def folder_named(text: str, asked_by: str) -> Path:
-    """Read the path of a local folder; `asked_by` is the name of the option or variable. Raises SettingsError."""
+    """Read the path of a local folder; `asked_by` is the option or variable that has it. Raises SettingsError."""
     return _read(_folder, text, asked_by)
 
 
@@ -89,7 +89,7 @@ def has_host(url: str, schemes: tuple[str, ...]) -> bool:
 
 
 def is_mirror(url: str) -> bool:
-    """Tell if files below this URL can be downloaded."""
+    """Tell if files can be downloaded from below this URL."""
     if has_host(url, ("http", "https")):
         return True
     try:
@@ -100,7 +100,7 @@ def is_mirror(url: str) -> bool:
 
 
 def _limited(kind: Any, otherwise: str) -> Read:
-    """Return a reader for a type with limits. For any other text its error says that it is `otherwise`."""
+    """Make what reads a value of a type with limits; another text is `otherwise`."""
 
     def read(text: str) -> Any:
         try:
@@ -128,7 +128,7 @@ def _choice(choices: tuple[str, ...]) -> Read:
 
 
 def _url(is_url: Callable[[str], bool], forms: str) -> Read:
-    """Return a reader of a URL. Its error does not repeat the URL, which may contain a password."""
+    """Make what reads a URL, which may have a password in it: an error does not repeat it."""
 
     def read(text: str) -> str:
         if not is_url(text):
@@ -139,14 +139,14 @@ def _url(is_url: Callable[[str], bool], forms: str) -> Read:
 
 
 def _memory(what: str, least: int) -> Read:
-    """Return a reader of a size in DuckDB's notation that checks the minimum of `least` bytes."""
+    """Make what reads a size as DuckDB writes it, and enough of it for what it is for."""
 
     def read(text: str) -> str:
         size = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", text, flags=re.IGNORECASE | re.ASCII)
         if not size:
             raise ValueError(f"'{text}' is no size such as 4GB, 512MiB or 50%")
         amount, unit = float(size[1]), size[2].lower()
-        one = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 100  # one percent of the machine's memory
+        one = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 100  # a hundredth of the machine's
         if unit != "%":
             one = (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
         is_much = unit == "%" and amount > 100
@@ -198,12 +198,12 @@ DAYS, HOURS = _number("days", MOST), _number("hours", MOST)
 CRON = _text(
     r"@(hourly|daily|weekly|monthly)|[-0-9A-Za-z*,/]+( [-0-9A-Za-z*,/]+){4}", "no time such as '0 4 * * *' or @daily"
 )
-"""A time in cron's notation. Dagster reports impossible numbers when it loads."""
+"""A time as cron has it; Dagster says of numbers that cannot be, when it loads."""
 MASTER = _text(
     r"local(\[[\d*]+(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s|thrift)://\S+|yarn",
     "no master such as local[2]",
 )
-"""A master in Spark's notation, or a Thrift server."""
+"""A master as Spark writes it, or a Thrift server."""
 WEBHOOK = _url(lambda url: has_host(url, ("http", "https")), "http://HOST or https://HOST")
 SMTP = _url(
     lambda url: has_host(url, ("smtp", "smtp+starttls", "smtps")),
@@ -222,83 +222,84 @@ class Settings:
     """What a user may set. Field `x` is read from `DIALOGUE_X`, as its annotation says; without one it is text."""
 
     source: Annotated[Path | None, _folder] = None
-    """Folder with the releases, `<source>/<corpus_id>/<path>`; None stands for the embedded sample."""
+    """Folder with the releases, each file at `<source>/<corpus_id>/<path as published>`."""
     warehouse: Annotated[Path, _folder] = DEFAULT_WAREHOUSE
-    """Folder of the warehouse."""
+    """Folder of the warehouse: a new or empty folder, or one that an earlier build made."""
     form: Annotated[str, _choice(FORMS)] = RELEASE_FORM
-    """Form of the releases: the publisher's own files, or a republication of them."""
+    """Form of the releases: the publishers' own files, or their copies on the Hugging Face Hub (`huggingface`)."""
     only: Annotated[tuple[str, ...], _corpora] = ()
-    """Corpora to build; empty stands for all."""
+    """Corpora to build, separated by commas."""
     tables: Annotated[str, _choice(TABLES)] = DUCKDB_TABLES
-    """Form of the published tables."""
+    """Form of the published tables: one DuckDB file, or Parquet files (`parquet`)."""
     strict: Annotated[bool, _switch] = False
-    """Refuse what the schemas do not know, and block on warnings too."""
+    """Refuse keys and records that the schemas do not know, and do not publish if a check gives a warning."""
     verify: Annotated[bool, _switch] = False
-    """Rebuild every file from core and compare it with its source before publishing."""
+    """Rebuild every file from the core tables and compare it with its source before publishing."""
     force: Annotated[bool, _switch] = False
-    """Build although nothing changed, land every file again and run every model."""
+    """Build even if nothing has changed: land every file again and run every model."""
     replace: Annotated[bool, _switch] = False
-    """Publish also what has fewer corpora than what is published, or generated files for its real ones."""
+    """Publish even if the published warehouse has more corpora, or real files where this build has generated ones."""
     memory_limit: Annotated[str, _memory("a build", 300 * 10**6)] = "3GB"
-    """Memory that DuckDB may use in the building process, as DuckDB writes it.
+    """Memory that DuckDB may use in the building process, at least 300 MB.
 
-    The sample is built with 250 MB, and with 150 MB its models run out of memory; it is read with 20 MB."""
+    The sample is built with 250 MB, and with 150 MB its models run out of memory; it is read with 20 MB.
+    """
     threads: Annotated[int, THREADS] = 2
-    """Threads of DuckDB in the building process."""
+    """Threads of DuckDB in the building process, and processes of the audit."""
     engine: Annotated[str, _choice(ENGINES)] = DUCKDB
-    """What lands files and runs the models: DuckDB in this process, or Spark."""
+    """Engine that lands files and runs the models; `spark` is for data too large for one machine."""
     spark_master: Annotated[str, MASTER] = "local[2]"
-    """Where Spark runs: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`; `thrift://…` is a server."""
+    """Where Spark runs: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`, or `thrift://…` (a server)."""
     spark_conf: str | None = None
-    """Further settings of Spark: `name=value` with spaces between them, or a file with one a line."""
+    """More settings of Spark: `name=value` pairs separated by spaces, or a file with one pair per line."""
     processes: Annotated[int, THREADS] = 2
-    """Processes that land files side by side."""
+    """Processes that land files in parallel."""
     builds_kept: Annotated[int, COUNT] = 3
-    """Published builds that stay on disk."""
+    """Number of published builds that stay on disk; builds pinned with `keep` do not count."""
     builds_kept_days: Annotated[float | None, DAYS] = None
-    """Days after which a build does not stay, however few there are; None stands for no limit."""
+    """Days after which a build is removed; the published build and pinned builds stay."""
     keep_going: Annotated[bool, _switch] = False
-    """Leave a corpus whose source is damaged, or fails a check, as it is published, and build the others."""
+    """Let a corpus that is damaged or fails a check fall back to its published files, and build the others."""
     refresh: Annotated[tuple[str, ...], _corpora] = ()
-    """Corpora to land; the others stay as they are published. Empty stands for all."""
+    """Corpora to land, separated by commas; the others stay as they are published."""
     cron: Annotated[str, CRON] = "0 4 * * *"
-    """When the daily schedule builds."""
+    """Time at which the schedule `daily` builds."""
     fetch_cron: Annotated[str, CRON] = "0 2 * * 0"
-    """When the weekly schedule downloads what is missing."""
+    """Time at which the schedule `weekly_fetch` downloads missing files."""
     timezone: Annotated[str, _timezone] = "UTC"
-    """Time zone of the schedules."""
+    """Time zone of both schedules."""
     quiet_seconds: Annotated[float, SECONDS] = 60.0
-    """Seconds in which nothing below the source changes, before the folder sensor takes it for complete."""
+    """Seconds without a change below the source, after which the sensor `folder` starts a build."""
     upstream_days: Annotated[float, DAYS] = 30.0
-    """Days after which a release that nobody has looked at is shown as stale."""
+    """Days after which Dagster shows a release as stale, if no download and no build has read it."""
     published_hours: Annotated[float, HOURS] = 48.0
-    """Hours after which a warehouse that nobody has published anew is shown as stale."""
+    """Hours without a new build after which Dagster shows the published warehouse as stale."""
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
-    """URL that is told of a build that fails and of one that is well again, as JSON `{"text": ...}`."""
+    """URL that receives a message, as JSON `{"text": …}`, when a build fails and when builds succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)
-    """Mail server that is told: `smtp://`, `smtp+starttls://` or `smtps://[USER:PASSWORD@]HOST[:PORT]`."""
+    """Mail server that sends the same message: `smtp://`, `smtp+starttls://` or `smtps://USER:PASSWORD@HOST:PORT`."""
     alert_from: Annotated[str, MAIL] = "dialogue-warehouse@localhost"
-    """Whom such a mail is from."""
+    """Sender of the mail."""
     alert_to: Annotated[tuple[str, ...], _recipients] = ()
-    """Whom it is to."""
+    """Recipients of the mail, separated by commas; required with `DIALOGUE_ALERT_SMTP`."""
     audit_timeout: Annotated[float, SECONDS] = 900.0
-    """Seconds after which an audit is given up."""
+    """Seconds after which an audit is stopped and the build fails."""
     query_timeout: Annotated[float, SECONDS] = 600.0
-    """Seconds after which a query given to `sql` is given up."""
+    """Seconds after which a query given to `sql` is stopped; `--timeout` sets it for one query."""
     query_memory_limit: Annotated[str | None, _memory("a query", 50 * 10**6)] = None
-    """Memory that a query given to `sql` may use, as DuckDB writes it; None stands for as much as a build may."""
+    """Memory that a query given to `sql` may use, at least 50 MB; a query that needs more is refused."""
     jobs: Annotated[int, COUNT] = 4
-    """Files that are downloaded at a time."""
+    """Number of files that `fetch` downloads at the same time."""
     mirror: Annotated[str | None, MIRROR] = field(default=None, repr=False)
-    """URL (http, https or file) to download from instead of upstream: each file is at `<mirror>/<corpus_id>/<path>`."""
+    """URL (`https:`, `http:` or `file:`) from which `fetch` takes each file, at `<mirror>/<corpus_id>/<path>`."""
     timeout: Annotated[float, SECONDS] = 30.0
-    """Seconds without a byte, or with fewer than 250 a second, after which a download counts as cut."""
+    """Seconds without a byte, or with under 250 bytes a second, after which `fetch` treats a connection as lost."""
     attempts: Annotated[int, COUNT] = 5
-    """Times that a file is asked for without progress before the download gives up."""
+    """Number of attempts without progress after which `fetch` gives up on a file."""
     backoff: Annotated[float, SECONDS] = 1.0
-    """Seconds before a download is tried again; twice as long each further time, less a random part."""
+    """Seconds before the second attempt at a download; twice as long before each further one, less a random part."""
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> Settings:
@@ -330,17 +331,17 @@ class Settings:
 
 
 def variable_of(name: str) -> str:
-    """Return the name of the environment variable of a setting."""
+    """Name the environment variable of a setting."""
     return f"DIALOGUE_{name.upper()}"
 
 
 @functools.cache
 def _readers() -> dict[str, Read]:
-    """Return the reader of each setting."""
+    """Return what reads each setting."""
     kinds = typing.get_type_hints(Settings, include_extras=True)
     return {one.name: getattr(kinds[one.name], "__metadata__", (str,))[0] for one in fields(Settings)}
 
 
 def silence_telemetry() -> None:
-    """Turn off the telemetry of every library for this process and its children. Only our own processes call this."""
+    """Switch off the telemetry of every library, for this process and its children; only a process of ours does so."""
     os.environ.update(TELEMETRY_OFF)

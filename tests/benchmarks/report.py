@@ -1,6 +1,6 @@
-"""From the benchmarks' JSON to Markdown: the README's table of speed and `docs/benchmarks.md`, which nobody types.
+"""Write the results of the benchmarks, which are JSON, as Markdown into `docs/benchmarks.md`.
 
-`python -m tests.benchmarks.report` rewrites both from the newest results of `make bench` and `make bench-peers`.
+`python -m tests.benchmarks.report` rewrites the page from the newest results of `make bench` and `make bench-peers`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 from tests.benchmarks import targets
 from tests.benchmarks.harness import CLONE, RESULTS, BenchmarkError, markdown_table, ratio
 
-README = CLONE / "README.md"
 PAGE = CLONE / "docs" / "benchmarks.md"
 PEERS = "peers.json"
 PEER_NOTES = (
@@ -54,7 +53,7 @@ def page(result: dict[str, Any] | None, peers: dict[str, Any] | None) -> str:
     for part in result["sets"] if result else ():
         parts += _set_report(part)
     if peers:
-        parts += ["## Beside other libraries", peer_report(peers, result)]
+        parts += ["## Beside other libraries", speed_table(peers), peer_report(peers, result)]
     return "\n\n".join(parts)
 
 
@@ -173,7 +172,7 @@ def _runs(count: int) -> str:
 
 
 def speed_table(peers: dict[str, Any]) -> str:
-    """What stands between the README's markers: ours beside each peer, for each size."""
+    """Return the short table: this project beside each peer, for each size."""
     sets = sorted(peers["sets"], key=lambda part: part["bytes"])
     ours = (
         ("**dialogue-warehouse**: keys, tests, a database on disk", "landing_and_models"),
@@ -245,15 +244,13 @@ def newest(results: Path) -> dict[str, Any] | None:
 
 
 def main() -> int:
-    """Rewrite the README's table and the page from the newest results."""
+    """Rewrite the page from the newest results."""
     peers = RESULTS / PEERS
     measured = newest(RESULTS)
     against = json.loads(peers.read_text(encoding="utf-8")) if peers.is_file() else None
     if not (measured or against):
         print(f"error: {RESULTS} has no results; make bench, make bench-peers", file=sys.stderr)
         return 2
-    if against:
-        README.write_text(rewrite(README, speed_table(against)), encoding="utf-8")
     PAGE.write_text(rewrite(PAGE, page(measured, against)), encoding="utf-8")
     return 0
 

@@ -1,8 +1,9 @@
-"""Documents tell the truth: the dictionary is the dbt project's, the README's tree and commands are there."""
+"""Documents tell the truth: the dictionary is the dbt project's, every file and command that they name is there."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +13,8 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.reading import descriptions
 from dialogue_warehouse.settings import Settings
-from tests import readme
+from pipelines.dagster_graph.resources import UNATTENDED
+from tests import readme, settings_page
 
 README = (CLONE / "README.md").read_text(encoding="utf-8")
 
@@ -22,7 +24,9 @@ def test_dictionary_is_generated_from_the_dbt_project() -> None:
 
 
 def test_every_path_of_the_map_is_there() -> None:
-    paths = re.findall(r"^\| `([a-z][\w./-]*)` \|", README, flags=re.M)
+    page = (CLONE / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = page.partition("## The folders\n")[2].partition("\n## ")[0]
+    paths = re.findall(r"^\| `([a-z][\w./-]*)` \|", listed, flags=re.M)
     assert len(paths) >= 6
     assert [path for path in paths if not (CLONE / path).exists()] == []
 
@@ -45,6 +49,18 @@ def test_every_command_of_the_readme_exists() -> None:
     assert used <= set(cli.commands)
 
 
+PAGES = [CLONE / "README.md", CLONE / "warehouse" / "README.md", *sorted((CLONE / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(CLONE).as_posix())
+def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
+    blocks = "".join(re.findall(r"^```\w*\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S))
+    for name, rest in re.findall(r"^ *dialogue-warehouse ([a-z-]+)(.*)$", blocks, flags=re.M):
+        assert name in cli.commands
+        known = {option for given in cli.commands[name].params for option in (*given.opts, *given.secondary_opts)}
+        assert set(re.findall(r" (--[a-z-]+)", rest.partition(" #")[0])) <= known, name
+
+
 @pytest.mark.parametrize("name", sorted(cli.commands))
 def test_every_command_has_help_and_takes_a_warehouse(name: str) -> None:
     result = CliRunner().invoke(cli, [name, "--help"])
@@ -53,13 +69,40 @@ def test_every_command_has_help_and_takes_a_warehouse(name: str) -> None:
     assert cli.commands[name].help
 
 
-def test_every_setting_is_documented() -> None:
-    for name in Settings.__dataclass_fields__:
-        assert f"`DIALOGUE_{name.upper()}`" in README, name
+def test_page_of_settings_is_what_the_settings_declare() -> None:
+    page = settings_page.PAGE.read_text(encoding="utf-8")
+    assert settings_page.rewrite(page) == page
+    line = next(line for line in page.splitlines() if line.startswith("| `DIALOGUE_STRICT` |"))
+    assert settings_page.rewrite(page.replace(f"{line}\n", "")) == page
+    with pytest.raises(ValueError, match="has no part between"):
+        settings_page.rewrite(page.replace(settings_page.END, ""))
 
 
-def test_readme_fits_a_screen_before_the_settings() -> None:
-    assert README.index("## Settings") < 7500
+def test_every_setting_is_in_one_group_with_a_description() -> None:
+    grouped = [name for names in settings_page.GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(Settings.__dataclass_fields__)
+    assert settings_page.descriptions().keys() == Settings.__dataclass_fields__.keys()
+    assert {name for name, text in settings_page.DEFAULTS.items() if "runs of Dagster" in text} == UNATTENDED.keys()
+
+
+def test_readme_is_short_and_links_every_page() -> None:
+    assert len(README.encode()) < 9000
+    assert [page.name for page in (CLONE / "docs").glob("*.md") if f"](docs/{page.name})" not in README] == []
+
+
+def test_links_of_the_pages_lead_somewhere() -> None:
+    for page in (*PAGES, CLONE / "tests" / "README.md"):
+        for target, anchor in re.findall(r"\]\(([\w./:-]*)(?:#([\w-]+))?\)", page.read_text(encoding="utf-8")):
+            if not re.match("https?://", target):
+                file = page.parent / target if target else page
+                assert file.exists(), (page.name, target)
+                assert not anchor or anchor in anchors(file), (page.name, target, anchor)
+
+
+def anchors(page: Path) -> set[str]:
+    """The names under which the headings of a page are linked."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_table_of_corpora_is_what_the_corpora_declare() -> None:
