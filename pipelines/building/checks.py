@@ -148,7 +148,7 @@ def _need(needed: int, folder: Path) -> str:
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """How many files of a corpus a build has, and whether they are generated."""
+    """The number of files of a corpus in a build, and if they are generated."""
 
     files: int
     is_generated: bool
@@ -196,8 +196,7 @@ def _loss(corpus_id: str, before: CorpusFiles, after: CorpusFiles | None) -> str
 
 
 def _published(paths: WarehousePaths, settings: Settings) -> dict[str, CorpusFiles]:
-    """Return the files of each corpus in the published build; nothing if none can be read, as nothing can be lost
-    then."""
+    """Return the files of each corpus in the published build; nothing if it cannot be read."""
     query = """
         select corpus_id, count(*), bool_and(verification = 'simulated')
         from core.dim_source_files
@@ -214,8 +213,10 @@ def _published(paths: WarehousePaths, settings: Settings) -> dict[str, CorpusFil
 
 
 def _offered(settings: Settings, source: Source) -> dict[str, CorpusFiles]:
-    """Return the files of each corpus that a build of these settings would have; the sample has all of them,
-    generated."""
+    """Return the files of each corpus that a build of these settings would have.
+
+    The sample has every corpus, generated.
+    """
     if settings.source is None:
         corpora = registry.load_corpora(settings.only)
         return {corpus.corpus_id: CorpusFiles(len(corpus.files), is_generated=True) for corpus in corpora}

@@ -1,5 +1,4 @@
-"""Fingerprint of a build: one hash of everything that decides its content, and the comparison with the published
-one."""
+"""Fingerprint of a build: one hash of all that decides its content; comparison with the published build."""
 
 from __future__ import annotations
 

@@ -198,8 +198,7 @@ def _cases_query(suite: str, expectation: Expectation) -> str | None:
 
 
 def _broken(kind: str, kwargs: Mapping[str, Any]) -> str | None:
-    """Return the condition that a row meets if it breaks an expectation of this type, as the end of a WHERE; else
-    None."""
+    """Return the condition, for the end of a WHERE, that rows meet which break this expectation; else None."""
     columns = [identifier(name) for name in kwargs.get("column_list") or [kwargs.get("column", "")]]
     match kind:
         case "expect_column_values_to_not_be_null":
@@ -225,8 +224,7 @@ def _conditions(condition: Mapping[str, Any] | None) -> str:
 
 
 def _told(con: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> str:
-    """Describe a row by file, record and key; by its values where it has no key, or a key that is not in the
-    release."""
+    """Describe a row by file, record and key, or by its values if it has no key or an unknown one."""
     keys = [value for name, value in row.items() if name.endswith("_key") and isinstance(value, str)]
     key = max(keys, key=lambda value: value.count("/"), default=None)
     if row.get("source_file_id") and row.get("record_index") is not None:

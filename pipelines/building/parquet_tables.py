@@ -33,7 +33,7 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, as its contract has it."""
+    """A column of a table, as in its contract."""
 
     name: str
     type: str

@@ -58,7 +58,7 @@ class RecordCheck:
 
     @property
     def has_refused(self) -> bool:
-        """Whether anything was set aside."""
+        """True if anything was set aside."""
         return bool(self.extras or self.quarantine)
 
     def run(self, text: bytes, split: Path | None) -> None:
@@ -108,8 +108,7 @@ class RecordCheck:
             return self._without_extras(record, error)
 
     def _without_extras(self, record: Record, error: Exception) -> bytes | None:
-        """Return the record's text without its unknown keys, which are kept; None where the error is about something
-        else."""
+        """Return the record's text without its unknown keys, which are kept; None if they are not the error."""
         try:
             value = decode_exactly(record.text)
             extras = list(take_extras(type_of(self.entity.record), value, record.pointer))

@@ -76,8 +76,7 @@ class FetchDisplay:
             self._reporter.line(f"{'retry':<8} {wanted.name}: {cause}; again in {seconds:.1f} s")
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
-        """Show that the next address of a file is tried; once for all files of a corpus that fail for the same
-        cause."""
+        """Show that the next address of a file is tried; once for each corpus and cause."""
         key = f"{wanted.corpus.corpus_id} {cause} {host}"
         if key not in self._reported:
             self._reported[key] = time.perf_counter()

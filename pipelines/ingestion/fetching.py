@@ -50,7 +50,7 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one listed file."""
+    """The result of one listed file."""
 
     wanted: Wanted
     outcome: Outcome
@@ -309,7 +309,7 @@ def fetch_files(wanted: list[Wanted], settings: Settings, watcher: Watcher) -> l
 
 @contextlib.contextmanager
 def hold_folder(to: Path) -> Generator[None]:
-    """Hold the folder for this run, where the file system can."""
+    """Lock the folder for this run, where the file system supports it."""
     try:
         to.mkdir(parents=True, exist_ok=True)
         folder = os.open(to, os.O_RDONLY)

@@ -111,8 +111,7 @@ class Lander:
         return landed
 
     def seconds(self, release: Release) -> float:
-        """Return the seconds that processes took to land a release, from first begin to last end; 0 without
-        processes."""
+        """Return the seconds from the first file begun to the last one landed; 0 without processes."""
         times = [time for task in self._tasks(release) for time in self._times.get(task.source_file_id, [])]
         return max(times) - min(times) if times else 0.0
 

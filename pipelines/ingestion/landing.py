@@ -71,7 +71,7 @@ UNREADABLE = (duckdb.Error, UnicodeDecodeError)
 
 @dataclass(frozen=True)
 class LandingTask:
-    """One file to land, and how."""
+    """One file to land, with the options for it."""
 
     corpus: Corpus
     entity: Entity
@@ -153,8 +153,7 @@ def _land_file(task: LandingTask) -> Landed:
 
 
 def _one_name(path: str) -> str:
-    """Return a path as a part of a file's name; of a long one the beginning and a hash, as a name has at most 255
-    bytes."""
+    """Return a path as a part of a file's name, which has at most 255 bytes; a long path is cut and hashed."""
     name = os.fsencode(path.replace("/", "~"))
     if len(name) > LONGEST_NAME:
         return f"{name[: LONGEST_NAME // 2].decode(errors='ignore')}~{sha256_of(name)[:16]}"
@@ -169,8 +168,7 @@ def identify(corpus: Corpus, source: Path, path: str, found_as: str | None = Non
 
 
 def _landed_before(manifest: Path, parquet: Path, task: LandingTask, sha256: str) -> Landed | None:
-    """Return the manifest row of an earlier landing of the same bytes and schema, if its Parquet is unchanged; else
-    None."""
+    """Return the manifest row of an earlier landing of the same bytes and schema, if its Parquet is unchanged."""
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         landed = msgspec.json.decode(read_regular(manifest), type=Landed)
         is_of_this = (landed.source_file_id, landed.sha256) == (task.source_file_id, sha256)
@@ -195,15 +193,14 @@ def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
 
 @contextlib.contextmanager
 def _scratch_folder(parent: Path) -> Generator[Path]:
-    """Make a folder for what is written on the way; the next build removes that of a process that was killed."""
+    """Make a folder for temporary files; the next build removes the folder of a process that was killed."""
     with tempfile.TemporaryDirectory(prefix=".", suffix=f".{os.getpid()}.tmp", dir=parent) as folder:
         yield Path(folder)
 
 
 @functools.cache
 def schema_hash(corpus: Corpus, form: str | None = None) -> str:
-    """Return a hash of all that the Parquet of a corpus depends on besides the bytes: its schema, its form and this
-    code."""
+    """Return a hash of all that a corpus' Parquet depends on besides the bytes: schema, form and this code."""
     digest = hashlib.sha256()
     sources = [corpus.folder / "schema.py", *(CLONE / path for path in LANDING_CODE)]
     if form:
@@ -280,9 +277,9 @@ def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> 
 
 @functools.cache
 def _connection() -> duckdb.DuckDBPyConnection:
-    """DuckDB for this process: in memory, one thread, because files are landed side by side in processes.
+    """Return DuckDB for this process: in memory, with one thread, because files are landed in parallel processes.
 
-    Without the threads that DuckDB has for files, a COPY that failed has done all it does when it says so.
+    Without `async_threads`, DuckDB's threads for files, a COPY that failed does nothing more after it has raised.
     """
     con = duckdb.connect(config={"threads": 1, "async_threads": 0, "autoinstall_known_extensions": False})
     con.execute(NO_PROGRESS_BAR)

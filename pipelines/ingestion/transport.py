@@ -63,7 +63,7 @@ class Version(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Body:
-    """What a server sends."""
+    """The body of an answer."""
 
     start: int
     """Offset of its first byte: the requested one, or 0."""

@@ -29,7 +29,7 @@ LARGEST_UNLISTED = 2**28
 
 @dataclass(frozen=True)
 class Wanted:
-    """One listed file: where it comes from, and its place."""
+    """One listed file: its addresses and its place."""
 
     corpus: Corpus
     file: SourceFile
@@ -53,8 +53,7 @@ class Wanted:
         return LARGEST_UNLISTED if self.file.bytes is None else self.file.bytes
 
     def problem(self, path: Path) -> str | None:
-        """Return how a file on disk differs from the listed one, with the expected and the observed value; None if it
-        does not."""
+        """Return how a file on disk differs from the listed one (expected and observed value), or None."""
         difference = self._difference(path)
         if difference is None and self.is_verifiable:
             return None
@@ -156,10 +155,10 @@ class Part:
         return version.etag if version and version.address == address_of(url) else None
 
     def offset(self, url: str) -> int:
-        """Return the bytes that need not be requested from this URL: all that are there, or 0 if they cannot be
-        trusted.
+        """Return the number of bytes that need not be requested from this URL.
 
-        They can be trusted if a checksum can confirm the whole file, or if they are of the same version at this URL.
+        These are all bytes that are there, or 0 if they cannot be trusted. They can be trusted if a checksum can
+        confirm the whole file, or if they are of the same version at this URL.
         """
         size = self.size
         trusted = self.is_resumable and (self.wanted.is_verifiable or self.etag(url))
