@@ -64,7 +64,10 @@ def load_corpus(corpus_id: str) -> Corpus:
 
 
 def _with_mirrors(corpus_id: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Facts of a corpus or a file, with their mirrors as a tuple. Raises CorpusError for a mirror that is not a URL."""
+    """Return facts of a corpus or a file, with their mirrors as a tuple.
+
+    Raises CorpusError for a mirror that is not a URL.
+    """
     mirrors = facts.get("mirrors", [])
     if not isinstance(mirrors, list) or not all(isinstance(url, str) and is_mirror(url) for url in mirrors):
         named = "".join(f" of {facts[name]}" for name in ("path",) if name in facts)
