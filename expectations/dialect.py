@@ -48,7 +48,7 @@ _COLUMNS = """
 
 
 class _BufferingContext(PGExecutionContext_psycopg2):
-    """Fetches each result whole when it is made, so that it outlives its connection."""
+    """Context that fetches each result whole when it is made, so that it outlives its connection."""
 
     def post_exec(self) -> None:
         super().post_exec()

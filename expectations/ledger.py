@@ -1,4 +1,4 @@
-"""The ledger of an audit: which claims can be judged on this warehouse, their verdicts, and the Parquet of both."""
+"""Ledger of an audit: the claims that can be judged on this warehouse, their verdicts, and the Parquet of both."""
 
 from __future__ import annotations
 

@@ -192,8 +192,7 @@ class Claim:
     query: str | None
     """The SQL that measures it; None if Great Expectations measures it, or if it is not measured."""
     refused: str | None
-    """A regular expression: a refused record with such a path and error breaks the claim, although no table shows
-    it."""
+    """A regular expression; a refused record breaks the claim if its path and error match, although no table shows it."""
     files: tuple[str, ...]
     """Globs over the paths of the release that it needs; empty means all."""
     is_recalled: bool
@@ -262,12 +261,12 @@ class _Document(Struct, forbid_unknown_fields=True):
 
 
 def load_claims(corpus_id: str, folder: Path | None = None) -> tuple[Claim, ...]:
-    """Read the claims of a corpus, as its documents make them. Raises DeclarationError."""
+    """Read the claims of a corpus. Raises DeclarationError."""
     return tuple(claim for claim, _ in read_claims(corpus_id, folder).claims)
 
 
 def load_defects(corpus_id: str | None, folder: Path | None = None) -> tuple[Defect, ...]:
-    """Read the known defects of a corpus; for None, those that any corpus may have. Raises DeclarationError."""
+    """Read the known defects of a corpus, or for None those that any corpus may have. Raises DeclarationError."""
     if corpus_id is not None:
         return read_claims(corpus_id, folder).defects
     return read_defects(DEFECTS.name, None, read_array(DEFECTS.name, read_toml(DEFECTS, DEFECTS.name), "defects"))

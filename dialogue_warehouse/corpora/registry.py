@@ -77,7 +77,7 @@ def _with_mirrors(corpus_id: str, facts: dict[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def load_form(corpus_id: str, name: str) -> Form | None:
-    """Load a form of a corpus from its module `<name>.py`; None when the corpus is not offered in it."""
+    """Load a form of a corpus from its module `<name>.py`; None if the corpus has no such form."""
     if not (corpus_folder(corpus_id) / f"{name}.py").is_file():
         return None
     return importlib.import_module(f"{corpora.__name__}.{corpus_id}.{name}").FORM

@@ -108,7 +108,7 @@ def load_marts_suites(path: Path = MARTS) -> tuple[Suite, ...]:
 
 
 def load_suites(corpora: Iterable[str] | None = None) -> tuple[Suite, ...]:
-    """Load the suites of these corpora (None: of all) and those of the marts, under different names."""
+    """Load the suites of these corpora (None: of all) and those of the marts; all names are different."""
     names = registry.corpus_ids() if corpora is None else tuple(corpora)
     suites = (*(load_corpus_suite(name) for name in names), *load_marts_suites())
     refuse_duplicates(MARTS.name, "suite", [suite.name for suite in suites])

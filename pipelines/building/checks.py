@@ -102,7 +102,7 @@ def _bytes_below(folder: Path) -> int:
 
 
 def _overwritten(paths: WarehousePaths) -> tuple[Path, ...]:
-    """The folders whose files a build overwrites or appends to."""
+    """Return the folders whose files a build overwrites or appends to."""
     return paths.scratch, paths.dagster_home, paths.raw, paths.sample
 
 

@@ -89,7 +89,7 @@ def sources_below(manifest: Manifest, scratch: Path) -> Generator[None]:
 
 
 AUDIT_TAG = "tag:audit"
-"""The models that load what the audit wrote; they run last."""
+"""The models that load the results of the audit; they run last."""
 ONLY_DATA = ("--exclude-resource-type", "unit_test")
 """Options that leave out unit tests: they test the models, not the data of a build, and `make test` runs them."""
 NO_CACHE = "--no-populate-cache"

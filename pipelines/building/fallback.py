@@ -245,8 +245,8 @@ def write_catalog(build: Build, paths: WarehousePaths) -> tuple[Build, dict[str,
 def _only_change(build: Build, error: CheckError, paths: WarehousePaths) -> dict[str, str]:
     """Return the one corpus whose files differ from those of the published build, if there is exactly one.
 
-    This serves a failure that names no corpus. The published files have passed, so the changed ones are probably at
-    fault.
+    This serves a failure that names no corpus: the build is tried with the published files of that corpus. If it passes,
+    the new files were at fault.
     """
     try:
         published = builds.read_manifest(paths, builds.published_build(paths)[0])

@@ -282,5 +282,5 @@ def _content(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple[Any, ...]
 
 
 def _hash(said: object) -> str:
-    """A hash of what can be written as JSON."""
+    """Return a hash of a value that can be written as JSON."""
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:32]

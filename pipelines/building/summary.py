@@ -38,7 +38,7 @@ class Summary:
     warnings: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
-    """Where the real releases come from and where to put them; empty when real data was built."""
+    """Sources of the real releases and the folders to put them into; empty when real data was built."""
     changed: str = ""
     """A short text about the differences from the build before."""
     tables: Path | None = None
@@ -48,7 +48,7 @@ class Summary:
 
 
 def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> Summary:
-    """Read the summary from what was published."""
+    """Read the summary of the published build."""
     build_id, database = builds.published_build(paths)
     manifest = builds.read_manifest(paths, build_id)
     with open_build(database, settings) as con:

@@ -28,7 +28,7 @@ RESOURCES = {"settings", "paths", "reporter", "spark", "audit"}
 
 
 class Translator(DagsterDbtTranslator):
-    """Translates nodes of dbt for Dagster: layer and corpus, owners, and the description of a test."""
+    """Translator of dbt's nodes for Dagster: layer and corpus, owners, and the description of a test."""
 
     def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str:
         """Return the layer, with the corpus if the model belongs to one: `staging_sgd`, `core`."""

@@ -25,7 +25,7 @@ HEARTBEAT = 15.0
 
 
 class FetchDisplay:
-    """Show downloads while they run: a bar on a terminal; elsewhere a line for each corpus and a line at intervals."""
+    """Display of downloads while they run: a bar on a terminal; elsewhere a line per corpus and one at intervals."""
 
     def __init__(self, quiet: bool = True) -> None:
         self._reporter = Reporter(quiet)

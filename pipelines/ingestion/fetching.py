@@ -67,7 +67,7 @@ class Result:
 
 
 class Watcher(Protocol):
-    """Observes the downloads; `progress` and `wait` are called from several threads."""
+    """Observer of the downloads; `progress` and `wait` are called from several threads."""
 
     def start(self, wanted: list[Wanted]) -> None:
         """Receive the files that will be downloaded or checked."""
@@ -91,7 +91,7 @@ class Watcher(Protocol):
 
 
 class SilentWatcher:
-    """Observes the downloads and shows nothing."""
+    """Observer of the downloads that shows nothing."""
 
     def start(self, wanted: list[Wanted]) -> None:
         """Do nothing."""
@@ -137,7 +137,7 @@ class Hosts:
 
 
 class Downloader:
-    """Downloads one file after the other; each thread has its own."""
+    """Downloader of one file after the other; each thread has its own."""
 
     def __init__(self, session: transport.Session, settings: Settings, watcher: Watcher, hosts: Hosts) -> None:
         self.session, self.settings, self.watcher, self.hosts = session, settings, watcher, hosts

@@ -27,15 +27,15 @@ PACKED = 6
 
 
 class Lander:
-    """Lands releases, many files in parallel processes; a context manager.
+    """Lander of releases, many files in parallel processes; a context manager.
 
         with Lander(paths.raw, settings) as lander:
             lander.start(releases)          # returns at once; the processes work from here on
             landed = lander.land(release)   # waits for the files of one release
 
-    Each file is landed by `landing.land_file`. Where there is little to do, no process is started, because that costs
-    more than it saves. With a session of Spark the files are landed in its tasks instead, on any machine: every machine
-    must see source and target under the same paths as this one.
+    `landing.land_file` lands each file. Where there is little to do, no process is started, because that costs more
+    than it saves. With a session of Spark the files are landed in its tasks instead, on any machine: every machine must
+    see source and target under the same paths as this one.
     """
 
     def __init__(self, target: Path, settings: Settings, spark: session.Spark | None = None) -> None:

@@ -51,7 +51,7 @@ LEAST_RATE = 250
 
 
 class Version(msgspec.Struct, frozen=True):
-    """Identifies a version of the file at an address; None where the server does not say it."""
+    """Version of the file at an address; a field is None if the server does not say it."""
 
     address: str
     """Hash of the requested URL, which may contain secrets."""

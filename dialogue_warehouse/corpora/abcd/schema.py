@@ -51,7 +51,7 @@ class Product(Struct, forbid_unknown_fields=True):
 
 
 class Scenario(Struct, forbid_unknown_fields=True):
-    """The scenario that the customer was told to play."""
+    """The scenario that the customer was given to play."""
 
     personal: Annotated[Personal, note("the customer")]
     order: Annotated[Order, note("the order")]

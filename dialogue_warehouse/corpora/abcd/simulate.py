@@ -139,7 +139,7 @@ def _conversation_file(scale: float, seed: int) -> Iterator[bytes]:
 
 
 class Ranking:
-    """Gives each turn a hundred different candidates, with the right one at a random rank."""
+    """Dealer of candidates: each turn gets a hundred different ones, with the right one at a random rank."""
 
     def __init__(self, count: int, rng: random.Random) -> None:
         self.count = count

@@ -25,7 +25,7 @@ FILLER_VOTES = {
     "stock": 25, "math": 60, "sport": 40, "wikipedia": 130, "mobile": 160, "banking": 290, "coffee": 230,
     "event_search": 280, "jokes": 30, "reminders": 80, "adasa": 380, "covid": 380,
 }  # fmt: skip
-"""How often an agent gets one or two votes, in relation to the others."""
+"""Relative frequency with which an agent gets one or two votes."""
 FILLER_WEIGHTS = tuple(accumulate(FILLER_VOTES.values()))
 
 
@@ -55,7 +55,7 @@ class Part:
     none_otherwise: tuple[int, ...]
     """Gold and undecided questions where `none` has 0, 1, 2 votes."""
     ballots_of_five: int
-    """Questions with five votes in all, the fewest there are."""
+    """Questions with five votes in all, the smallest number."""
     votes: int
     has_tie: bool
 
@@ -219,7 +219,10 @@ def _vote_none(part: Part, chosen: list[Ballot]) -> None:
 
 
 class Fillers:
-    """Gives the votes that decide nothing. An agent that understands few questions gets them on few questions only."""
+    """Dealer of the votes that decide nothing.
+
+    An agent that understands few questions gets such votes on few questions only.
+    """
 
     def __init__(self, cast: list[Ballot], rng: random.Random) -> None:
         self.rng = rng

@@ -29,7 +29,7 @@ from dialogue_warehouse.corpora.sgd.simulate_thread import LONGEST, Design
 PER_FILE = 128
 """Dialogues of a full file."""
 SHORT_FILES = {"train": range(35, 44)}
-"""Single-service files that are ten dialogues short of full."""
+"""Single-service files with ten dialogues less than a full file."""
 GAPS = {"train": {20: 93, **dict.fromkeys((*range(21, 30), 35), 60)}}
 """Numbers left out in the ids of each file of a split; dev and test have these ids, which train does not have."""
 EMPTY = ("3_00055", "6_00009")
@@ -289,18 +289,21 @@ def _slot_count(names: tuple[str, ...]) -> int:
 
 
 def _density(cast: list[tuple[str, ...]]) -> float:
-    """How many bytes an exchange of these dialogues has in relation to others: results have a line for each slot."""
+    """Return the relative size of an exchange of these dialogues: results have a line for each slot."""
     return 12 + sum(_slot_count(names) / len(names) for names in cast) / len(cast)
 
 
 def _suffixes(split: str, number: int, count: int) -> list[int]:
-    """The numbers behind the file number in the ids of a file."""
+    """Return the numbers after the file number in the ids of a file."""
     gap = GAPS.get(split, {}).get(number)
     return [suffix for suffix in range(count + 1) if suffix != gap][:count]
 
 
 def _lengths(total: int, shortest: Sequence[int], rng: random.Random) -> list[int]:
-    """Numbers of exchanges that add up to the total, none too short for its services or longer than any dialogue."""
+    """Return numbers of exchanges that add up to the total.
+
+    None is too short for its services or longer than the longest dialogue.
+    """
     mean = total / len(shortest)
     lengths = [min(LONGEST, max(least, round(mean * rng.uniform(0.4, 1.6)))) for least in shortest]
     difference, index = total - sum(lengths), 0
@@ -317,7 +320,7 @@ def _lengths(total: int, shortest: Sequence[int], rng: random.Random) -> list[in
 
 
 def _defects(split: str, designs: list[Design], scale: float) -> dict[str, str]:
-    """Dialogue id -> the defect it gets; each defect is spread over the dialogues that can have it."""
+    """Return the defects of dialogues by id; each defect is spread over the dialogues that can have it."""
     defects: dict[str, str] = {}
     for oddity, count in FACTS[split].oddities.items():
         fitting = [
@@ -331,7 +334,7 @@ def _defects(split: str, designs: list[Design], scale: float) -> dict[str, str]:
 
 
 def _joint_turns(split: str, designs: list[Design], scale: float) -> dict[str, int]:
-    """Dialogue id -> at how many changes of service the user talks of both services in one turn."""
+    """Return, by dialogue id, the number of changes of service at which one turn is about both services."""
     joints = {design.dialogue_id: len(design.services) - 1 for design in designs}
     several = [design.dialogue_id for design in designs if len(design.services) > 1]
     excess = sum(joints.values()) - scaled(FACTS[split].joint_turns, scale)
@@ -342,7 +345,7 @@ def _joint_turns(split: str, designs: list[Design], scale: float) -> dict[str, i
 
 
 def _can_have(design: Design, oddity: str) -> bool:
-    """Whether the release's defect can happen in this dialogue."""
+    """Tell if the release's defect can occur in this dialogue."""
     if oddity in ("blank", "newline"):
         return len(design.services) > 1
     used = service(design.services[0])
@@ -363,11 +366,11 @@ def _can_have(design: Design, oddity: str) -> bool:
 __all__ = ["plan", "render"]
 
 NATURAL_ROWS = 3.6
-"""Mean number of entities that a search returns where a file is as large as expected."""
+"""Mean number of entities that a search returns in a file of the expected size."""
 
 
 def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
-    """One file of the release."""
+    """Yield the bytes of one file of the release."""
     split, _, name = planned.path.partition("/")
     if name == "schema.json":
         yield from indented_array(schema(split), final=b"\n")
@@ -388,5 +391,5 @@ def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
 
 
 def _steered(rows: float, actual: float, wanted: float) -> float:
-    """More results per search while a file is smaller than it should be, fewer while it is larger."""
+    """Return more results per search while a file is smaller than it should be, fewer while it is larger."""
     return min(9.0, max(1.0, rows * (1.03 if actual < wanted else 0.97)))

@@ -283,7 +283,7 @@ class User:
 
 
 class DialogueWriter:
-    """Writes one dialogue. `rows` is the mean number of entities that a search returns."""
+    """Writer of one dialogue. `rows` is the mean number of entities that a search returns."""
 
     def __init__(self, design: Design, rows: float, rng: random.Random) -> None:
         self.design = design

@@ -1,7 +1,7 @@
-"""The parts of a generated SGD dialogue: texts with spans, a thread for each service, and the script of moves.
+"""Parts of a generated SGD dialogue: texts with spans, a thread for each service, and the script of moves.
 
-A move is what the user does and what the system answers. A thread keeps the belief state of one service and what its
-calls return. `simulate_dialogue` decides what happens.
+A move is an action of the user and the system's answer. A thread keeps the belief state of one service and the results of
+its calls. `simulate_dialogue` decides which moves happen.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEVER_ALONE = {
 NEVER_JOINED = {"Music_3": "StreamMusic"}
 """An intent, and with it a slot, that only dialogues with one service use: test of the release has one."""
 DONTCARE = "dontcare"
-"""The value of a slot whose value does not matter to the user."""
+"""The value of a slot that the user does not care about."""
 SPOKEN_CATEGORIES = {"True": "yes", "False": "no"}
 INTENT_TEXTS = ("I want to use [].", "Can you help with []?", "I need [] next.", "Please [] for me.", "Let us [] now.")
 INFORM_TEXTS = (
@@ -122,7 +122,7 @@ def intent_words(intent: str) -> str:
 
 @dataclass
 class Call:
-    """A call of a service and what it returned."""
+    """A call of a service, and its results."""
 
     method: str
     parameters: dict[str, str]
