@@ -192,7 +192,7 @@ class Claim:
     query: str | None
     """The SQL that measures it; None if Great Expectations measures it, or if it is not measured."""
     refused: str | None
-    """A regular expression; a refused record breaks the claim if its path and error match, although no table shows it."""
+    """A regular expression: a refused record whose path and error match it breaks the claim, in spite of the tables."""
     files: tuple[str, ...]
     """Globs over the paths of the release that it needs; empty means all."""
     is_recalled: bool

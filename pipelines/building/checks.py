@@ -47,8 +47,8 @@ Measured as the total below the warehouse at its peak: 545 MiB for the 778 MiB o
 PLAIN = 0.6
 SHUFFLES = 1.8
 """The factor where Spark runs on this machine alone, because its shuffle files lie below the warehouse too. Measured
-with `local[2]`: 959 MiB at scale 1, 756 of them shuffle files. A cluster has these files elsewhere; the most here
-were 473 MB."""
+with `local[2]`: 959 MiB at scale 1, 756 of them shuffle files. A cluster has these files elsewhere; the most below the
+warehouse was then 473 MB."""
 
 
 def needed_bytes(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> int:

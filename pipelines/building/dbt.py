@@ -72,7 +72,7 @@ def _fill_spark(output: dict[str, Any], settings: Settings) -> None:
 
 @contextlib.contextmanager
 def sources_below(manifest: Manifest, scratch: Path) -> Generator[None]:
-    """Read every source of the manifest from below the scratch folder, as long as the context lasts."""
+    """Point every source of the manifest to files below the scratch folder, as long as the context lasts."""
     told = [
         (places, location)
         for source in manifest.sources.values()

@@ -22,10 +22,10 @@ POLICY = (
 """The content security policy of the page: it loads nothing from elsewhere."""
 
 UNFILLED_ICON = re.compile(r"xlink:href=(?<![\w-]xlink:href=)(?=\W{1,2}\{\{)")
-"""An icon whose name the page fills in later; without `ng-attr-` a browser requests a file with the placeholder's
-name.
+"""An icon whose name the page fills in later; without `ng-attr-` a browser requests a file with the placeholder's name.
 
-The lookbehind comes after the literal text on purpose: a pattern that begins with letters is found much faster.
+No letter, digit or `-` may precede it. The lookbehind for that comes after the literal text on purpose: a pattern that
+begins with letters is found much faster.
 """
 UNFILLED_FAVICON = re.compile(r"<link[^>]*\$\{require[^>]*>")
 """An icon whose address dbt's packaging has not filled in."""

@@ -66,9 +66,9 @@ def at_fault(described: Iterable[tuple[str, set[str]]]) -> dict[str, str]:
 
 
 Select = Callable[[str, int], tuple[list[str], list[tuple[Any, ...]]]]
-"""Return the names of a query's columns, and its first rows."""
+"""A function that returns the names of a query's columns, and its first rows."""
 FEW, MOST = 1_000, 10_000_000
-"""The number of rows that are read, and of values of a column."""
+"""The largest number of rows that are read, and of values of a column."""
 
 
 def locate(query: str, message: str, folders: Iterable[str], select: Select) -> tuple[str, set[str]]:
@@ -245,8 +245,8 @@ def write_catalog(build: Build, paths: WarehousePaths) -> tuple[Build, dict[str,
 def _only_change(build: Build, error: CheckError, paths: WarehousePaths) -> dict[str, str]:
     """Return the one corpus whose files differ from those of the published build, if there is exactly one.
 
-    This serves a failure that names no corpus: the build is tried with the published files of that corpus. If it passes,
-    the new files were at fault.
+    This serves a failure that names no corpus: the build is tried with the published files of that corpus. If it
+    passes, the new files were at fault.
     """
     try:
         published = builds.read_manifest(paths, builds.published_build(paths)[0])

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 
 LoadGraph = Callable[[Settings], "dg.JobDefinition"]
-"""Return the job that builds everything. It imports Dagster, so it is called after the other processes have started."""
+"""A function that returns the job that builds everything. It imports Dagster, so it is called when the other processes
+have started."""
 
 
 def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGraph) -> Summary:

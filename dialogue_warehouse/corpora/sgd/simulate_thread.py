@@ -1,7 +1,7 @@
 """Parts of a generated SGD dialogue: texts with spans, a thread for each service, and the script of moves.
 
-A move is an action of the user and the system's answer. A thread keeps the belief state of one service and the results of
-its calls. `simulate_dialogue` decides which moves happen.
+A move is an action of the user and the system's answer. A thread keeps the belief state of one service and the results
+of its calls. `simulate_dialogue` decides which moves happen.
 """
 
 from __future__ import annotations
