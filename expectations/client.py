@@ -43,7 +43,7 @@ class AuditProcess:
     """
 
     def __init__(self, timeout: float = Settings.audit_timeout) -> None:
-        """Take the seconds that one audit may take as `timeout`, the rest of the import included."""
+        """Limit one audit to `timeout` seconds, which include the rest of the import."""
         self.seconds = 0.0
         """Seconds that the last audit took."""
         self._timeout = timeout

@@ -1,8 +1,8 @@
 """The verdict of each claim, from the files of a release that are in the warehouse and from what was measured.
 
 A number is judged only on complete files: every file that it needs is there and has the publisher's checksum, or the
-release was generated at scale 1. An invariant is judged on any files that are there. A claim that no row can break is
-`vacuous`. Records that landing refused count against the claim that they break.
+release was generated at scale 1. An invariant is judged on any files that are there. A claim that holds because no row
+is there to test it is `vacuous`. Records that landing refused count against the claim that they break.
 """
 
 from __future__ import annotations

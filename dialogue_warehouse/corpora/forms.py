@@ -34,7 +34,7 @@ class Table:
     `schema` makes the columns; it imports pyarrow when it is called. `undo` turns a row back into the release's record,
     and raises FormError for a row where that is impossible; `redo` turns that record into its row. `class_names` are
     the names of the numbers in a column, by its path in the row. Each of `losses` is a sentence about information that
-    the form does not have, or from which only a rule can restore it.
+    the form has lost, or that only a rule can restore.
     """
 
     entity: str
@@ -100,7 +100,7 @@ class Form:
         return file.table, self.parts[file.split]
 
     def losses(self, path: str) -> tuple[str, ...]:
-        """Return the losses of a file of the form: sentences about information that it does not have."""
+        """Return the losses of a file of the form: sentences about information that it has lost."""
         cut = self.cut(path)
         return (*self.place(path)[0].losses, *((cut,) if cut else ()))
 

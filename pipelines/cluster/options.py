@@ -22,7 +22,7 @@ PYTHON = sys.executable
 ON_ONE_MACHINE = ("local", "local-cluster")
 """The prefixes of a master that runs on this machine."""
 FIXED = {
-    # Let the same SQL mean the same on both engines.
+    # These give the same SQL the same meaning on both engines.
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",

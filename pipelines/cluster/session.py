@@ -39,7 +39,7 @@ MISSING = (
     "dialogue-warehouse[spark]"
 )
 SECONDS_TO_END = 10
-"""Seconds after which a JVM that was requested to end is killed."""
+"""Seconds to wait for a JVM to end before it is killed."""
 Given = TypeVar("Given")
 Result = TypeVar("Result")
 
@@ -68,7 +68,7 @@ class Session:
     """
 
     def __init__(self, settings: Settings, scratch: Path) -> None:
-        """Take the folder of the build as `scratch`, for temporary tables and the output of the JVM."""
+        """Keep temporary tables and the output of the JVM in `scratch`, a folder of the build."""
         self._settings, self._scratch = settings, scratch
         self._session: SparkSession | None = None
         self._starting = threading.Lock()
@@ -227,7 +227,7 @@ class Server:
     """
 
     def __init__(self, settings: Settings, scratch: Path) -> None:
-        """Take the folder of the build as `scratch`, for temporary tables."""
+        """Keep temporary tables in `scratch`, a folder of the build."""
         self._master, self._scratch = settings.spark_master, scratch
         self._connection: Any = None
 

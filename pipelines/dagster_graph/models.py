@@ -118,7 +118,7 @@ def _run_models(
 ) -> tuple[list[dbt.NodeResult], CheckError | None]:
     """Run a selection, and repeat without the rows of corpora that fail and can fall back.
 
-    Return the final error too.
+    Return the results and the final error.
     """
     settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
     build = state.of_run(paths, context.run_id)

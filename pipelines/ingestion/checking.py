@@ -39,8 +39,7 @@ MOST_REFUSED = 100_000
 """Largest number of records of a file in quarantine. No file of a release has as many, so a file in which every record
 has a new type is seen whole. A refused record costs time and memory that a record which passes does not."""
 MOST_EXTRAS = 1_000_000
-"""Largest number of unknown keys of a file that are kept beside it; a new key in every turn of a release stays below
-it."""
+"""Largest number of unknown keys of a file that are kept beside it: enough for a new key in every turn of a release."""
 
 
 class RecordCheck:

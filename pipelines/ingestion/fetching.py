@@ -70,23 +70,23 @@ class Watcher(Protocol):
     """Observer of the downloads; `progress` and `wait` are called from several threads."""
 
     def start(self, wanted: list[Wanted]) -> None:
-        """Receive the files that will be downloaded or checked."""
+        """Note the files that will be downloaded or checked."""
         ...
 
     def progress(self, wanted: Wanted, done: int, total: int | None) -> None:
-        """Receive the bytes of a file that are there, and their total if that is known."""
+        """Note the bytes of a file that are there, and their total if that is known."""
         ...
 
     def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
-        """Receive that a file is retried after some seconds, and the cause."""
+        """Note that a file is retried after some seconds, and why."""
         ...
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
-        """Receive that the next address of a file, at this host, is tried, and the cause."""
+        """Note that the next address of a file is tried, its host, and why."""
         ...
 
     def finish(self, result: Result) -> None:
-        """Receive that a file is finished."""
+        """Note that a file is finished."""
         ...
 
 

@@ -39,7 +39,7 @@ class Lander:
     """
 
     def __init__(self, target: Path, settings: Settings, spark: session.Spark | None = None) -> None:
-        """Take the folder of the raw layer as `target`."""
+        """Land into `target`, the folder of the raw layer."""
         self._spark = spark if isinstance(spark, Session) else None
         self._is_shared = False
         self._target, self._strict, self._force = target, settings.strict, settings.force

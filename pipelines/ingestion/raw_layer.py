@@ -73,7 +73,8 @@ CATALOG_TABLES = {
 }
 """The raw tables about the build itself: one row per corpus, rule, file read, extra key and refused record.
 
-A rule for all corpora has no corpus_id, and one more row for each corpus that adds to it."""
+A rule for all corpora has no corpus_id, and one more row for each corpus that adds to it.
+"""
 
 
 def raw_tables(corpora: Iterable[Corpus]) -> list[str]:
