@@ -90,7 +90,7 @@ class Corpus:
     citation: str
     release: str
     text_kind: str
-    """The kind of a text of the corpus: a `dialogue`, or a `question` without context."""
+    """The kind of a text of the corpus: a `dialogue`, or a single `question`."""
     files: tuple[SourceFile, ...]
     entities: tuple[Entity, ...]
     folder: Path = field(repr=False)

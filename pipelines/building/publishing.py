@@ -2,9 +2,9 @@
 
 A build works in the scratch folder. Only when everything has passed is its database renamed into `builds/`, and the
 published pointer and file are replaced: a build that fails or is killed changes nothing that a reader sees. The
-published file is a read-only copy of the build, so that either of the two can be repaired from the other (`publication.mend`,
-which also finishes or undoes a publication that was killed between two steps). Where the tables of a build are Parquet,
-there is one copy of those files, beside the database that describes them.
+published file is a read-only copy of the build, so that either of the two can be repaired from the other
+(`publication.mend`, which also finishes or undoes a publication that was killed between two steps). Where the tables of
+a build are Parquet, there is one copy of those files, beside the database that describes them.
 """
 
 from __future__ import annotations

@@ -241,7 +241,7 @@ def _events(outcome: str, knowledge: Knowledge, start: int, course: tuple[int, i
 
 
 def _moves(outcome: str, knowledge: Knowledge, count: int, rng: random.Random) -> list[tuple[int, int | None]]:
-    """Return as many pairs of an agent and the item that it selects; the item is None for a message."""
+    """Return `count` pairs of an agent and the item that it selects; the item is None for a message."""
     agent = rng.randrange(2)
     last: list[tuple[int, int | None]] = []
     if outcome == "completed":

@@ -158,8 +158,9 @@ SLOTS = {
 }
 """Slots of each domain: name, role, kind of values. A service takes its number of each sort, in this order.
 
-Roles: `k` a search needs it, `s` a search may have it, `e` the entity that a search offers and a booking needs, `b` a
-booking needs it, `o` a booking may have it, `r` only returned. A kind with a bar lists categorical values."""
+Roles: `k` a search needs it, `s` a search may have it, `e` the entity that a search offers and a booking needs,
+`b` a booking needs it, `o` a booking may have it, `r` only returned. A kind with a bar lists categorical values.
+"""
 EXAMPLES = {("Restaurants_1", "cuisine"): ("Nordic", "Peruvian", "Lebanese", "Korean", "Creole")}
 """Values listed for a slot that is not categorical; the release has one such slot."""
 
