@@ -348,7 +348,7 @@ def _utterances(dialog: DialogPlan, domain: Domain, speakers: list[str], part: P
         free.remove(deleted)
     annotated = sorted(rng.sample(free, dialog.annotated))
     required = list(domain.required)
-    first = dialog.utterances % len(required)  # workers sometimes forgot to name the store
+    first = dialog.utterances % len(required)  # else every dialog would name the store; workers sometimes forgot it
     labels = required[first : first + 2] + rng.choices(list(domain.labels), k=3 * dialog.annotated)
     marked = set(annotated)
     utterances = []
