@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WAREHOUSE := warehouse
 
-# Variables of other programs in the user's shell: pip keeps those that say where packages come from and how to get there.
-# Of Python's none is passed on, also because it compiles what it imports, once, which pip leaves to it.
+# Variables of other programs in the user's shell are not passed on, except pip's own that say where packages come from
+# and how to get there. PYTHONDONTWRITEBYTECODE, for one, would keep Python from caching the modules that it compiles, and
+# pip installs them uncompiled.
 PIP_KEPT := PIP_%INDEX PIP_%INDEX_URL PIP_FIND_LINKS PIP_TRUSTED_HOST PIP_%CERT PIP_PROXY PIP_%TIMEOUT PIP_RETRIES \
 	PIP_CACHE_DIR PIP_NO_CACHE_DIR PIP_CONFIG_FILE PIP_KEYRING_PROVIDER
 OTHERS := $(filter-out $(PIP_KEPT),$(filter PIP_% DAGSTER_% DBT_% GX_% STREAMLIT_% PYTHON%,$(.VARIABLES)))
@@ -23,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
 
-# The environment: exactly what requirements.lock pins, checked by hash, and this clone itself.
+# The environment: exactly the packages of requirements.lock, checked by hash, and this clone itself.
 $(READY): requirements.lock pyproject.toml
 	@$(or $(PYTHON),false) -c '$(SUITS)' 2>/dev/null \
 		|| { echo "error: no Python 3.11 to 3.13 found; install one, or name it with make PYTHON=..." >&2; exit 2; }
@@ -71,7 +72,7 @@ $(VENV)/.spark: $(READY) requirements-spark.lock
 pictures: $(READY) ## Take the README's pictures of the report and the dashboard again (needs Chromium).
 	@$(BIN)/python -m tests.pictures $(WAREHOUSE)
 
-# make bench SCALES="1 10" REPEATS=5 SCRATCH=/somewhere/large REAL=FOLDER; what is not given has a default.
+# make bench SCALES="1 10" REPEATS=5 SCRATCH=/somewhere/large REAL=FOLDER; all of them have defaults.
 BENCH = $(if $(SCALES),--scales "$(SCALES)") $(if $(REPEATS),--repeats $(REPEATS)) \
 	$(if $(SCRATCH),--scratch "$(SCRATCH)") $(if $(REAL),--real "$(REAL)")
 PEERS := $(patsubst tests/benchmarks/peers/read_with_%.txt,.venv-peers/%/.ready,$(wildcard tests/benchmarks/peers/*.txt))
@@ -104,7 +105,7 @@ lock: ## Pin the newest allowed versions (needs uv).
 	$(COMPILE) --extra build --extra spark --constraints requirements.lock -o requirements-spark.lock
 	$(COMPILE) --extra build --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
 
-# What a build writes into the clone's own folder of the warehouse, as `WarehousePaths.places` has it.
+# Files that a build writes into the clone's own warehouse folder, as in `WarehousePaths.places`.
 BUILT = .scratch .spark .dagster raw builds sample reports dialogues.duckdb published.json .publishing.json .lock \
 	alerts.jsonl .trouble.json .dialogue-warehouse
 

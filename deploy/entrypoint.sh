@@ -1,9 +1,10 @@
 #!/bin/sh
-# What the image does: `web` and `daemon` are Dagster's, everything else is a command of dialogue-warehouse.
+# The entry point of the image: `web` and `daemon` start Dagster, everything else is a command of dialogue-warehouse.
 set -eu
 
-# Where Dagster keeps its history: in PostgreSQL where a server is named, else in SQLite in the warehouse. This limits the
-# pool of the warehouse to one run too, or the daemon starts at once all that waits when it first looks at the queue.
+# Configure Dagster's history: in PostgreSQL if a server is named, else in SQLite in the warehouse. This also limits the
+# pool of the warehouse to one run; without that limit the daemon, at its first look at the queue, would start all
+# waiting runs.
 configure() {
     history=dagster.yaml
     [ -z "${DAGSTER_POSTGRES_URL:-}" ] || history=dagster-postgresql.yaml

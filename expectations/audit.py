@@ -1,10 +1,10 @@
-"""The audit as a process: `python -m expectations.audit PARENT`. Begun early, it imports Great Expectations meanwhile.
+"""The audit as a process: `python -m expectations.audit PARENT`. It imports Great Expectations when it starts.
 
 Protocol, one JSON object a line. The audit writes `{"ready": true}` and reads a `Request`. It runs the suites, writes
 `<output>/expectation_results/results.parquet` and the ledger beside it, closes the database and answers with
-`{"suites": {name: {"evaluated", "passed", "warned", "failed", "failures": [...], "verdicts": {...}}}, "seconds": …}`
-or `{"error": one line}`. Then it waits for the next request, until its input ends, or the process PARENT does. Nothing
-else reaches standard output; what is wrong with the program itself ends it with a traceback on standard error.
+`{"suites": {name: {"evaluated", "passed", "warned", "failed", "failures": [...], "verdicts": {...}}}, "seconds": …}` or
+`{"error": one line}`. Then it waits for the next request, until its input ends or the process PARENT ends. Nothing else
+is written to standard output; an error in the program itself ends it with a traceback on standard error.
 `expectations.client` is the other end.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from expectations.validation import Outcome
 
 RESULTS = Path("expectation_results") / "results.parquet"
-"""Where the results go, inside the request's output folder."""
+"""The path of the results inside the request's output folder."""
 
 
 RESULT_COLUMNS = {
@@ -59,34 +59,34 @@ class RequestError(ValueError):
 
 
 class Request(msgspec.Struct, forbid_unknown_fields=True):
-    """What to audit. Paths are absolute."""
+    """A request for an audit. Paths are absolute."""
 
     database: str
     suites: list[str] | Literal["all"]
-    """Names; "all" are those of the corpora and of the marts."""
+    """Names of suites; "all" are those of the corpora and of the marts."""
     corpora: list[str]
     """The ids of the corpora that were built."""
     output: str
     build_id: str
     run_at: datetime
     config: dict[str, Any] = {}
-    """DuckDB's settings; those of each process."""
+    """DuckDB's settings of each process."""
     processes: int = 1
-    """Processes that validate side by side."""
+    """Processes that validate in parallel."""
     only: list[str] | None = None
-    """Keys `<suite>/<expectation>`: nothing else is run."""
+    """Keys `<suite>/<expectation>`: only these are run."""
     suite_file: str | None = None
-    """A file in the form of marts.toml, instead of the project's own suites; nothing is said of claims then."""
+    """A file in the form of marts.toml, used instead of the project's own suites; claims are not judged then."""
     scales: dict[str, float] = {}
     """The scales of the corpora that were generated; counts hold at scale 1."""
 
 
 def main() -> int:
-    """Serve requests until standard input ends; 1 when the last one could not be served."""
+    """Serve requests until standard input ends. Return 1 if the last one could not be served, else 0."""
     end_with_parent(int(sys.argv[1]))
     answers = _take_standard_output()
     collect_seldom()
-    from expectations import validation  # five seconds: what this process is for
+    from expectations import validation  # takes five seconds; this process exists for it
 
     _send(answers, {"ready": True})
     status = 0
@@ -139,13 +139,13 @@ def _ledger(database: Path, request: Request) -> Ledger:
 
 
 def _settings(request: Request) -> Settings:
-    """The limits that the audit was given. The ledger is opened before the processes begin that share the threads."""
+    """Return the limits of the audit. The ledger is opened before the processes start that share the threads."""
     limit = request.config.get("memory_limit", Settings.memory_limit)
     return Settings(memory_limit=limit, threads=request.processes)
 
 
 def _without(suites: Iterable[Suite], keys: Collection[str]) -> list[Suite]:
-    """The suites without these expectations; one that is empty then is left out."""
+    """Return the suites without these expectations; a suite that becomes empty is left out."""
     narrowed = []
     for suite in suites:
         kept = tuple(entry for entry in suite.expectations if f"{suite.name}/{entry.expectation_id}" not in keys)
@@ -155,7 +155,7 @@ def _without(suites: Iterable[Suite], keys: Collection[str]) -> list[Suite]:
 
 
 def _requested(suites: Iterable[Suite], names: list[str] | str) -> list[Suite]:
-    """The suites of these names, all for "all". A name that there is not is an error, and so is none."""
+    """Return the suites of these names, all for "all". Raises RequestError for an unknown name, and for no name."""
     by_name = {suite.name: suite for suite in suites}
     if names == "all":
         return list(by_name.values())
@@ -166,7 +166,7 @@ def _requested(suites: Iterable[Suite], names: list[str] | str) -> list[Suite]:
 
 
 def _only(suites: Iterable[Suite], keys: Iterable[str]) -> list[Suite]:
-    """The suites with nothing but these expectations. A key that there is not is an error."""
+    """Return the suites with these expectations only. Raises RequestError for an unknown key."""
     wanted = set(keys)
     narrowed = []
     for suite in suites:
@@ -180,7 +180,7 @@ def _only(suites: Iterable[Suite], keys: Iterable[str]) -> list[Suite]:
 
 
 def summarize(outcomes: Iterable[Outcome]) -> dict[str, dict[str, Any]]:
-    """By suite: how many were evaluated, passed, warned (failed as a warning), failed; and each that did not pass."""
+    """Count by suite what was evaluated, passed, warned (failed as a warning) and failed; list the failures."""
     summary: dict[str, dict[str, Any]] = {}
     for outcome in outcomes:
         suite = summary.setdefault(outcome.suite, {"evaluated": 0, **dict.fromkeys(OUTCOMES, 0), "failures": []})
@@ -202,7 +202,7 @@ def summarize(outcomes: Iterable[Outcome]) -> dict[str, dict[str, Any]]:
 
 
 def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at: datetime) -> None:
-    """One row an expectation, in one rename; `run_at` in UTC, without its zone."""
+    """Write one row per expectation, replacing the file in one step; `run_at` in UTC, without its zone."""
     if run_at.tzinfo is not None:
         run_at = run_at.astimezone(UTC).replace(tzinfo=None)
     rows = [
@@ -224,7 +224,7 @@ def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at
 
 
 def _take_standard_output() -> TextIO:
-    """Keep standard output for the protocol; whatever any library prints goes to standard error from now on."""
+    """Return standard output for the protocol; output of any library goes to standard error from now on."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return answers

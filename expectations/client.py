@@ -1,4 +1,7 @@
-"""The audit's client: starts the audit process early, asks it once the database is closed. Imports no library."""
+"""The audit's client: starts the audit process early, and sends the request when the database is closed.
+
+It imports no library that takes long.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,15 @@ from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
-"""Keeps numpy and pyarrow from starting threads that nothing here uses: the audit forks, which threads make unsafe."""
+"""Keeps numpy and pyarrow from starting threads that are not used here: the audit forks, which threads make unsafe."""
 
 
 class AuditError(RuntimeError):
-    """The audit could not be made, which says nothing about the warehouse; one line."""
+    """The audit itself failed, which says nothing about the warehouse; one line."""
 
 
 def command() -> list[str]:
-    """What the audit of this process is started with."""
+    """Return the command that starts the audit of this process."""
     return [sys.executable, "-W", "ignore", "-m", "expectations.audit", str(os.getpid())]
 
 
@@ -35,14 +38,14 @@ class AuditProcess:
     with AuditProcess() as audit:      # imports Great Expectations from here on
         ...                            # land, model, close the database
         audit.begin(request)
-        ...                            # whatever else there is to do
+        ...                            # any other work
         summary = audit.answer()       # {suite: {"evaluated", "passed", "warned", "failed", "failures"}}
     """
 
     def __init__(self, timeout: float = Settings.audit_timeout) -> None:
-        """`timeout` is what one audit may take, in seconds, the rest of the import included."""
+        """Limit one audit to `timeout` seconds, which include the rest of the import."""
         self.seconds = 0.0
-        """How long the last audit took."""
+        """Seconds that the last audit took."""
         self._timeout = timeout
         self._asked: tuple[threading.Event, threading.Timer] | None = None
         self._process: subprocess.Popen[str] | None = None
@@ -79,13 +82,14 @@ class AuditProcess:
 
     @property
     def is_asked(self) -> bool:
-        """Whether an audit has begun that is not answered yet."""
+        """True if an audit has begun that is not answered yet."""
         return self._asked is not None
 
     def begin(self, request: Mapping[str, Any]) -> None:
-        """Ask for the audit of a database that nobody has open for writing; returns at once, for `answer` to be called.
+        """Request the audit of a database that no process has open for writing; returns at once, call `answer` next.
 
-        Paths in the request are absolute: the child's working directory is the clone. What was asked before is lost.
+        Paths in the request are absolute: the child's working directory is the clone. An earlier request without an
+        answer is lost.
         """
         if self.is_asked:
             self.close()
@@ -96,12 +100,12 @@ class AuditProcess:
         timer = threading.Timer(self._timeout, lambda: (overdue.set(), process.kill()))
         timer.start()
         self._asked = overdue, timer
-        with suppress(OSError):  # it has ended, which is told by who waits for the answer
+        with suppress(OSError):  # the child has ended, which `answer` reports
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
 
     def answer(self) -> dict[str, Any]:
-        """The summary of each suite of the audit that has begun. Raises AuditError."""
+        """Return the summary of each suite of the audit that has begun. Raises AuditError."""
         assert self._asked is not None
         overdue, _ = self._asked
         try:
@@ -121,13 +125,13 @@ class AuditProcess:
         return self.answer()
 
     def _forget(self) -> None:
-        """Nothing is asked any more."""
+        """Forget the request."""
         if self._asked is not None:
             self._asked[1].cancel()
             self._asked = None
 
     def close(self) -> None:
-        """End the child; what it was doing is lost."""
+        """End the child; an audit that runs is lost."""
         self._forget()
         process, self._process = self._process, None
         if process is None:
@@ -142,17 +146,17 @@ class AuditProcess:
             self._listener.join(5)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
-                with suppress(BrokenPipeError):  # what it never read
+                with suppress(BrokenPipeError):  # input that it has not read
                     stream.close()
 
     def _listen(self, errors: IO[str]) -> None:
-        """Read what the child writes to standard error, so that it never waits for a reader, and keep the last line."""
+        """Read the child's standard error, so that it never waits for a reader, and keep the last line."""
         for line in errors:
             if line.strip():
                 self._last_words.append(line.strip())
 
     def _receive(self, overdue: threading.Event) -> dict[str, Any]:
-        """The child's next line."""
+        """Return the child's next line."""
         assert self._process is not None and self._process.stdout is not None
         line = self._process.stdout.readline()
         if overdue.is_set():
@@ -168,7 +172,7 @@ class AuditProcess:
         return answer
 
     def _failure(self, what: str) -> AuditError:
-        """An error with the last line that the child wrote to standard error; the child is ended."""
+        """End the child. Return an error with the last line that it wrote to standard error."""
         self.close()
         last = f": {self._last_words[0]}" if self._last_words else ""
         return AuditError(f"the audit process {what}{last}")

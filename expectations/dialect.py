@@ -1,9 +1,9 @@
 """The SQLAlchemy dialect through which Great Expectations reads DuckDB: `duckdb+warehouse:///<absolute path>`.
 
-Great Expectations has no DuckDB support of its own and duckdb-engine 0.17 is not enough for it: results are read after
-their connection was returned, when DuckDB has dropped them, and SQLAlchemy 2.1 reflects through a Postgres catalog that
-DuckDB lacks, whereupon Great Expectations queries the table without its schema. Importing this module registers the
-dialect. Only `expectations.validation` may import it: SQLAlchemy takes half a second.
+Great Expectations has no DuckDB support, and duckdb-engine 0.17 is not enough for it. Results are read after their
+connection was returned, when DuckDB has dropped them. SQLAlchemy 2.1 reflects through a Postgres catalog that DuckDB
+lacks, and Great Expectations then queries the table without its schema. Importing this module registers the dialect.
+Only `expectations.validation` may import it: SQLAlchemy takes half a second.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TYPES: dict[str, type[types.TypeEngine[Any]]] = {
     "TIMESTAMP": types.TIMESTAMP,
     "VARCHAR": types.VARCHAR,
 }
-"""SQLAlchemy's types of DuckDB's; what is not listed (lists, maps) is reflected as NullType."""
+"""SQLAlchemy's types of DuckDB's; a type that is not listed (lists, maps) is reflected as NullType."""
 
 _COLUMNS = """
     select column_name, data_type, is_nullable
@@ -48,7 +48,7 @@ _COLUMNS = """
 
 
 class _BufferingContext(PGExecutionContext_psycopg2):
-    """Fetches each result whole when it is made, so that it outlives its connection."""
+    """Context that fetches each result whole when it is made, so that it outlives its connection."""
 
     def post_exec(self) -> None:
         super().post_exec()
@@ -66,13 +66,13 @@ class WarehouseDialect(duckdb_engine.Dialect):
     execution_ctx_cls = _BufferingContext
 
     def connect(self, *cargs: Any, **cparams: Any) -> Any:
-        """A connection to a build, its Parquet files included where its rows are in those."""
+        """Return a connection to a build, with its Parquet files if its rows are in those."""
         con = super().connect(*cargs, **cparams)
         builds.serve(con, Path(cparams["database"]))
         return con
 
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
-        """The columns of a table or view. Raises NoSuchTableError when there are none."""
+        """Return the columns of a table or view. Raises NoSuchTableError when there are none."""
         rows = connection.execute(text(_COLUMNS), {"schema_name": schema, "table_name": table_name}).fetchall()
         if not rows:
             raise NoSuchTableError(f"{schema}.{table_name}" if schema else table_name)
@@ -82,12 +82,12 @@ class WarehouseDialect(duckdb_engine.Dialect):
         ]
 
     def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
-        """No primary key: the warehouse tests uniqueness instead of declaring it."""
+        """Return no primary key: the warehouse tests uniqueness instead of declaring it."""
         return {"constrained_columns": [], "name": None}
 
 
 def connection_string(database: Path) -> str:
-    """What Great Expectations connects to for this database file."""
+    """Return the connection string of Great Expectations for this database file."""
     return f"duckdb+warehouse:///{urllib.parse.quote(str(database.absolute()))}"
 
 

@@ -1,4 +1,4 @@
-"""The ledger of an audit: which claims can be judged on this warehouse, their verdicts, and the Parquet of both."""
+"""Ledger of an audit: the claims that can be judged on this warehouse, their verdicts, and the Parquet of both."""
 
 from __future__ import annotations
 
@@ -63,23 +63,23 @@ RULE_COLUMNS = {
 
 @dataclass(frozen=True)
 class Ledger:
-    """The claims and known defects of the corpora that were built, and what of their releases is there."""
+    """The claims and known defects of the built corpora, and the files of their releases that are in the warehouse."""
 
     claims: tuple[Claim, ...]
     defects: tuple[Defect, ...]
     releases: Mapping[str, Release]
     tested_queries: Mapping[str, str | None]
-    """By claim, the SQL that counts the rows which it is about."""
+    """By claim, the SQL that counts the rows that it is about."""
     tested: Mapping[str, Basis]
-    """By claim, what those that can be judged were held against."""
+    """By claim that can be judged, the rows that it was compared with."""
 
     @property
     def skipped(self) -> set[str]:
-        """The keys `<suite>/<expectation>` of what cannot be judged."""
+        """The keys `<suite>/<expectation>` of expectations that cannot be judged."""
         return verdicts.expectations_to_skip(self.claims, self.defects, self.releases)
 
     def checks(self, outcomes: Iterable[Outcome]) -> list[ClaimCheck]:
-        """The verdict on each claim; the outcomes are those of its expectations, matched by the claim's id."""
+        """Return the verdict on each claim; the outcomes of expectations are matched by the claim's id."""
         by_claim = {outcome.expectation.claim_id: outcome for outcome in outcomes if outcome.expectation.claim_id}
         checks = []
         for claim in self.claims:
@@ -91,7 +91,7 @@ class Ledger:
 
 
 def open_ledger(database: Path, corpora: Sequence[str], scales: Mapping[str, float], settings: Settings) -> Ledger:
-    """The ledger of a warehouse; `scales` says at which scale a corpus was generated."""
+    """Return the ledger of a warehouse; `scales` has the scale of each generated corpus."""
     declared = {corpus_id: read_claims(corpus_id) for corpus_id in corpora}
     claims = tuple(claim for one in declared.values() for claim, _ in one.claims)
     queries = {
@@ -110,7 +110,7 @@ def open_ledger(database: Path, corpora: Sequence[str], scales: Mapping[str, flo
 def _releases(
     con: duckdb.DuckDBPyConnection, corpora: Sequence[str], scales: Mapping[str, float]
 ) -> dict[str, Release]:
-    """What of each corpus's release is in an open warehouse."""
+    """Return the files of each corpus's release that are in an open warehouse."""
     files = con.execute("select corpus_id, path, verification from core.dim_source_files").fetchall()
     found: dict[str, dict[str, str]] = {corpus_id: {} for corpus_id in corpora}
     for corpus_id, path, verification in files:
@@ -127,7 +127,7 @@ def _data_files(corpus_id: str) -> frozenset[str]:
 
 
 def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: Iterable[Outcome]) -> None:
-    """Write claims, verdicts and rules, a folder each with one Parquet file; `outcomes` have the guards' numbers."""
+    """Write claims, verdicts and rules, each in a folder; `outcomes` have the numbers of the guards."""
     guarded = {f"{outcome.suite}/{outcome.expectation.expectation_id}": outcome.rows for outcome in outcomes}
     claims = [
         asdict(claim)
@@ -154,14 +154,14 @@ def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: 
 
 
 def is_guarded(defect: Defect, releases: Mapping[str, Release]) -> bool:
-    """Whether the number of a defect's cases is held against the known one in this audit."""
+    """Tell if the number of a defect's cases is compared with the known one in this audit."""
     if defect.corpus_id is None or defect.expected is None:
         return False
     return verdicts.is_guarded(defect, releases[defect.corpus_id])
 
 
 def tally(checks: Iterable[ClaimCheck]) -> dict[str, dict[str, int]]:
-    """By corpus: how many claims have each verdict, and how many of those refuted are so as recorded."""
+    """Count by corpus the claims of each verdict, and the refuted ones that are recorded as such."""
     counts: dict[str, Counter[str]] = {}
     for check in checks:
         count = counts.setdefault(check.corpus_id, Counter())

@@ -1,12 +1,12 @@
 """Run suites with Great Expectations against a DuckDB file, read-only, in several processes.
 
-The only module that knows Great Expectations; importing it takes five seconds, which is why `expectations.audit` does
-so in a process of its own. What it guards against, each seen with 1.24: an unknown expectation type is dropped with a
-log line and the suite passes; a suite that is built one configuration at a time loses expectations of equal domain;
+This is the only module that uses Great Expectations; importing it takes five seconds, so `expectations.audit` does so
+in a separate process. It guards against these faults, each seen with 1.24: an unknown expectation type is dropped with
+a log line and the suite passes; a suite that is built one configuration at a time loses expectations of equal domain;
 results come in another order than the expectations; a query expectation runs its query twice and fetches the rows.
 
 Great Expectations imports pyspark where that is installed (1.4 CPU seconds more). pyspark 4.3 then ends a process whose
-main module is no module and no file, such as `python -c`: import this from `python -m`.
+main module is neither a module nor a file, such as `python -c`: import this from `python -m`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from expectations import dialect
 from expectations.verdicts import describe_rows, plain, same_rows
 
 MESSAGE_LENGTH = 300
-"""Characters kept of what Great Expectations or DuckDB says about an error."""
+"""Largest number of characters kept of an error message of Great Expectations or DuckDB."""
 
 RESULT_FORMAT = {"result_format": "BASIC", "partial_unexpected_count": 0}
 """Counts, and no sample of unexpected values."""
@@ -50,7 +50,7 @@ class ValidationError(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one expectation."""
+    """The result of one expectation."""
 
     suite: str
     expectation: Expectation
@@ -58,9 +58,9 @@ class Outcome:
     observed: str
     """Short JSON with the figures, or the error's message."""
     severity: Severity
-    """As declared, but an expectation that raised an error is critical."""
+    """As declared, but critical for an expectation that raised an error."""
     rows: Rows | None = None
-    """What the query of an expectation about rows gave."""
+    """The rows that the query of an expectation about rows returned."""
 
 
 Declared = tuple[str, Expectation]
@@ -70,7 +70,7 @@ Group = dict[str, Declared]
 
 
 class ExpectNoUnexpectedRows(BatchExpectation):
-    """A query that selects what should not be there selects nothing. Counts; never fetches the rows."""
+    """Expect that a query for unexpected rows returns none. Counts the rows; never fetches them."""
 
     query: str
 
@@ -83,7 +83,7 @@ class ExpectNoUnexpectedRows(BatchExpectation):
 
 
 class ExpectQueryRows(BatchExpectation):
-    """A query gives just these rows, in this order; its columns have different names."""
+    """Expect that a query returns exactly these rows, in this order; its columns have different names."""
 
     query: str
     rows: list[list[Any]]
@@ -108,12 +108,12 @@ def validate(
     config: Mapping[str, Any],
     processes: int = 1,
 ) -> list[Outcome]:
-    """Run the suites; the outcomes come in the order of their declaration.
+    """Run the suites; the outcomes have the order of the declarations.
 
     `parameters` fills `{"$PARAMETER": name}` in arguments, `config` is DuckDB's. The file is closed afterwards, also
-    after an error. Further processes are forked, so that each has Great Expectations at once; where this process has
-    threads it validates alone, because a fork copies the locks of threads that it leaves behind. Raises ValidationError
-    when an expectation cannot be built or has no result of its own.
+    after an error. Further processes are forked, so that each has Great Expectations at once; a process with threads
+    validates alone, because a fork copies the locks of threads without the threads. Raises ValidationError when an
+    expectation cannot be built or has no result.
     """
     declared = _declared(suites)
     run = partial(_validate_tables, database, parameters, config)
@@ -122,7 +122,7 @@ def validate(
 
 
 def _tables(declared: Mapping[str, Declared]) -> list[Group]:
-    """The expectations of each table, that of the most first: the last ones that are taken are short."""
+    """Return the expectations of each table, the largest group first, so that the last groups are short."""
     tables: dict[str, Group] = {}
     for key, entry in declared.items():
         tables.setdefault(entry[1].table, {})[key] = entry
@@ -157,7 +157,10 @@ def _validate_tables(
 
 
 def _declared(suites: Iterable[Suite]) -> dict[str, Declared]:
-    """Every expectation by its key `<suite>/<id>`. Nothing may be empty or share a key."""
+    """Return every expectation by its key `<suite>/<id>`.
+
+    Raises ValidationError for an empty suite or a repeated key.
+    """
     declared: dict[str, Declared] = {}
     for suite in suites:
         if not suite.expectations:
@@ -173,7 +176,7 @@ def _declared(suites: Iterable[Suite]) -> dict[str, Declared]:
 
 
 def _validate_table(source: Any, table: str, group: Group, parameters: Mapping[str, Any]) -> dict[str, Outcome]:
-    """All expectations of one table in one validation, so that their aggregates share a scan."""
+    """Run all expectations of one table in one validation, so that their aggregates share a scan."""
     keys = list(group)
     built = ExpectationSuite(name=table, expectations=[_build(key, group[key][1]) for key in keys])
     _require_each_once("built", keys, [_key(expectation.meta) for expectation in built.expectations])
@@ -195,12 +198,12 @@ def _validate_table(source: Any, table: str, group: Group, parameters: Mapping[s
 
 
 def _key(meta: Any) -> str:
-    """What `_build` wrote into an expectation's meta; the result has it too, whatever its order."""
+    """Return the key that `_build` wrote into an expectation's meta; the result has it too, in any order of results."""
     return (meta or {}).get("key", "an expectation of unknown origin")
 
 
 def _build(key: str, expectation: Expectation) -> Any:
-    """Great Expectations' own object. Raises ValidationError for a type or an argument that it does not know."""
+    """Return Great Expectations' own object. Raises ValidationError for an unknown type or argument."""
     kwargs = dict(expectation.kwargs)
     if expectation.type in (UNEXPECTED_ROWS, QUERY_ROWS):
         kwargs["query"] = _escape(kwargs["query"])
@@ -216,7 +219,7 @@ def _build(key: str, expectation: Expectation) -> Any:
 
 
 def _escape(query: str) -> str:
-    """Plain SQL in the form that survives str.format (braces) and SQLAlchemy's text() (a colon before a name)."""
+    """Escape plain SQL for str.format (braces) and SQLAlchemy's text() (a colon before a name)."""
     return re.sub(r"(?<![:\w\\]):(?=\w)", r"\\:", query.replace("{", "{{").replace("}", "}}"))
 
 
@@ -242,7 +245,7 @@ def _outcome(suite: str, expectation: Expectation, result: Any) -> Outcome:
 
 
 def _exception_message(info: Mapping[str, Any]) -> str | None:
-    """The message of an error inside Great Expectations: it stands at the top, or one level down by metric."""
+    """Return the message of an error inside Great Expectations, which is at the top level, or below it by metric."""
     nested = (value for value in info.values() if isinstance(value, Mapping))
     raised = next((entry for entry in (info, *nested) if entry.get("raised_exception")), None)
     if raised is None:
@@ -251,7 +254,7 @@ def _exception_message(info: Mapping[str, Any]) -> str | None:
 
 
 def _observed(result: Mapping[str, Any]) -> str:
-    """The figures of a result as short JSON."""
+    """Return the figures of a result as short JSON."""
     if "unexpected_count" in result:
         figures = {"unexpected": result["unexpected_count"]}
         if result.get("element_count") is not None:
@@ -265,7 +268,7 @@ def _observed(result: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    """No warnings and no log lines of the libraries while they run."""
+    """Suppress warnings and log lines of the libraries while they run."""
     logging.disable(logging.CRITICAL)
     try:
         with warnings.catch_warnings():

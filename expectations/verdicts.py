@@ -1,8 +1,8 @@
-"""The verdict of each claim: held against what of a release is in the warehouse, and against what was measured.
+"""The verdict of each claim, from the files of a release that are in the warehouse and from what was measured.
 
-A number is judged on what is complete: every file that it needs is there and has the publisher's checksum, or the
-release was generated at scale 1. An invariant is judged on whatever is there. A claim that no row can break is
-`vacuous`, and records that landing refused because of it count against it.
+A number is judged only on complete files: every file that it needs is there and has the publisher's checksum, or the
+release was generated at scale 1. An invariant is judged on any files that are there. A claim that holds because no row
+is there to test it is `vacuous`. Records that landing refused count against the claim that they break.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from dialogue_warehouse.corpora.claims import Cell, Claim, Defect, Entry, Rows, 
 from dialogue_warehouse.corpora.suites import DEFECT
 
 ABOUT_NULL = ("expect_column_values_to_be_null", "expect_column_values_to_not_be_null")
-"""Types for which a NULL is a value to judge; Great Expectations passes over it in the others."""
+"""Types that judge NULL values; for all other types Great Expectations ignores NULLs."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What a claim was held against in one warehouse."""
+    """The rows that a claim was compared with in one warehouse."""
 
     rows: int = 0
-    """The rows that it is about, refused records that break it included."""
+    """The rows that it is about, including refused records that break it."""
     refused: int = 0
     """Records that landing refused, with an error that breaks the claim."""
     first_refused: str | None = None
@@ -38,7 +38,10 @@ class Basis:
 
 
 def rows_query(corpus_id: str, entry: Entry) -> str | None:
-    """What counts the rows that a claim is about: what it says itself, else the rows of its table that it reads."""
+    """Return the SQL that counts the rows that a claim is about; None if it cannot be checked.
+
+    That is the claim's own query, else one of the rows of its table that it reads.
+    """
     if entry.not_checkable:
         return None
     if entry.tested:
@@ -57,7 +60,7 @@ def rows_query(corpus_id: str, entry: Entry) -> str | None:
 def count_basis(
     con: duckdb.DuckDBPyConnection, claims: Iterable[Claim], queries: Mapping[str, str | None]
 ) -> dict[str, Basis]:
-    """By claim, what each is held against; `queries` are those of `rows_query`, by claim too."""
+    """Return the basis of each claim; `queries` are those of `rows_query`. Both are by claim."""
     refusals = _refusals(con)
     counted: dict[str, int] = {}
     tested = {}
@@ -73,7 +76,7 @@ def count_basis(
 
 
 def _refusals(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """By corpus, the path and the error of each refused record."""
+    """Return the path and the error of each refused record, by corpus."""
     refusals: dict[str, list[str]] = {}
     for corpus_id, refusal in con.execute(
         """
@@ -89,7 +92,7 @@ def _refusals(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
 
 
 def _breaking(con: duckdb.DuckDBPyConnection, claim: Claim, refusals: Mapping[str, list[str]]) -> list[str]:
-    """The refusals that break a claim, by the expression that it gives; DuckDB's, as in all of its SQL."""
+    """Return the refusals that match the claim's regular expression; DuckDB matches them, as in all of its SQL."""
     found = refusals.get(claim.corpus_id)
     if claim.refused is None or not found:
         return []
@@ -102,27 +105,27 @@ DIFFERENCES_SHOWN = 5
 
 @dataclass(frozen=True)
 class Release:
-    """What of a corpus's release is in the warehouse."""
+    """The files of a corpus's release that are in the warehouse."""
 
     corpus_id: str
     verifications: Mapping[str, str] = field(default_factory=dict)
     """`verified`, `mismatch`, `unlisted` or `simulated`, by path."""
     listed: frozenset[str] = frozenset()
-    """The data files that the release has in full."""
+    """The data files of the complete release."""
     scale: float | None = None
     """The scale of a generated release; None for a real one."""
 
     @property
     def judged_on(self) -> JudgedOn:
-        """Whose files these are."""
+        """The origin of the files: published or generated."""
         return "published" if self.scale is None else "generated"
 
     def has(self, files: Iterable[str]) -> bool:
-        """Whether any of these files is there; globs, none stands for all."""
+        """Tell if any file is there that matches these globs; without globs, any file."""
         return bool(_matching(self.verifications, files))
 
     def lacks(self, files: Iterable[str]) -> str | None:
-        """Why these files are not the complete, genuine ones; None when they are."""
+        """Return why these files are not the complete, published ones; None when they are."""
         if self.scale is not None:
             return None if self.scale == 1 else f"generated at scale {self.scale:g}, not at 1"
         needed = sorted(_matching(self.listed, files))
@@ -136,17 +139,17 @@ class Release:
 
 @dataclass(frozen=True)
 class ClaimCheck:
-    """What became of a claim: the row of `quality.claim_checks`."""
+    """The verdict on a claim: the row of `quality.claim_checks`."""
 
     claim_id: str
     corpus_id: str
     observed: str | None
     verdict: Verdict
     rows_tested: int | None
-    """How many rows it is about; None where nothing was judged."""
+    """Number of rows that it is about; None where nothing was judged."""
     judged_on: JudgedOn
     is_as_recorded: bool | None
-    """Whether it came out as the ledger says it does; None where nothing was judged."""
+    """True if the result is the one that the ledger records; None where nothing was judged."""
     explanation: str
 
 
@@ -156,7 +159,7 @@ def _matching(paths: Iterable[str], globs: Iterable[str]) -> list[str]:
 
 
 def unjudged(claim: Claim, release: Release) -> tuple[Verdict, str] | None:
-    """The verdict on a claim that cannot be judged on this release, and why; None for one that can."""
+    """Return the verdict on a claim that cannot be judged on this release, and the reason; None for one that can."""
     if claim.not_checkable:
         return "not_checkable", claim.not_checkable
     if claim.real_only and release.scale is not None:
@@ -168,14 +171,14 @@ def unjudged(claim: Claim, release: Release) -> tuple[Verdict, str] | None:
 
 
 def is_guarded(defect: Defect, release: Release) -> bool:
-    """Whether a defect's cases can be counted on this release. A generated one has its own number of them."""
+    """Tell if a defect's cases can be counted on this release. A generated release has another number of them."""
     return release.scale is None and release.lacks(defect.files) is None
 
 
 def expectations_to_skip(
     claims: Iterable[Claim], defects: Iterable[Defect], releases: Mapping[str, Release]
 ) -> set[str]:
-    """The keys `<suite>/<expectation>` of what cannot be judged on these releases."""
+    """Return the keys `<suite>/<expectation>` of expectations that cannot be judged on these releases."""
     skipped = {f"{claim.corpus_id}/{claim.claim_id}" for claim in claims if unjudged(claim, releases[claim.corpus_id])}
     return skipped | {
         f"{defect.corpus_id}/{DEFECT}{defect.rule_id}"
@@ -186,16 +189,16 @@ def expectations_to_skip(
 
 @dataclass(frozen=True)
 class Measured:
-    """What the expectation of a claim came to, where it has one."""
+    """The result of the expectation of a claim."""
 
     success: bool
     observed: str
     rows: Rows | None = None
-    """What its query gave."""
+    """The rows that its query returned."""
 
 
 def check(claim: Claim, release: Release, measured: Measured | None, tested: Basis | None) -> ClaimCheck:
-    """The verdict on a claim, from what was measured and on how much."""
+    """Return the verdict on a claim, from what was measured and on how many rows."""
     early = unjudged(claim, release)
     if early:
         verdict, explanation = early
@@ -222,7 +225,7 @@ def check(claim: Claim, release: Release, measured: Measured | None, tested: Bas
 
 
 def _judge(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]:
-    """Verdict, whether it is as recorded, and why, from the rows that landed alone."""
+    """Return the verdict, whether it is as recorded, and why, from the landed rows alone."""
     if not claim.is_exact:
         if measured.success:
             return "reproduced", True, "nothing breaks it"
@@ -240,14 +243,14 @@ def _judge(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]
 
 
 def plain(value: Any) -> Cell:
-    """A value of DuckDB as a cell."""
+    """Return a value of DuckDB as a cell."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return value if value is None or isinstance(value, int | float | str) else str(value)
 
 
 def differences(expected: Rows | None, observed: Rows | None) -> str:
-    """Where two measured tables differ, the first few places."""
+    """Describe the first places where two measured tables differ."""
     if not expected or not observed or len(expected) != len(observed):
         return f"expected {describe_rows(expected or [])}, observed {describe_rows(observed or [])}"
     told = []

@@ -1,4 +1,4 @@
-"""Dagster's front door: `dagster dev -m pipelines.definitions`. The graph is `pipelines.dagster_graph.graph`.
+"""Dagster's entry point: `dagster dev -m pipelines.definitions`. The graph is in `pipelines.dagster_graph.graph`.
 
 For the concept see https://docs.dagster.io/guides/build/projects-and-components/projects/creating-a-new-project
 """
@@ -14,7 +14,7 @@ from pipelines.dagster_graph.graph import assemble, refuse_part, refuse_settings
 
 @dg.definitions
 def definitions() -> dg.Definitions:
-    """The graph for the settings of the environment."""
+    """Return the graph for the settings of the environment."""
     try:
         return refuse_part(assemble(Settings.from_environment()))
     except InputError as error:

@@ -1,8 +1,8 @@
 """Declared claims and known defects of the corpora, read from TOML and checked.
 
-A claim about a number is the SQL that measures it and the number that is expected. A claim about every row is an
-expectation type of Great Expectations, or SQL that selects the rows which break it. `recorded` is the true value where
-the claim is known to be wrong. A declaration that is wrong is refused in one line with its file and entry.
+A claim about a number is the SQL that measures it and the expected number. A claim about every row is an expectation
+type of Great Expectations, or SQL that selects the rows that break it. `recorded` is the true value where the claim is
+known to be wrong. A wrong declaration is refused in one line with its file and entry.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DeclarationError(InputError):
 
 
 def read_toml(path: Path, place: str) -> dict[str, Any]:
-    """The document of a TOML file; `place` names it in errors. Raises DeclarationError."""
+    """Return the document of a TOML file; `place` names it in errors. Raises DeclarationError."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -38,7 +38,7 @@ def read_toml(path: Path, place: str) -> dict[str, Any]:
 
 
 def read_table(place: str, document: dict[str, Any], name: str) -> dict[str, Any]:
-    """A table, empty where there is none. Raises DeclarationError."""
+    """Return a table, empty if it is absent. Raises DeclarationError."""
     value = document.get(name, {})
     if not isinstance(value, dict):
         raise DeclarationError(f"{place}: '{name}' is no table")
@@ -46,7 +46,7 @@ def read_table(place: str, document: dict[str, Any], name: str) -> dict[str, Any
 
 
 def read_array(place: str, document: dict[str, Any], name: str) -> list[Any]:
-    """An array of tables, empty where there is none. Raises DeclarationError."""
+    """Return an array of tables, empty if it is absent. Raises DeclarationError."""
     entries = document.get(name, [])
     if not isinstance(entries, list):
         raise DeclarationError(f"{place}: '{name}' is no array of tables")
@@ -54,12 +54,12 @@ def read_array(place: str, document: dict[str, Any], name: str) -> list[Any]:
 
 
 def label_of(entry: Any) -> str:
-    """What an entry is called in errors."""
+    """Return the name of an entry in errors."""
     return str(entry.get("id", "(no id)")) if isinstance(entry, dict) else "(no table)"
 
 
 def convert(place: str, label: str, entry: Any, record: type[_Record]) -> _Record:
-    """An entry as a record of this type. Raises DeclarationError."""
+    """Convert an entry to a record of this type. Raises DeclarationError."""
     try:
         return msgspec.convert(entry, record)
     except msgspec.ValidationError as error:
@@ -74,9 +74,9 @@ def refuse_duplicates(place: str, noun: str, names: list[str]) -> None:
 
 
 RuleKind = Literal["defect", "property"]
-"""Whether a rule's cases are faults, or odd by the publisher's design."""
+"""The kind of a rule: its cases are faults, or oddities that the publisher intended."""
 ENOUGH_READ = 20
-"""Cases of a defect that are read before its precision is told; all where there are fewer."""
+"""Number of cases of a defect that must be read before its precision is stated; all cases if there are fewer."""
 
 
 @dataclass(frozen=True)
@@ -86,22 +86,22 @@ class Defect:
     rule_id: str
     kind: RuleKind
     corpus_id: str | None
-    """None for a rule that holds for every corpus."""
+    """None for a rule that applies to every corpus."""
     title: str
     description: str
     upstream: str | None
     """The thread where users reported it."""
     expected: int | None
-    """How many cases the complete release has."""
+    """The number of cases in the complete release."""
     files: tuple[str, ...]
     why: str
     cases_read: int | None
-    """Cases that were read in the real files, with what stands around them; None where there was none."""
+    """Number of cases that were read in the real files, with their context; None if none was."""
     cases_right: int | None
 
 
 class _Precision(Struct, forbid_unknown_fields=True):
-    """How many cases of a defect were read, and how many of them are right."""
+    """Number of cases of a defect that were read, and number of those that are right."""
 
     read: Annotated[int, Meta(ge=1)]
     right: Annotated[int, Meta(ge=0)]
@@ -122,7 +122,7 @@ class _DefectEntry(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 def read_defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple[Defect, ...]:
-    """The known defects that a list says, checked; `place` names its file. Raises DeclarationError."""
+    """Convert a list of known defects and check them; `place` names its file. Raises DeclarationError."""
     read = [convert(place, label_of(entry), entry, _DefectEntry) for entry in entries]
     for entry in read:
         if problem := _precision_problem(entry):
@@ -162,7 +162,7 @@ CLAIMS = "claims.toml"
 DEFECTS = Path(__file__).with_name("defects.toml")
 Severity = Literal["critical", "warning"]
 Voice = Literal["publisher", "paper", "other_project", "own_measurement"]
-"""Whose words a claim quotes."""
+"""The author of the words that a claim quotes."""
 Cell = int | float | str | None
 Rows = list[list[Cell]]
 """A measured table: rows of labels and numbers; a single number is one row of one cell."""
@@ -170,7 +170,7 @@ Rows = list[list[Cell]]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about a corpus, where it stands, and how it is held against the data."""
+    """A statement about a corpus, its source, and how it is compared with the data."""
 
     claim_id: str
     corpus_id: str
@@ -185,26 +185,26 @@ class Claim:
     description: str
     why: str
     expected: Rows | None
-    """What the document says; for an invariant no row that breaks it; None for what cannot be checked."""
+    """The document's value; for an invariant, no row that breaks it; None if it cannot be checked."""
     recorded: Rows | None
-    """What the complete release is known to hold instead."""
+    """The known value of the complete release, if it differs from the document's."""
     recorded_reason: str | None
     query: str | None
-    """The SQL that measures it; None for what Great Expectations measures, or nobody."""
+    """The SQL that measures it; None if Great Expectations measures it, or if it is not measured."""
     refused: str | None
-    """A regular expression: a refused record with such a path and error breaks the claim, though no table shows it."""
+    """A regular expression: a refused record whose path and error match it breaks the claim, in spite of the tables."""
     files: tuple[str, ...]
-    """Globs over the paths of the release that it needs; empty stands for all."""
+    """Globs over the paths of the release that it needs; empty means all."""
     is_recalled: bool
-    """The quote is recalled; the document was not at hand."""
+    """True if the quote is from memory, because the document was not available."""
     real_only: str | None
-    """Why a generated release cannot show it."""
+    """The reason that a generated release cannot show it."""
     not_checkable: str | None
-    """Why it cannot be checked at all."""
+    """The reason that it cannot be checked at all."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is held against a number that only the complete release has."""
+        """True if it is compared with a number that only the complete release has."""
         return self.kind == "count" or self.recorded is not None
 
 
@@ -212,7 +212,7 @@ TableName = Annotated[str, Meta(pattern=r"^[a-z_]+\.[a-z_0-9]+$")]
 
 
 class Check(Struct, forbid_unknown_fields=True, kw_only=True):
-    """What a claim and an expectation of the marts have in common."""
+    """The common fields of a claim and of an expectation of the marts."""
 
     id: Text
     severity: Severity
@@ -225,7 +225,7 @@ class Check(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Recorded(Struct, forbid_unknown_fields=True):
-    """What is known to be true instead of what a document says."""
+    """The known true value, where a document has another one."""
 
     value: Cell | Rows
     reason: Text
@@ -252,28 +252,28 @@ class Entry(Check, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Document(Struct, forbid_unknown_fields=True):
-    """An entry of `[documents]`: what a claim's `document` refers to."""
+    """An entry of `[documents]`: the document that a claim refers to."""
 
     title: Text
     quotes_whom: Voice
-    """Whose words its claims quote, but those that say otherwise."""
+    """The author of the words that its claims quote, unless a claim names another one."""
     url: Text | None = None
 
 
 def load_claims(corpus_id: str, folder: Path | None = None) -> tuple[Claim, ...]:
-    """Read the claims of a corpus, as its documents make them. Raises DeclarationError."""
+    """Read the claims of a corpus. Raises DeclarationError."""
     return tuple(claim for claim, _ in read_claims(corpus_id, folder).claims)
 
 
 def load_defects(corpus_id: str | None, folder: Path | None = None) -> tuple[Defect, ...]:
-    """Read the known defects of a corpus; for None, those that any corpus may have. Raises DeclarationError."""
+    """Read the known defects of a corpus, or for None those that any corpus may have. Raises DeclarationError."""
     if corpus_id is not None:
         return read_claims(corpus_id, folder).defects
     return read_defects(DEFECTS.name, None, read_array(DEFECTS.name, read_toml(DEFECTS, DEFECTS.name), "defects"))
 
 
 class DeclaredClaims(NamedTuple):
-    """What a claims.toml says."""
+    """The content of a claims.toml."""
 
     claims: tuple[tuple[Claim, Entry], ...]
     """Each claim, and the entry that it was read from."""
@@ -303,7 +303,7 @@ def read_claims(corpus_id: str, folder: Path | None = None) -> DeclaredClaims:
 
 
 def _problem(claim: Entry) -> str | None:
-    """What is wrong with a claim's keys, taken together."""
+    """Return what is wrong with the combination of a claim's keys; None if nothing is."""
     measures = [name for name in ("type", "unexpected_rows", "sql") if getattr(claim, name) is not None]
     if claim.not_checkable:
         measures += [name for name in ("tested", "refused") if getattr(claim, name) is not None]
@@ -360,7 +360,7 @@ def _rows(value: Cell | Rows) -> Rows | None:
 
 
 def same_rows(observed: Rows, expected: Rows | None) -> bool:
-    """Whether two measured tables are equal, row by row and cell by cell; 1 and 1.0 are the same number."""
+    """Tell if two measured tables are equal, row by row and cell by cell; 1 and 1.0 are the same number."""
     return (
         expected is not None
         and len(observed) == len(expected)

@@ -1,8 +1,8 @@
 """From a corpus' msgspec types to SQL: the DuckDB types that a release is read with, and the query that reads it.
 
-What a type writes as an object, an array or a scalar is read as STRUCT or MAP, LIST, VARCHAR, INTEGER, DOUBLE or
-BOOLEAN. Two shapes have no SQL counterpart and are read as JSON first: a struct that the release writes as an array,
-and a value that is either a text or an object. Checking is `pipelines.ingestion.checking`.
+Values that a type writes as an object, an array or a scalar are read as STRUCT or MAP, LIST, VARCHAR, INTEGER, DOUBLE
+or BOOLEAN. Two shapes have no SQL counterpart and are read as JSON first: a struct that the release writes as an array,
+and a value that is either a text or an object. The check of the records is in `pipelines.ingestion.checking`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.corpora.release import Container, Entity
 
 OBJECT_SIZE = 16 * 2**20
-"""Bytes of one JSON value that DuckDB's reader accepts unless told otherwise."""
+"""Default limit of DuckDB's reader for one JSON value, in bytes."""
 SCALAR_TYPES: dict[type[inspect.Type], str] = {
     inspect.StrType: "VARCHAR",
     inspect.NoneType: "VARCHAR",
@@ -30,12 +30,12 @@ SCALAR_TYPES: dict[type[inspect.Type], str] = {
 
 @functools.cache
 def type_of(record: Any) -> inspect.Type:
-    """What msgspec knows of a record's type; asking takes a millisecond, so it is asked once."""
+    """Return msgspec's description of a record's type; it is cached, because it takes a millisecond."""
     return inspect.type_info(record)
 
 
 def select_array(entity: Entity, file: Path) -> str:
-    """Read a JSON array of records as it stands."""
+    """Return the query that reads a JSON array of records directly from the source file."""
     kind = type_of(entity.record)
     if isinstance(kind, inspect.StructType) and not kind.array_like:
         columns = ", ".join(f"{identifier(name)}: {literal(duckdb_type(of))}" for name, of in _fields(kind))
@@ -51,7 +51,7 @@ def select_array(entity: Entity, file: Path) -> str:
 
 
 def select_split(entity: Entity, split: Path) -> str:
-    """Read the lines that `RecordCheck.run` wrote."""
+    """Return the query that reads the lines that `RecordCheck.run` wrote."""
     kind = type_of(entity.record)
     size = max(OBJECT_SIZE, split.stat().st_size if entity.container is Container.DOCUMENT else _longest_line(split))
     columns = f"i: 'INTEGER', k: 'VARCHAR', p: 'VARCHAR', r: {literal(duckdb_type(kind))}"
@@ -68,7 +68,7 @@ def _longest_line(split: Path) -> int:
 
 
 def _record_columns(expression: str, kind: inspect.Type) -> str:
-    """A record's columns: the fields of a struct, else the one column `value`."""
+    """Return a record's columns: the fields of a struct, else the one column `value`."""
     if not isinstance(kind, inspect.StructType):
         return f"{_projected(expression, kind)} as value"
     if kind.array_like:
@@ -80,7 +80,7 @@ def _record_columns(expression: str, kind: inspect.Type) -> str:
 
 
 def duckdb_type(kind: inspect.Type) -> str:
-    """The DuckDB type to read a msgspec type with; JSON where the type's shape has no SQL counterpart."""
+    """Return the DuckDB type to read a msgspec type with; JSON where the type's shape has no SQL counterpart."""
     match kind:
         case inspect.Metadata():
             return duckdb_type(kind.type)
@@ -106,7 +106,7 @@ def duckdb_type(kind: inspect.Type) -> str:
 
 
 def _projected(expression: str, kind: inspect.Type) -> str:
-    """Turn what was read as JSON into typed columns; everything else passes as it is."""
+    """Turn values that were read as JSON into typed columns; all other values stay as they are."""
     if "JSON" not in duckdb_type(kind):
         return expression
     match kind:
@@ -137,7 +137,7 @@ def _projected(expression: str, kind: inspect.Type) -> str:
 
 
 def _array_items(expression: str, kind: inspect.StructType) -> Iterator[tuple[str, str]]:
-    """The members of a struct that the release writes as an array: name and expression."""
+    """Yield name and expression of the members of a struct that the release writes as an array."""
     for index, struct_field in enumerate(kind.fields):
         of = duckdb_type(struct_field.type)
         if "JSON" in of:
@@ -151,6 +151,6 @@ def _fields(kind: inspect.StructType) -> Iterator[tuple[str, inspect.Type]]:
 
 
 def _options(kind: inspect.UnionType) -> list[inspect.Type]:
-    """The alternatives of a union that carry a value: neither null nor absent."""
+    """Return the alternatives of a union that have a value: neither null nor absent."""
     plain = [option.type if isinstance(option, inspect.Metadata) else option for option in kind.types]
     return [option for option in plain if not isinstance(option, inspect.NoneType)]

@@ -1,10 +1,9 @@
-"""Other forms of a release: how a corpus declares one, and the pieces that its functions are made of.
+"""Other forms of a release: the types that declare one, and helpers for its functions.
 
 A form is a republication of the same records in another shape, such as the tables of a dataset hub. A corpus declares
-each of its forms in a module `<form>.py`, as a `Form` named FORM: the columns of its tables, a function that
-turns a row back into the release's own record, and what the form has lost. The record then passes the corpus' schema
-like any other, so that nothing behind landing knows of forms. Reading the files is
-`dialogue_warehouse.releases.form_files`.
+each of its forms in a module `<form>.py`, as a `Form` named FORM: the columns of its tables, a function that turns a
+row back into the release's own record, and what the form has lost. The record then passes the corpus' schema like any
+other, so that no step after landing depends on forms. `dialogue_warehouse.releases.form_files` reads the files.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ SUFFIXES = (".parquet", ".jsonl")
 
 
 class FormError(ValueError):
-    """A file's columns or one of its rows are not as the form has them; the message says where in the file."""
+    """A file's columns or one of its rows do not match the form; the message has the place in the file."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a form: the rows of an entity, one file a split or several shards.
+    """One table of a form: the rows of an entity, in one file per split or in several shards.
 
-    `schema` makes the columns; it imports pyarrow when it is called. `undo` makes a row the release's record again, and
-    raises FormError for one that it cannot; `redo` makes that record the row that it came from. `class_names` are the
-    names behind the numbers of a column, by its path in the row. `losses` say in a sentence each what no one can know
-    again from the form, or only by a rule.
+    `schema` makes the columns; it imports pyarrow when it is called. `undo` turns a row back into the release's record,
+    and raises FormError for a row where that is impossible; `redo` turns that record into its row. `class_names` are
+    the names of the numbers in a column, by its path in the row. Each of `losses` is a sentence about information that
+    the form has lost, or that only a rule can restore.
     """
 
     entity: str
@@ -54,29 +53,29 @@ class Table:
 
 @dataclass(frozen=True)
 class FormFile:
-    """A file of a form, as its path describes it: all of a split, or one of its shards."""
+    """A file of a form, as its path describes it: a whole split, or one of its shards."""
 
     path: str
     table: Table
     split: str
     layout: str
-    """The path with `*` for what tells shards apart: files of one layout belong together."""
+    """The path with `*` for the part that distinguishes shards: files of one layout belong together."""
     shard: int | None
-    """The number of the shard, None for a file that is the whole split."""
+    """The number of the shard; None for a file that is the whole split."""
     shards: int | None
-    """The number of shards, where the path has it."""
+    """The number of shards, if the path contains it."""
     is_cut: bool
-    """The Hub converted only the first rows of the split."""
+    """True if the Hub converted only the first rows of the split."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form of a corpus, in files below `<dataset>`, in any of the layouts that the Hugging Face Hub has.
+    """A form of a corpus, in files below `<dataset>`, in any of the layouts of the Hugging Face Hub.
 
-    `<config>/<split>.parquet`, `<config>/<split>-00000-of-00002.parquet` (push_to_hub, which calls the folder `data`
-    where there is one config) and `<config>/<split>/0000.parquet` (its conversion of every data set); JSON lines alike.
-    https://huggingface.co/docs/dataset-viewer/parquet has the last one, and `partial-<split>` for one that is cut.
-    `parts` has the release's own word for each split.
+    The layouts are `<config>/<split>.parquet`, `<config>/<split>-00000-of-00002.parquet` (push_to_hub, which calls the
+    folder `data` where there is one config) and `<config>/<split>/0000.parquet` (the Hub's conversion of every data
+    set); JSON lines alike. https://huggingface.co/docs/dataset-viewer/parquet describes the last one, and
+    `partial-<split>` for a split that is cut. `parts` has the release's own word for each split.
     """
 
     name: str
@@ -86,27 +85,27 @@ class Form:
     tables: tuple[Table, ...]
 
     def stem(self, table: Table, split: str) -> str:
-        """The path of a file of the form, without its suffix."""
+        """Return the path of a file of the form, without its suffix."""
         return f"{self.dataset}/{table.config}/{split}"
 
     def stems(self) -> list[tuple[Table, str]]:
-        """Every file of the form: its table and its path without the suffix."""
+        """Return every file of the form: its table and its path without the suffix."""
         return [(table, self.stem(table, split)) for table in self.tables for split in self.parts]
 
     def place(self, path: str) -> tuple[Table, str]:
-        """The table that a file of the form belongs to, and the release's word for its part."""
+        """Return the table that a file of the form belongs to, and the release's word for its part."""
         file = self.file(path)
         if file is None:
             raise ValueError(f"{path} is no file of {self.dataset}")
         return file.table, self.parts[file.split]
 
     def losses(self, path: str) -> tuple[str, ...]:
-        """What no one can know again from a file of the form."""
+        """Return the losses of a file of the form: sentences about information that it has lost."""
         cut = self.cut(path)
         return (*self.place(path)[0].losses, *((cut,) if cut else ()))
 
     def cut(self, path: str) -> str | None:
-        """What is missing from a file that the Hub made of the first rows of a split; None for any other file."""
+        """Describe what is missing from a file that has only the first rows of a split; None for any other file."""
         file = self.file(path)
         if file is None or not file.is_cut:
             return None
@@ -115,7 +114,7 @@ class Form:
         )
 
     def file(self, path: str) -> FormFile | None:
-        """The file of the form that has this path; None for another path."""
+        """Return the file of the form that has this path; None for another path."""
         for table in self.tables:
             found = re.fullmatch(self._pattern(table), path)
             if found:
@@ -133,7 +132,7 @@ class Form:
         return None
 
     def _pattern(self, table: Table) -> str:
-        """The paths of the files of a table."""
+        """Return the pattern of the paths of a table's files."""
         dataset, config = re.escape(self.dataset), re.escape(table.config)
         folders = f"(?:{config}/|data/|default/)?" if len(self.tables) == 1 else f"{config}/"
         splits = "|".join(map(re.escape, self.parts))
@@ -145,9 +144,9 @@ class Form:
         )
 
     def choose(self, paths: Iterable[str]) -> dict[tuple[str, str], list[FormFile]]:
-        """The files of each table and split, in the order of their rows.
+        """Return the files of each table and split, in the order of their rows.
 
-        Raises FormError for a split that is there twice, and for one of which a shard is missing.
+        Raises FormError for a split that is there twice, and for a split with a missing shard.
         """
         chosen: dict[tuple[str, str], list[FormFile]] = {}
         for file in filter(None, map(self.file, sorted(paths, key=lambda path: (path.endswith(SUFFIXES[1:]), path)))):
@@ -171,7 +170,7 @@ def _refuse_doubles(files: list[FormFile]) -> None:
 
 
 def _refuse_gaps(files: list[FormFile]) -> None:
-    """Raise FormError for a split of which a shard is missing."""
+    """Raise FormError for a split with a missing shard."""
     last = files[-1]
     if last.shard is None:
         return
@@ -185,7 +184,7 @@ def _refuse_gaps(files: list[FormFile]) -> None:
 
 
 def together(lists: Mapping[str, Sequence[Any]], pointer: str) -> list[dict[str, Any]]:
-    """A dict of parallel lists as the list of dicts that it was made from."""
+    """Turn a dict of parallel lists back into the list of dicts that it was made from."""
     lengths = {name: len(items) for name, items in lists.items()}
     if len(set(lengths.values())) > 1:
         counted = ", ".join(f"{name} {length}" for name, length in lengths.items())
@@ -194,7 +193,7 @@ def together(lists: Mapping[str, Sequence[Any]], pointer: str) -> list[dict[str,
 
 
 def mapping(names: Sequence[str], values: Sequence[Any], pointer: str) -> dict[str, Any]:
-    """Parallel lists of names and values as the object that they were made from."""
+    """Turn parallel lists of names and values back into the object that they were made from."""
     pairs = together({"names": names, "values": values}, pointer)
     members = {pair["names"]: pair["values"] for pair in pairs}
     if len(members) != len(pairs):
@@ -203,19 +202,19 @@ def mapping(names: Sequence[str], values: Sequence[Any], pointer: str) -> dict[s
 
 
 def apart(items: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
-    """A list of dicts as a dict of parallel lists: what `together` takes apart."""
+    """Turn a list of dicts into a dict of parallel lists: the reverse of `together`."""
     return {name: [item[name] for item in items] for name in names}
 
 
 def class_name(names: Sequence[str], number: int, pointer: str) -> str:
-    """The name of a class id."""
+    """Return the name of a class id."""
     if not 0 <= number < len(names):
         raise FormError(f"class id {number} at {pointer}, there are {len(names)} classes")
     return names[number]
 
 
 def single_precision(value: float) -> float:
-    """The nearest number that 32 bits can hold; infinity beyond them."""
+    """Return the nearest number that 32 bits can hold; infinity beyond them."""
     try:
         return struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -223,6 +222,6 @@ def single_precision(value: float) -> float:
 
 
 def shortest(value: float) -> float:
-    """The number with the fewest digits that 32 bits hold as this one: 0.3 for 0.30000001192092896."""
+    """Return the number with the fewest digits that rounds to this one in 32 bits: 0.3 for 0.30000001192092896."""
     candidates = (float(f"{value:.{digits}g}") for digits in range(1, 10))
     return next((short for short in candidates if single_precision(short) == value), value)

@@ -1,7 +1,7 @@
-"""What a corpus' `simulate.py` offers and is made of: planned files, sources of randomness, shares, JSON texts.
+"""Tools for a corpus' `simulate.py`: planned files, sources of randomness, shares, JSON texts.
 
-Each file depends on nothing but its plan and the seed, so that any number of processes writes the same bytes. Writing
-the files is `pipelines.ingestion.simulating`.
+Each file depends only on its plan and the seed, so that any number of processes writes the same bytes.
+`pipelines.ingestion.simulating` writes the files.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from dialogue_warehouse import corpora
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """One file that a corpus' simulator is going to write; it has to be picklable."""
+    """One file that a corpus' simulator will write; it must be picklable."""
 
     path: str
     weight: int
-    """Roughly the file's bytes before any compression: heavy files are started first."""
+    """Approximate size of the file before compression, in bytes: heavy files are started first."""
     parameters: Any = None
-    """What the simulator needs to render it."""
+    """Parameters that the simulator needs to render it."""
 
 
 class Simulator(Protocol):
-    """What a room's `simulate.py` has to offer."""
+    """The functions that a corpus' `simulate.py` must have."""
 
     def plan(self, scale: float) -> list[PlannedFile]:
-        """All files of the release at this scale."""
+        """Return all files of the release at this scale."""
         ...
 
     def render(self, planned: PlannedFile, seed: int) -> Iterator[bytes]:
-        """The bytes of one file, in pieces."""
+        """Yield the bytes of one file, in pieces."""
         ...
 
 
 def random_stream(seed: int, *names: object) -> random.Random:
-    """A source of randomness of its own for each seed and name, the same in every process and on every machine."""
+    """Return a separate source of randomness for each seed and name, the same in every process and on every machine."""
     return random.Random("/".join(map(str, (seed, *names))))  # noqa: S311  generated texts, no secrets
 
 
 def scaled(count: int, scale: float, minimum: int = 1) -> int:
-    """A scale-1 count at another scale."""
+    """Return a scale-1 count at another scale."""
     return max(minimum, round(count * scale))
 
 
@@ -67,18 +67,18 @@ def apportion(total: int, weights: Sequence[float], minimum: int = 0) -> list[in
 
 
 def compact_document(value: Any, indent: int) -> bytes:
-    """JSON as a person would write it: indented, but a list of strings on one line."""
+    """Return JSON as a person would write it: indented, but a list of strings on one line."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=indent)
     return re.sub(rb"\[\n[^\[\]{}]*\]", lambda match: re.sub(rb"\n *", b" ", match[0]), text)
 
 
 def indented_element(record: Any) -> bytes:
-    """One element of a JSON array indented by two, as Python's json module writes it."""
+    """Return one element of a JSON array indented by two, as Python's json module writes it."""
     return msgspec.json.format(msgspec.json.encode([record]), indent=2)[2:-2]
 
 
 def indented_array(records: Iterable[Any], final: bytes = b"") -> Iterator[bytes]:
-    """A JSON array indented by two, a piece for each record."""
+    """Yield a JSON array indented by two, a piece for each record."""
     separator = b"[\n"
     for record in records:
         yield separator + indented_element(record)

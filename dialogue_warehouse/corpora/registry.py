@@ -64,7 +64,10 @@ def load_corpus(corpus_id: str) -> Corpus:
 
 
 def _with_mirrors(corpus_id: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Facts of a corpus or a file, with their mirrors as a tuple. Raises CorpusError for a mirror that is not a URL."""
+    """Return facts of a corpus or a file, with their mirrors as a tuple.
+
+    Raises CorpusError for a mirror that is not a URL.
+    """
     mirrors = facts.get("mirrors", [])
     if not isinstance(mirrors, list) or not all(isinstance(url, str) and is_mirror(url) for url in mirrors):
         named = "".join(f" of {facts[name]}" for name in ("path",) if name in facts)
@@ -74,7 +77,7 @@ def _with_mirrors(corpus_id: str, facts: dict[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def load_form(corpus_id: str, name: str) -> Form | None:
-    """Load a form of a corpus from its module `<name>.py`; None when the corpus is not offered in it."""
+    """Load a form of a corpus from its module `<name>.py`; None if the corpus has no such form."""
     if not (corpus_folder(corpus_id) / f"{name}.py").is_file():
         return None
     return importlib.import_module(f"{corpora.__name__}.{corpus_id}.{name}").FORM

@@ -1,9 +1,9 @@
-"""The types that the folder of a corpus declares its release with; nothing about how the release is processed.
+"""The types with which the folder of a corpus declares its release; nothing about how the release is processed.
 
 The folder is a package `dialogue_warehouse.corpora.<corpus_id>` with `source.toml` (publication facts and every
-upstream file), `schema.py` (the release's records as msgspec Structs and the entities they come in), `claims.toml`
-(documented numbers and invariants, known defects), `simulate.py` (the same shape, generated) and `restore.sql` (the
-release's own JSON, rebuilt from core). `dialogue_warehouse.corpora.registry` finds the folders.
+upstream file), `schema.py` (the release's records as msgspec Structs and the entities that they belong to),
+`claims.toml` (documented numbers and invariants, known defects), `simulate.py` (the same shape, generated) and
+`restore.sql` (the release's own JSON, rebuilt from core). `dialogue_warehouse.corpora.registry` finds the folders.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ NumericString = Annotated[str, Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,9})?$")]
 
 
 def note(text: str) -> Meta:
-    """The description of a schema field, to stand inside `Annotated`."""
+    """Return the description of a schema field, for use inside `Annotated`."""
     return Meta(description=text)
 
 
 class Container(enum.Enum):
-    """How the records of a data file are laid out."""
+    """Layout of the records in a data file."""
 
     ARRAY = "array"
     """One JSON array; each element is a record."""
@@ -47,8 +47,8 @@ class Container(enum.Enum):
 class Entity:
     """One kind of data file of a release.
 
-    `record` is the msgspec type of a record. `pattern` matches the file's path inside the release; its group `part`,
-    where there is one, is the file's own word for its part (`source_part`), otherwise `part` says it.
+    `record` is the msgspec type of a record. `pattern` matches the file's path inside the release. Its group `part`, if
+    there is one, is the file's own word for its part (`source_part`); otherwise `part` has that word.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Entity:
     part: str | None = None
 
     def source_part(self, path: str) -> str | None:
-        """The part that a file of this entity belongs to, None where its records say it themselves."""
+        """Return the part that a file of this entity belongs to; None where its records contain the part."""
         match = re.fullmatch(self.pattern, path)
         if match is None:
             raise ValueError(f"{path} is no file of {self.name}")
@@ -67,7 +67,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One upstream file as source.toml lists it. Unknown facts are None."""
+    """One upstream file as listed in source.toml. Unknown facts are None."""
 
     path: str
     url: str
@@ -76,7 +76,7 @@ class SourceFile:
     git_blob_sha1: str | None = None
     is_documentation: bool = False
     mirrors: tuple[str, ...] = ()
-    """Further URLs of the same bytes, asked in this order when `url` fails."""
+    """Further URLs of the same bytes, tried in this order when `url` fails."""
 
 
 @dataclass(frozen=True)
@@ -90,25 +90,25 @@ class Corpus:
     citation: str
     release: str
     text_kind: str
-    """What a text of the corpus is: a `dialogue`, or a `question` that stands alone."""
+    """The kind of a text of the corpus: a `dialogue`, or a single `question`."""
     files: tuple[SourceFile, ...]
     entities: tuple[Entity, ...]
     folder: Path = field(repr=False)
     annotator_count: int | None = None
-    """People who label the same spans independently of each other, where several do."""
+    """Number of people who label the same spans independently of each other, if there are several."""
     voter_count: int | None = None
-    """People who vote on each question, where people vote."""
+    """Number of people who vote on each question, if people vote."""
     summary: str = ""
-    """What is special about it, for the README's table."""
+    """The special features of the corpus, for the README's table."""
     mirrors: tuple[str, ...] = ()
-    """URLs of folders that have the same files, each at `<mirror>/<path>`; asked when a file's own URLs fail."""
+    """URLs of folders that have the same files, each at `<mirror>/<path>`; tried when a file's own URLs fail."""
 
     def entity_of(self, path: str) -> Entity | None:
-        """The entity that a path of the release belongs to, or None when it is no data file."""
+        """Return the entity that a path of the release belongs to, or None when it is not a data file."""
         return next((entity for entity in self.entities if re.fullmatch(entity.pattern, path)), None)
 
     def listed(self, path: str) -> SourceFile | None:
-        """What source.toml knows of this path."""
+        """Return the entry of source.toml for this path, or None."""
         return next((file for file in self.files if file.path == path), None)
 
 

@@ -1,9 +1,9 @@
-"""Starts a corpus: writes every piece that one needs into the clone, as a copy that is to be edited.
+"""Start a corpus: write every piece that it needs into the clone, as a copy to edit.
 
-Copied is a corpus that is there, or the smallest one there can be, which stands in docs/small_corpus for this and is
-none of the warehouse's. The name is replaced in paths and texts, so that what is written is whole: it builds and passes
-every check, with the other corpus's content. docs/add_a_corpus.md says what each piece is for. What does not belong
-here: anything about what a corpus holds.
+The copy is of an existing corpus, or of the smallest possible one, which is in docs/small_corpus for this purpose and
+is not part of the warehouse. The name is replaced in paths and texts, so that the copy is complete: it builds and
+passes every check, with the other corpus's content. docs/add_a_corpus.md explains each piece. What does not belong
+here: anything about the content of a corpus.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ PLACES = (
 PROJECT = "dbt_project/dbt_project.yml"
 """The file where its entities are one entry of `vars.corpora`."""
 SMALLEST, SMALLEST_FOLDER = "hotline", "docs/small_corpus"
-"""The corpus that stands for one which is like no other, and where it stands."""
+"""The model of a corpus that is unlike any other, and the folder that it is in."""
 NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
 RESERVED_NAMES = ("shared", "landing", "core", "quality", "analytics", "marts", "raw", "all", "none", "forms")
-"""Names that a folder, a schema or a word of the project has already."""
+"""Names that a folder, a schema or a term of the project has already."""
 ENTRY = re.compile(r"^    (\w+): \[[^\]]*\]\n", flags=re.M)
 """An entry of `vars.corpora`, and of `vars.derived`, which not every corpus has."""
 
 
 def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> list[str]:
-    """Write the pieces of a new corpus; their paths in the clone. Nothing is overwritten."""
+    """Write the pieces of a new corpus. Return their paths in the clone. Nothing is overwritten."""
     model, source = (like, clone) if like else (SMALLEST, clone / SMALLEST_FOLDER)
     _refuse_name(name, clone)
     if like and like not in registry.corpus_ids():
@@ -70,7 +70,7 @@ def _refuse_name(name: str, clone: Path) -> None:
 
 
 def _pieces(source: Path, model: str, name: str) -> Iterator[tuple[str, bytes]]:
-    """Path in the clone -> content of each file."""
+    """Yield the path in the clone and the content of each file."""
     for place in PLACES:
         for path in sorted((source / place.format(model)).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
@@ -79,7 +79,7 @@ def _pieces(source: Path, model: str, name: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _content(path: Path, model: str, name: str) -> bytes:
-    """A file's content with the name replaced; ids of claims, of which two corpora share none, get it in front."""
+    """Return a file's content with the name replaced, and with the name before ids of claims, which must be unique."""
     data = path.read_bytes()
     try:
         text = _renamed(data.decode(), model, name)
@@ -96,18 +96,18 @@ def _content(path: Path, model: str, name: str) -> bytes:
 
 
 def _renamed(text: str, model: str, name: str) -> str:
-    """The text with one corpus's id in place of another's, also inside a longer name such as stg_<corpus>__turns."""
+    """Replace one corpus's id by another's in a text, also inside a longer name such as stg_<corpus>__turns."""
     return re.sub(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", name, text)
 
 
 def _entries(text: str, variable: str) -> dict[str, re.Match[str]]:
-    """The corpora's entries of a variable of the project, each where it stands in the file."""
+    """Return the corpora's entries of a variable of the project, with their places in the file."""
     block = re.search(rf"^  {variable}:\n((?:    .*\n)+)", text, flags=re.M)
     return {found[1]: found for found in ENTRY.finditer(text, *block.span(1))} if block else {}
 
 
 def _with_entries(source: Path, clone: Path, model: str, name: str) -> str:
-    """The project's file with the entries that the model has, in the order of the names."""
+    """Return the project's file with the entries that the model has, in the order of the names."""
     given, text = ((folder / PROJECT).read_text(encoding="utf-8") for folder in (source, clone))
     if model not in _entries(given, "corpora") or not _entries(text, "corpora"):
         raise InputError(f"{source / PROJECT}: vars.corpora has no entry of the form '    {model}: [...]'")

@@ -1,12 +1,12 @@
-"""What is expected of the warehouse: a suite a corpus, from its claims.toml, and the suites of marts.toml.
+"""Expectations of the warehouse: a suite for each corpus, from its claims.toml, and the suites of marts.toml.
 
-Reads and checks the declarations, nothing more: Great Expectations is not imported here, so that whoever lists the
-suites does not wait five seconds for it. `expectations.validation` runs them.
+This module only reads and checks the declarations. It does not import Great Expectations, so listing the suites does
+not take five seconds. `expectations.validation` runs them.
 
-A declaration says what holds either with a type of Great Expectations and its `kwargs` (`rows` narrows it to the rows
-with these values), or with `unexpected_rows`, plain DuckDB SQL that selects the rows which should not be there, or, a
-claim about a number, with the `sql` that measures it and what is `expected` of it. What a claim comes to on a given
-release is decided in `expectations.verdicts`.
+A declaration has one of three forms: a type of Great Expectations and its `kwargs` (`rows` restricts it to the rows
+with these values); `unexpected_rows`, plain DuckDB SQL that selects the rows that should not be there; or, for a claim
+about a number, the `sql` that measures it and the value that is `expected`. `expectations.verdicts` decides the verdict
+on a claim for a given release.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ UNEXPECTED_ROWS = "expect_no_unexpected_rows"
 """Our own expectation type, for SQL; `expectations.validation` defines it. Its only argument is the query."""
 
 QUERY_ROWS = "expect_query_rows"
-"""Our own expectation type, for SQL: the query gives just these rows. Its arguments are the query and the rows."""
+"""Our own expectation type, for SQL: the query returns exactly these rows. Its arguments are the query and the rows."""
 
 DEFECT = "defect:"
-"""What the id of a defect's guard begins with."""
+"""The prefix of the id of a defect's guard."""
 
 OUTCOMES = ("passed", "warned", "failed")
-"""What comes of an expectation: warned is failed as a warning."""
+"""The outcomes of an expectation; warned means failed as a warning."""
 
 IGNORES_ROWS = frozenset({"expect_column_pair_values_to_be_in_set"})
 """Types whose row condition Great Expectations 1.24 accepts and leaves out of the query: they would judge all rows."""
@@ -60,18 +60,18 @@ class Expectation:
     """One thing that must hold of one table."""
 
     expectation_id: str
-    """Unique in its suite; of a claim, the claim's id."""
+    """Unique in its suite; for a claim, the claim's id."""
     claim_id: str | None
     table: str
     """`<schema>.<table>`."""
     type: str
     kwargs: dict[str, Any]
     severity: Severity
-    """critical: we are wrong, nothing is published; warning: the publication is."""
+    """critical: our code is wrong, and nothing is published; warning: the publication is wrong."""
     description: str
-    """What must hold, in a sentence."""
+    """A sentence that says what must hold."""
     why: str
-    """Why it does, why it is checked in this form, and what it is not."""
+    """The reason that it holds and that it is checked in this form, and what the check does not cover."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def load_corpus_suite(corpus_id: str, folder: Path | None = None) -> Suite:
 
 
 def load_marts_suites(path: Path = MARTS) -> tuple[Suite, ...]:
-    """The suites over all corpora: each array of marts.toml is one. Raises DeclarationError."""
+    """Load the suites over all corpora: each array of marts.toml is one. Raises DeclarationError."""
     document = read_toml(path, path.name)
     if not document:
         raise DeclarationError(f"{path.name}: has no suite")
@@ -108,7 +108,7 @@ def load_marts_suites(path: Path = MARTS) -> tuple[Suite, ...]:
 
 
 def load_suites(corpora: Iterable[str] | None = None) -> tuple[Suite, ...]:
-    """Load the suites of these corpora (None: of all) and those of the marts, under different names."""
+    """Load the suites of these corpora (None: of all) and those of the marts; all names are different."""
     names = registry.corpus_ids() if corpora is None else tuple(corpora)
     suites = (*(load_corpus_suite(name) for name in names), *load_marts_suites())
     refuse_duplicates(MARTS.name, "suite", [suite.name for suite in suites])
@@ -116,7 +116,11 @@ def load_suites(corpora: Iterable[str] | None = None) -> tuple[Suite, ...]:
 
 
 def _claim_expectation(place: str, entry: Entry, claim: Claim) -> Expectation:
-    """A count gives the rows that are recorded, else those expected; an invariant is not broken, or as recorded."""
+    """Return the expectation of a claim.
+
+    The query of a count must return the recorded rows, or else the expected ones. An invariant must not be broken, or
+    must be broken by as many rows as recorded.
+    """
     table = str(entry.table)
     if not claim.is_exact:
         return _expectation(place, entry, table, entry.id, entry.id)
@@ -125,7 +129,10 @@ def _claim_expectation(place: str, entry: Entry, claim: Claim) -> Expectation:
 
 
 def _guard(defect: Defect) -> Expectation:
-    """The defect has as many cases in its files as are known: another number means that the publication has changed."""
+    """Return the expectation that a defect has the known number of cases.
+
+    Another number means that the publication has changed.
+    """
     query = (
         f"select count(*) as cases from quality.violations "
         f"where rule_id = '{defect.rule_id}' and corpus_id = '{defect.corpus_id}'"
@@ -155,7 +162,7 @@ def _mart_expectations(place: str, entries: Any) -> Iterator[Expectation]:
 
 
 def _expectation(place: str, check: Check, table: str, identifier: str, claim_id: str | None) -> Expectation:
-    """The expectation that a declaration describes for one table."""
+    """Return the expectation that a declaration describes for one table."""
     where = f"{place} {check.id}"
     if (check.type is None) == (check.unexpected_rows is None):
         raise DeclarationError(f"{where}: needs either 'type' or 'unexpected_rows'")
@@ -178,7 +185,7 @@ def _expectation(place: str, check: Check, table: str, identifier: str, claim_id
 
 
 def _row_condition(rows: dict[str, str | list[str]]) -> dict[str, Any]:
-    """Great Expectations' condition "these columns have these values", in the form in which it is stored."""
+    """Return Great Expectations' condition "these columns have these values", in the form in which it is stored."""
     conditions = [
         {
             "type": "comparison",

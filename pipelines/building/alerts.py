@@ -1,8 +1,8 @@
-"""Telling somebody: once when building begins to fail, and once when it is well again.
+"""Send alerts: one message when building begins to fail, and one when it succeeds again.
 
-A message goes to every place that the settings name, and always into a file of the warehouse. It says what has failed,
-in the words of the errors, which name corpus, check and first cases, and where the report is. What cannot be told fails
-nothing: that too is told, in the file. No message has a secret in it.
+A message goes to every channel that the settings name, and is always appended to a file of the warehouse. It has the
+text of the errors, which name the corpus, the check and the first cases, and the path of the report. A message that
+cannot be delivered fails nothing: the file records that too. No message contains a secret.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership
 
 LINES = 12
-"""Lines of an error that a message has; the rest is counted."""
+"""Largest number of lines of an error in a message; the message counts the rest."""
 LONGEST = 600
-"""Characters of a line that a message has."""
+"""Largest number of characters of a line in a message."""
 NOT_A_FILE = "a link, or not a regular file; remove it"
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """What is wrong, kept until it is well again."""
+    """The current failure, kept in a file until a build succeeds."""
 
     text: str
     since: str
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the file: one message, and what became of it."""
+    """A line of the alerts file: one message, and where it could not be delivered."""
 
     at: str
     kind: str
     """`failure` or `recovery`."""
     text: str
     undelivered: tuple[str, ...] = ()
-    """Where it did not arrive, and why."""
+    """Channels that it did not reach, with the reason."""
 
 
 def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_part: bool = False) -> str | None:
-    """Tell that building has failed with these lines, unless that is what was told last.
+    """Send a message that building has failed with these lines, unless the last message said the same.
 
-    Says nothing where the folder is not a warehouse and cannot become one. Returns why the message could not be
-    recorded, if it could not.
+    Do nothing where the folder is not a warehouse and cannot become one. Return the reason if the message could not be
+    recorded, else None.
     """
     if not _is_ours(paths):
         return None
@@ -67,14 +67,14 @@ def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_pa
     trouble = _trouble(paths)
     if trouble is not None and trouble.text == text:
         return None
-    with contextlib.suppress(OSError):  # then it is told again next time
+    with contextlib.suppress(OSError):  # then the message is sent again next time
         _keep(paths, Trouble(text, trouble.since if trouble else _now()))
     part = " in part" if is_in_part else ""
     return _tell(paths, settings, "failure", f"The build of {paths.root} has failed{part}.\n{text}{_standing(paths)}")
 
 
 def _is_ours(paths: WarehousePaths) -> bool:
-    """Tell if the folder is a warehouse, and make it one where that is possible; nothing is written into another."""
+    """Tell if the folder is a warehouse. Make it one where that is possible; write nothing into any other folder."""
     with contextlib.suppress(InputError):
         if not ownership.is_warehouse(paths):
             ownership.claim(paths)
@@ -83,10 +83,10 @@ def _is_ours(paths: WarehousePaths) -> bool:
 
 
 def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
-    """Tell that building is well again, where it was told that it was not.
+    """Send a message that building works again, if the last message said that it had failed.
 
-    A build that had to leave a corpus as it was is none that is well. Returns why the message could not be recorded, if
-    it could not.
+    A build in which a damaged corpus fell back to its published files counts as a failure in part. Return the reason if
+    the message could not be recorded, else None.
     """
     left = "\n".join(_left_as_they_were(paths))
     if left:
@@ -101,7 +101,7 @@ def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
 
 
 def _left_as_they_were(paths: WarehousePaths) -> Iterator[str]:
-    """The corpora of the published build whose source was damaged, a line each."""
+    """Return a line for each corpus of the published build that fell back because its source was damaged."""
     with contextlib.suppress(InputError):
         build_id = builds.pointed_build(paths)
         for corpus_id, fallback in (builds.read_manifest(paths, build_id).carried if build_id else {}).items():
@@ -110,7 +110,7 @@ def _left_as_they_were(paths: WarehousePaths) -> Iterator[str]:
 
 
 def _standing(paths: WarehousePaths) -> str:
-    """What readers see, what it changed, and where the report about it is."""
+    """Return the lines about what is published: the build, what it changed, and the path of the report."""
     lines = []
     with contextlib.suppress(InputError):
         build_id = builds.pointed_build(paths)
@@ -123,7 +123,7 @@ def _standing(paths: WarehousePaths) -> str:
 
 
 def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> str | None:
-    """Send a message everywhere, and record it with what became of it; why that failed, if it did."""
+    """Send a message to every channel and record it. Return the reason if it could not be recorded, else None."""
     from pipelines.building import channels  # needs requests, which most builds do not
 
     undelivered = tuple(_without_secrets(place, settings)[:LONGEST] for place in channels.undelivered(settings, text))
@@ -136,7 +136,7 @@ def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> st
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Write behind what a file has. Raises OSError, also for a link, a pipe or a device."""
+    """Append a line to a file. Raises OSError, also for a link, a pipe or a device."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags, 0o644)
@@ -151,12 +151,12 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def _without_secrets(text: str, settings: Settings) -> str:
-    """The text without what the settings must not tell, whole or in part, however it is written in URLs."""
+    """Return the text without the secrets of the settings: whole or in part, in every spelling that a URL may have."""
     for url in filter(None, (settings.alert_webhook, settings.alert_smtp, settings.mirror)):
         parts = urllib.parse.urlsplit(url)
         secrets = [url, parts.username, parts.password, parts.query]
         secrets += [value for _, value in urllib.parse.parse_qsl(parts.query)]
-        if url == settings.alert_webhook:  # such as what Slack gives out: who knows it may write
+        if url == settings.alert_webhook:  # such as the URL of a Slack webhook: anyone who has it can post there
             path = urllib.parse.unquote(parts.path)
             secrets += [path, posixpath.normpath(path)]
         for secret in secrets:
@@ -166,7 +166,7 @@ def _without_secrets(text: str, settings: Settings) -> str:
 
 
 def _in_every_spelling(secret: str) -> str:
-    """A pattern of the ways to write a part of a URL: each character as it is, or as the codes of its bytes."""
+    """Return a pattern of all spellings of a part of a URL: each character as it is, or as the codes of its bytes."""
     return "".join(
         f"(?:{re.escape(character)}|{''.join(f'%{byte:02x}' for byte in character.encode('utf-8', 'replace'))})"
         for character in urllib.parse.unquote(secret)

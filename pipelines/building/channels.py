@@ -1,7 +1,7 @@
-"""Channels of alerts: a webhook and a mail server. Neither can hold a build for long, whatever it answers.
+"""Channels of alerts: a webhook and a mail server. Neither can delay a build for long, whatever it answers.
 
-Why a message did not arrive is described by the kind of the error: the words of a library may have the URL, in a
-spelling of their own, and those of a server may have anything.
+The reason that a message did not arrive is described by the type of the error. The text of a library's error may
+contain the URL, spelled differently, and the text of a server's answer may contain anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pipelines.ingestion import connections, transport
 from pipelines.ingestion.connections import EndlessLinesError, LineReader, TransientError, UnavailableError
 
 SECONDS = 10.0
-"""Seconds in which a server has to answer each time."""
+"""Seconds within which a server must answer each time."""
 MOST_SECONDS = 30.0
 """Seconds that all answers of a mail server may take together."""
 REASONS: dict[type[Exception], str] = {
@@ -28,11 +28,11 @@ REASONS: dict[type[Exception], str] = {
     smtplib.SMTPServerDisconnected: "the server cuts the connection, or says nothing",
     TimeoutError: "no answer in time",
 }
-"""Why a message did not arrive, by the kind of the error."""
+"""The reason that a message did not arrive, by the type of the error."""
 
 
 def undelivered(settings: Settings, text: str) -> Iterator[str]:
-    """Send a message to every channel of the settings; where it did not arrive, and why."""
+    """Send a message to every channel of the settings. Yield each channel that it did not reach, with the reason."""
     for channel, send in (("webhook", _post), ("mail", _mail)):
         try:
             send(settings, text)
@@ -87,7 +87,7 @@ def _connected(server: urllib.parse.SplitResult) -> smtplib.SMTP:
 
 
 class _Plain(smtplib.SMTP):
-    """A connection to a mail server whose replies come to an end."""
+    """A connection to a mail server that limits the length of replies and the time that they take."""
 
     def getreply(self) -> tuple[int, bytes]:
         """Read the next reply. Raises EndlessLinesError."""
@@ -101,4 +101,4 @@ class _Plain(smtplib.SMTP):
 
 
 class _Encrypted(_Plain, smtplib.SMTP_SSL):
-    """The same, encrypted from its start."""
+    """The same connection, encrypted from its start."""

@@ -1,7 +1,7 @@
-"""Checks before a build begins: the input, the disk space, and that less does not replace more.
+"""Check the input and the disk space before a build begins, and refuse a build that replaces more with less.
 
 Real files are worth more than generated ones, and any files of a corpus more than none. The command `build` and the
-first step of a Dagster run make the same checks. A disk that fills up during a build is explained here too.
+first step of a Dagster run make the same checks. The error for a disk that fills up during a build is also here.
 """
 
 from __future__ import annotations
@@ -37,28 +37,29 @@ from pipelines.cluster.options import is_on_one_machine
 
 Step = TypeVar("Step", bound=Callable[..., Any])
 FIXED_BYTES = 74 << 20
-"""What the sample needs; most of it is what dbt and DuckDB write. Measured: 72 MiB."""
+"""Bytes that a build of the sample needs, mostly files that dbt and DuckDB write. Measured: 72 MiB."""
 SPARK_BYTES = 10 << 20
-"""What the sample needs besides where Spark builds it. Measured: 74 MiB in all."""
+"""Additional bytes where Spark builds the sample. Measured: 74 MiB in all."""
 BYTES_A_SOURCE_BYTE = {".gz": 2.0, ".parquet": 3.0}
-"""By suffix, what is compressed; what is plain needs PLAIN. Measured with all that lies below the warehouse when most
-does: 545 MiB for the 778 MiB of a release at scale 1, 85 MiB for 52 MiB of real files."""
+"""Bytes of disk that a build needs for each byte of a compressed source file, by suffix; PLAIN is for other files.
+Measured as the total below the warehouse at its peak: 545 MiB for the 778 MiB of a release at scale 1, 85 MiB for
+52 MiB of real files."""
 PLAIN = 0.6
 SHUFFLES = 1.8
-"""So much more where Spark works on this machine alone: what it hands on between two stages lies below the warehouse
-too. Measured with `local[2]`: 959 MiB at scale 1, 756 of them such files. A cluster has them elsewhere, and
-the most here were 473 MB."""
+"""The factor where Spark runs on this machine alone, because its shuffle files lie below the warehouse too. Measured
+with `local[2]`: 959 MiB at scale 1, 756 of them shuffle files. A cluster has these files elsewhere; the most below the
+warehouse was then 473 MB."""
 
 
 def needed_bytes(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> int:
-    """Estimate how much must be free for a build of the settings' source."""
+    """Estimate how many bytes must be free for a build of the settings' source."""
     on_spark = settings.engine == SPARK
     fixed = FIXED_BYTES + (SPARK_BYTES if on_spark else 0)
     if settings.source is None:
         return fixed
     found = (source or Source(settings, paths)).releases()
     files = [release.place(path) for release in found for _, path in release.files]
-    states = {file: state_of(file) for file in files}  # landing says what cannot be looked at
+    states = {file: state_of(file) for file in files}  # landing reports a file whose state cannot be read
     by_source = int(
         sum(state.size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file, state in states.items() if state)
     )
@@ -67,9 +68,10 @@ def needed_bytes(settings: Settings, paths: WarehousePaths, source: Source | Non
 
 
 def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
-    """What a build of the published build's source needs, as that one shows.
+    """Return the bytes that a build needs, judged by the published build if it has the same source; else 0.
 
-    That is its raw files once more, the database that dbt writes, and that again as it is published, or its Parquet.
+    That is its raw files once more, the database that dbt writes, and the published copy of that database, or its
+    Parquet.
     """
     try:
         build_id = builds.pointed_build(paths)
@@ -86,7 +88,7 @@ def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
 
 
 def refuse_full_disk(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
-    """Raise BuildError when a build of this source does not fit beside what is there."""
+    """Raise BuildError when a build of this source does not fit on the disk."""
     needed = needed_bytes(settings, paths, source)
     overwritten = sum(map(_bytes_below, _overwritten(paths)))
     if shutil.disk_usage(paths.root).free + overwritten < needed:
@@ -94,13 +96,13 @@ def refuse_full_disk(settings: Settings, paths: WarehousePaths, source: Source |
 
 
 def _bytes_below(folder: Path) -> int:
-    """Add up the sizes of all files below a folder; landing may have begun, and files vanish meanwhile."""
+    """Add up the sizes of all files below a folder. Landing may have begun, so files may vanish meanwhile."""
     states = (state_of(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names)
     return sum(state.size for state in states if state)
 
 
 def _overwritten(paths: WarehousePaths) -> tuple[Path, ...]:
-    """The folders whose files a build overwrites or appends to."""
+    """Return the folders whose files a build overwrites or appends to."""
     return paths.scratch, paths.dagster_home, paths.raw, paths.sample
 
 
@@ -123,7 +125,7 @@ def explaining_full_disk(settings: Settings, paths: WarehousePaths) -> Generator
 
 
 def explains_full_disk(step: Step) -> Step:
-    """Decorate a step of the graph: an error of a full disk says where and how much is needed, whoever runs it."""
+    """Decorate a step of the graph: its error for a full disk says where and how much is needed, however it is run."""
 
     def of(context: Any) -> contextlib.AbstractContextManager[None]:
         return explaining_full_disk(context.resources.settings, context.resources.paths)
@@ -146,22 +148,22 @@ def _need(needed: int, folder: Path) -> str:
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """How many files of a corpus a build has, and whether they are generated."""
+    """The number of files of a corpus in a build, and if they are generated."""
 
     files: int
     is_generated: bool
 
 
 def refuse_less(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
-    """Raise InputError when building would drop a corpus that is published, or put generated files for its real ones.
+    """Raise InputError when building would drop a published corpus, or replace its real files with generated ones.
 
-    Nothing is refused under `settings.replace`, nor where nothing is published that could be read.
+    Nothing is refused under `settings.replace`, nor where no published build can be read.
     """
     if settings.replace:
         return
     held = _published(paths, settings)
     offered = _offered(settings, source or Source(settings, paths))
-    if settings.keep_going or settings.refresh:  # what is not there, or not asked for, falls back
+    if settings.keep_going or settings.refresh:  # a corpus that is absent or not requested falls back
         named = {corpus.corpus_id for corpus in registry.load_corpora(settings.only)}
         offered = {key: one for key, one in held.items() if key in named} | {
             key: one for key, one in offered.items() if not settings.refresh or key in settings.refresh
@@ -178,12 +180,12 @@ def refuse_less(settings: Settings, paths: WarehousePaths, source: Source | None
 
 
 def can_fall_back(corpus_id: str, paths: WarehousePaths, settings: Settings) -> bool:
-    """Say whether a corpus is published, so that it can fall back to its published files."""
+    """Tell if a corpus is published, so that it can fall back to its published files."""
     return corpus_id in _published(paths, settings)
 
 
 def _loss(corpus_id: str, before: CorpusFiles, after: CorpusFiles | None) -> str | None:
-    """What a build would take away of a corpus; None where that is nothing."""
+    """Describe the files of a corpus that a build would remove or replace; None if there are none."""
     kind = "generated" if before.is_generated else "real"
     files = f"{counted(before.files, f'{kind} file')} of {corpus_id}"
     if after is None:
@@ -194,7 +196,7 @@ def _loss(corpus_id: str, before: CorpusFiles, after: CorpusFiles | None) -> str
 
 
 def _published(paths: WarehousePaths, settings: Settings) -> dict[str, CorpusFiles]:
-    """What the published build has of each corpus; nothing where none can be read, for then nothing can be lost."""
+    """Return the files of each corpus in the published build; nothing if it cannot be read."""
     query = """
         select corpus_id, count(*), bool_and(verification = 'simulated')
         from core.dim_source_files
@@ -211,7 +213,10 @@ def _published(paths: WarehousePaths, settings: Settings) -> dict[str, CorpusFil
 
 
 def _offered(settings: Settings, source: Source) -> dict[str, CorpusFiles]:
-    """Return what a build of these settings would have of each corpus; the sample has all of them, generated."""
+    """Return the files of each corpus that a build of these settings would have.
+
+    The sample has every corpus, generated.
+    """
     if settings.source is None:
         corpora = registry.load_corpora(settings.only)
         return {corpus.corpus_id: CorpusFiles(len(corpus.files), is_generated=True) for corpus in corpora}
@@ -223,7 +228,7 @@ def _offered(settings: Settings, source: Source) -> dict[str, CorpusFiles]:
 
 
 def _source(paths: WarehousePaths) -> str:
-    """The source of the published build, as far as its manifest says."""
+    """Return the source of the published build, if its manifest can be read."""
     try:
         return builds.read_manifest(paths, builds.published_build(paths)[0]).source
     except InputError:
@@ -231,13 +236,15 @@ def _source(paths: WarehousePaths) -> str:
 
 
 LONGEST_PATH = 400
-"""Bytes of a warehouse's path: SQLite opens files of 512, and what Dagster keeps there has a name of its own below."""
+"""Largest number of bytes in a warehouse's path. SQLite opens paths of at most 512, and Dagster's files there have
+long names."""
 
 
 def check_before_building(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
-    """Check all that is checked before a build begins, however it was started; the warehouse's lock is held.
+    """Make all checks that precede a build, however it was started. The caller holds the warehouse's lock.
 
-    Raises InputError for input that cannot be used and for less that would replace more, BuildError for a full disk.
+    Raises InputError for input that cannot be used and for a build that would replace more with less, BuildError for a
+    full disk.
     """
     source = source or Source(settings, paths)
     check_input(settings, paths, source)
@@ -246,7 +253,7 @@ def check_before_building(settings: Settings, paths: WarehousePaths, source: Sou
 
 
 def check_input(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
-    """Raise InputError before anything is done."""
+    """Raise InputError for settings, a source or a warehouse folder that cannot be used."""
     if (length := len(os.fsencode(paths.root))) > LONGEST_PATH:
         raise InputError(f"{paths.root}: the path has {length} bytes; that of a warehouse can have {LONGEST_PATH}")
     if GLOB_CHARACTERS & set(str(paths.root)):
@@ -268,7 +275,7 @@ def check_input(settings: Settings, paths: WarehousePaths, source: Source | None
 
 
 def _why_nothing_is_read(folder: Path, source: Source, corpora: tuple[Corpus, ...], download: str) -> str:
-    """Say what is wrong with a source of which nothing would be read."""
+    """Describe the reason that nothing would be read from a source."""
     if form := _form_of(folder, corpora):
         return f"holds files of the form {form}, which `--form {form}` reads"
     parent = folder.parent
@@ -284,14 +291,14 @@ def _why_nothing_is_read(folder: Path, source: Source, corpora: tuple[Corpus, ..
 
 
 def _unread_files(source: Source) -> str:
-    """Say what lies in the source and is not read, behind a sentence; empty where nothing lies there."""
+    """Describe the files in the source that are not read, to follow a sentence; return "" if there are none."""
     lines = [line for release in source.releases() for line in release.ignored_lines()]
     lines += describe(source.foreign, nouns=ENTRIES)
     return "".join(f". {visible(line)}" for line in lines)
 
 
 def _form_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
-    """Find the form other than the release's own that a folder has files of."""
+    """Return the form, other than the release's own, in which a folder has files."""
     for name in FORMS:
         forms = {corpus: registry.load_form(corpus.corpus_id, name) for corpus in corpora if name != RELEASE_FORM}
         if any(form and finding.find_form(corpus, source, form).files for corpus, form in forms.items()):
@@ -300,7 +307,7 @@ def _form_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
 
 
 def _corpus_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
-    """The corpus whose files lie in a folder itself, as published or in a clone of the publisher's repository."""
+    """Return the corpus whose files lie directly in a folder, as published or as in the publisher's repository."""
     counts = {
         corpus.corpus_id: sum(
             any((source / path).is_file() for path in {file.path, repository_path(corpus, file)})
@@ -314,7 +321,7 @@ def _corpus_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
 
 
 def _check_form(settings: Settings, source: Source, corpora: tuple[Corpus, ...]) -> None:
-    """Raise InputError when the source has nothing of the form asked for."""
+    """Raise InputError when the source has no file of the requested form."""
     forms = {corpus: registry.load_form(corpus.corpus_id, settings.form) for corpus in corpora}
     datasets = sorted({f"{form.dataset}/{table.config}/" for form in forms.values() if form for table in form.tables})
     if not datasets:

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 
 LOCATION = "external_location"
-"""What dbt-duckdb calls the files that a source is read from."""
+"""dbt-duckdb's name for the files that a source is read from."""
 READ = "read_parquet('"
-"""What a location in the project's sources begins with; the path after it is relative to the scratch folder."""
+"""The prefix of a location in the project's sources; the path after it is relative to the scratch folder."""
 
 
 def write_profile(scratch: Path, settings: Settings) -> Path:
-    """Write the project's profile with this warehouse's places and settings; the folder to give to dbt."""
+    """Write the project's profile with the paths and settings of this warehouse. Return the folder to give to dbt."""
     import yaml
 
     profile = yaml.safe_load((DBT_PROJECT / "profiles.yml").read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def write_profile(scratch: Path, settings: Settings) -> Path:
 
 
 def _fill_spark(output: dict[str, Any], settings: Settings) -> None:
-    """Say which Spark, and how many models it makes side by side."""
+    """Set the address of Spark, and the number of models that it makes in parallel."""
     output["threads"] = settings.threads
     if is_server(settings.spark_master):
         host, port, user = session.address(settings.spark_master)
@@ -72,7 +72,7 @@ def _fill_spark(output: dict[str, Any], settings: Settings) -> None:
 
 @contextlib.contextmanager
 def sources_below(manifest: Manifest, scratch: Path) -> Generator[None]:
-    """Let every source of the manifest be read from below the scratch folder, as long as the context lasts."""
+    """Point every source of the manifest to files below the scratch folder, as long as the context lasts."""
     told = [
         (places, location)
         for source in manifest.sources.values()
@@ -89,23 +89,24 @@ def sources_below(manifest: Manifest, scratch: Path) -> Generator[None]:
 
 
 AUDIT_TAG = "tag:audit"
-"""The models that load what the audit wrote; they run last."""
+"""The models that load the results of the audit; they run last."""
 ONLY_DATA = ("--exclude-resource-type", "unit_test")
-"""Unit tests are about the models and not about the data of a build: `make test` runs them."""
+"""Options that leave out unit tests: they test the models, not the data of a build, and `make test` runs them."""
 NO_CACHE = "--no-populate-cache"
-"""Nothing stands in the database of a build yet: looking for it takes 0.4 s of the sample's 5.4 (medians of three)."""
+"""dbt need not look up what the database of a build contains, because it is empty. The lookup takes 0.4 s of the
+sample's 5.4 s (medians of three)."""
 ADDED_BY_SPARK = re.compile(r"\s*(== SQL ==$|at [\w.$<>/]+\()")
 FIRST_ROWS = 1_000
-"""Failing rows of a test that are looked at."""
+"""Failing rows of a test that are read."""
 
 
 class Parsed(NamedTuple):
-    """The parsed project."""
+    """A parsed project."""
 
     manifest: Manifest
-    """As dbt runs it. A run leaves its own marks in it."""
+    """The manifest that dbt runs. A run changes it."""
     written: dict[str, Any]
-    """As dbt writes it."""
+    """The manifest in the form in which dbt writes it."""
 
 
 class ModelError(CheckError):
@@ -114,7 +115,7 @@ class ModelError(CheckError):
 
 @dataclass(frozen=True)
 class NodeResult:
-    """What became of one model or test."""
+    """The result of one model or test."""
 
     unique_id: str
     name: str
@@ -124,15 +125,15 @@ class NodeResult:
     failures: int
     message: str
     query: str
-    """The compiled SQL: a test's selects the rows that fail."""
+    """The compiled SQL; that of a test selects the rows that fail."""
     folders: tuple[str, ...] = ()
     """The folders of the model, or of the model that a test is about."""
     reused_from: str = ""
-    """The published build in which it passed, where it was not run."""
+    """The published build in which it passed, if it was not run."""
 
 
 def _copy_whole(source: Path, target: Path) -> None:
-    """Copy a file so that a reader sees all of it or nothing; not at all where that is impossible."""
+    """Copy a file so that a reader sees all of it or nothing; do nothing where that is impossible."""
     with contextlib.suppress(OSError):
         content = read_regular(source)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +149,7 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     """Parse the project, partially where nothing changed, and write the manifest. Raises ModelError.
 
     A new warehouse starts from the last parse of any warehouse of this clone: a parse from nothing takes five seconds.
-    What dbt keeps of it depends on the engine.
+    What dbt keeps of a parse depends on the engine.
     """
     target = paths.dbt_target if engine == DUCKDB else paths.dbt_target / engine
     last = DBT_LAST_PARSE if engine == DUCKDB else DBT_LAST_PARSE.with_name(f"{engine}_{DBT_LAST_PARSE.name}")
@@ -169,14 +170,14 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
 
 
 def _text_of(value: object) -> str:
-    """What dbt has made a kind of text of its own, in a parse from nothing."""
+    """Return the plain text of dbt's subclasses of `str`, which a parse from nothing contains."""
     if isinstance(value, str):
         return str(value)
     raise NotImplementedError
 
 
 def _as_written(manifest: Manifest) -> dict[str, Any]:
-    """The parsed project in the form in which dbt writes it; dbt's own writer takes 0.2 s to write it."""
+    """Return the parsed project in the form in which dbt writes it; dbt's own writer takes 0.2 s to write it."""
     return manifest.writable_manifest().to_dict(omit_none=False, context={"artifact": True})
 
 
@@ -193,8 +194,8 @@ def build(
 ) -> list[NodeResult]:
     """Run the selected models and their tests, then release the database. Raises ModelError only when dbt cannot run.
 
-    `report` is called with the name of each node that has finished. The command `run` leaves the tests out; with
-    "empty" as `tests`, none runs that is not selected by its own name.
+    `report` is called with the name of each node that has finished. The command `run` runs no tests. With "empty" as
+    `tests`, a test runs only if it is selected by its own name.
     """
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 
@@ -223,7 +224,7 @@ def build(
 def _invoke(
     arguments: list[str], manifest: Manifest | None = None, on_event: Callable[[Any], None] | None = None
 ) -> dbtRunnerResult:
-    """What a command of dbt comes to; `on_event` is called with what is heard of it."""
+    """Run a command of dbt and return its result; `on_event` is called with each of its events."""
     from dbt.cli.main import dbtRunner
 
     with environment.without_dbt():
@@ -231,7 +232,7 @@ def _invoke(
 
 
 def _told(error: BaseException | None, folder: Path) -> str:
-    """What dbt could not do, in one line; where the system refused a file that it does not name, with the folder."""
+    """Return dbt's error in one line, with the folder if the system refused a file that the error does not name."""
     for cause in causes(error):
         if isinstance(cause, OSError) and cause.strerror and cause.filename is None:
             return f"{folder}: {cause.strerror}"
@@ -239,13 +240,13 @@ def _told(error: BaseException | None, folder: Path) -> str:
 
 
 def _raise_interrupt(error: BaseException | None) -> None:
-    """Let an interrupt, which dbt keeps like any error, come through."""
+    """Raise an interrupt, which dbt catches like any error."""
     if error is not None and not isinstance(error, Exception):
         raise error
 
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]
-"""The names of columns, and rows of them."""
+"""The names of the columns, and rows."""
 
 
 def failure(
@@ -254,9 +255,10 @@ def failure(
     select: Callable[[str, int], Rows] | None = None,
     settings: Settings | None = None,
 ) -> ModelError | None:
-    """What failed, with one line for each model or test, and a failing row of each test; None where nothing did.
+    """Return an error with a line for each failed model or test, and a failing row of each test; else None.
 
-    `select` gives the first rows of a query where the models stand in no database of the scratch folder.
+    `select` returns the first rows of a query. It is needed where the models are in no database of the scratch
+    folder.
     """
     failed = [result for result in results if not result.is_passed]
     if not failed:
@@ -268,7 +270,7 @@ def failure(
 
 
 def _select(paths: WarehousePaths, settings: Settings, query: str, most: int) -> Rows:
-    """The first rows of a query of the databases that a build works on."""
+    """Return the first rows of a query of the databases that a build works on."""
     with connect(settings, paths.scratch_database, read_only=True) as con:
         con.execute(f"attach {literal(str(paths.scratch_staging))} as staging (read_only)")
         rows = con.execute(query)
@@ -276,7 +278,7 @@ def _select(paths: WarehousePaths, settings: Settings, query: str, most: int) ->
 
 
 def _describe_failure(result: NodeResult, select: Callable[[str, int], Rows]) -> tuple[str, set[str]]:
-    """A line about a failure, and the corpora that it is about."""
+    """Return a line about a failure, and the corpora that it is about."""
     if not (result.is_test and result.failures):
         place, about = "", fallback.named(result.folders)
         with contextlib.suppress(duckdb.Error, CheckError):
@@ -308,7 +310,7 @@ def _node_result(node: Any) -> NodeResult:
 
 
 def _one_line(message: object) -> str:
-    """What dbt says, in one line, without the query and the calls of Java's that Spark adds."""
+    """Return dbt's message in one line, without the query and the Java stack trace that Spark adds."""
     said = itertools.takewhile(lambda line: not ADDED_BY_SPARK.match(line), str(message or "").splitlines())
     lines = [line.strip() for line in said]
     return " ".join(line for line in lines if line and not line.startswith("compiled code at"))

@@ -1,7 +1,7 @@
-"""dbt's own documentation as one page: what `dbt docs generate --static` writes, made of what the build has left.
+"""dbt's own documentation as one page, like `dbt docs generate --static`, made from the files that a build has left.
 
-That command needs the database under the name that it had while it was built; the catalog comes from the published one
-instead. https://docs.getdbt.com/reference/commands/cmd-docs
+That command needs the database under the name that it had while it was built. Here the catalog is made from the
+published database instead. https://docs.getdbt.com/reference/commands/cmd-docs
 """
 
 from __future__ import annotations
@@ -19,19 +19,23 @@ POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
     "script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; font-src data:\">"
 )
-"""What the page may load: nothing but itself."""
+"""The content security policy of the page: it loads nothing from elsewhere."""
 
 UNFILLED_ICON = re.compile(r"xlink:href=(?<![\w-]xlink:href=)(?=\W{1,2}\{\{)")
-"""An icon whose name the page fills in later; without `ng-attr-` a browser asks for a file of its placeholder.
+"""An icon whose name the page fills in later; without `ng-attr-` a browser requests a file with the placeholder's name.
 
-That nothing stands before it is looked at last: an expression that begins with letters is found much faster.
+No letter, digit or `-` may precede it. The lookbehind for that comes after the literal text on purpose: a pattern that
+begins with letters is found much faster.
 """
 UNFILLED_FAVICON = re.compile(r"<link[^>]*\$\{require[^>]*>")
-"""An icon whose address dbt's packaging has forgotten to fill in."""
+"""An icon whose address dbt's packaging has not filled in."""
 
 
 def write(manifest: Path, tables: Iterable[dict[str, Any]], to: Path) -> None:
-    """Write the page; `tables` are those of `contents`. Raises OSError, and ValueError for a page of another dbt."""
+    """Write the page; `tables` are those of `contents`.
+
+    Raises OSError, and ValueError for the page of another version of dbt.
+    """
     from dbt.task.docs import DOCS_INDEX_FILE_PATH
 
     page = Path(DOCS_INDEX_FILE_PATH).read_text(encoding="utf-8")
@@ -45,12 +49,12 @@ def write(manifest: Path, tables: Iterable[dict[str, Any]], to: Path) -> None:
 
 
 def _inline(data: str) -> str:
-    """JSON that can stand in a script: `<` occurs in its strings only."""
+    """Return JSON that is safe inside a script: `<` occurs only in its strings."""
     return data.replace("<", "\\u003c")
 
 
 def _catalog(manifest: dict[str, Any], tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """What dbt's catalog says of the published tables."""
+    """Return dbt's catalog of the published tables."""
     described = {(table["schema"], table["table"]): table for table in tables}
     nodes = {}
     for name, node in manifest["nodes"].items():

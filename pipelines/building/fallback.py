@@ -35,16 +35,16 @@ from pipelines.building.state import Build
 from pipelines.ingestion import landing, raw_layer
 
 FIRST = re.compile("[/,]")
-"""What ends the first part of a key, or of several columns that are a key together."""
+"""The end of the first part of a key, or of the first of several columns that form a key."""
 
 
 def named(words: Iterable[str]) -> set[str]:
-    """The corpora among these words."""
+    """Return the corpora among these words."""
     return set(words) & set(corpus_ids())
 
 
 def of_rows(rows: Iterable[Sequence[Any]]) -> set[str]:
-    """The corpora of failing rows; none as soon as there is a row that names none."""
+    """Return the corpora of failing rows; an empty set if any row names no corpus."""
     found: set[str] = set()
     for row in rows:
         about = named(FIRST.split(value)[0] for value in row if isinstance(value, str))
@@ -55,7 +55,7 @@ def of_rows(rows: Iterable[Sequence[Any]]) -> set[str]:
 
 
 def at_fault(described: Iterable[tuple[str, set[str]]]) -> dict[str, str]:
-    """Each corpus at fault with the first line about it; none as soon as there is a failure that is about no corpus."""
+    """Return the first line about each corpus at fault; nothing if any failure is about no corpus."""
     found: dict[str, str] = {}
     for line, corpora in described:
         if not corpora:
@@ -66,9 +66,9 @@ def at_fault(described: Iterable[tuple[str, set[str]]]) -> dict[str, str]:
 
 
 Select = Callable[[str, int], tuple[list[str], list[tuple[Any, ...]]]]
-"""Gives the names of a query's columns, and its first rows."""
+"""A function that returns the names of a query's columns, and its first rows."""
 FEW, MOST = 1_000, 10_000_000
-"""Rows that are looked at, and values of a column."""
+"""The largest number of rows that are read, and of values of a column."""
 
 
 def locate(query: str, message: str, folders: Iterable[str], select: Select) -> tuple[str, set[str]]:
@@ -83,7 +83,7 @@ def locate(query: str, message: str, folders: Iterable[str], select: Select) -> 
     if not corpora and "corpus_id" in columns:
         every = [name for name in _values(query, "corpus_id", "true", select) if name is not None]
         corpora = {name for name in every if _fails(query, f"corpus_id = {literal(name)}", select)}
-        if _fails(query, "corpus_id = ''", select):  # of no row at all
+        if _fails(query, "corpus_id = ''", select):  # fails without any row
             corpora = set()
     if len(corpora) != 1:
         return "", corpora
@@ -91,7 +91,7 @@ def locate(query: str, message: str, folders: Iterable[str], select: Select) -> 
 
 
 def _of_rows(names: list[str], rows: Sequence[tuple[Any, ...]], select: Select) -> tuple[str, set[str]]:
-    """The first of the rows that a model must not have, and the corpora of all."""
+    """Describe the first of the rows that a model must not have, and return the corpora of all of them."""
     if not rows:
         return "", set()
     first = dict(zip(names, rows[0], strict=True))
@@ -100,7 +100,7 @@ def _of_rows(names: list[str], rows: Sequence[tuple[Any, ...]], select: Select) 
 
 
 def _dialogue(query: str, columns: Sequence[str], corpus_id: str, select: Select) -> str:
-    """The one dialogue of which the query fails, found by halves."""
+    """Find the one dialogue on which the query fails, by bisection."""
     if "dialogue_key" not in columns:
         return ""
     about = f"corpus_id = {literal(corpus_id)}" if "corpus_id" in columns else "true"
@@ -112,7 +112,7 @@ def _dialogue(query: str, columns: Sequence[str], corpus_id: str, select: Select
 
 
 def _values(query: str, column: str, condition: str, select: Select) -> list[Any]:
-    """The values of a column, which can be known although another column cannot be computed."""
+    """Return the distinct values of a column; they can often be read although another column cannot be computed."""
     with contextlib.suppress(duckdb.Error):
         _, rows = select(f"select distinct {column} from ({query}) as made where {condition} order by all", MOST)
         return [value for (value,) in rows]
@@ -124,7 +124,7 @@ def _between(keys: Sequence[str]) -> str:
 
 
 def _fails(query: str, condition: str, select: Select) -> bool:
-    """Say whether the query fails of the rows of which a condition is true."""
+    """Tell if the query fails on the rows that meet a condition."""
     try:
         select(f"select max(hash(made)) from (select * from ({query}) as every where {condition}) as made", 1)
     except duckdb.Error:
@@ -133,24 +133,24 @@ def _fails(query: str, condition: str, select: Select) -> bool:
 
 
 def _place(dialogue_key: str | None, select: Select) -> str:
-    """The file and the record of a dialogue."""
+    """Return the file and the record of a dialogue, in parentheses."""
     if dialogue_key is None:
         return ""
     query = f"select source_file_id, record_index from core.dim_dialogues where dialogue_key = {literal(dialogue_key)}"
-    with contextlib.suppress(duckdb.CatalogException):  # it may be made after the model
+    with contextlib.suppress(duckdb.CatalogException):  # the table may be made after the model
         _, rows = select(query, 1)
         return "".join(f" ({file}, record {index})" for file, index in rows)
     return ""
 
 
 class LandedCorpus(NamedTuple):
-    """The files of a corpus that a build uses, landed by it or by the published build."""
+    """The files of a corpus that a build uses, landed by this build or by the published one."""
 
     landed: list[Landed]
     scale: dict[str, float]
-    """The scale of its release, where that was generated."""
+    """The scale of its release, if that was generated."""
     fallback: Fallback | None
-    """Why it falls back, and to which build; None where it was landed."""
+    """The reason that it falls back, and to which build; None if it was landed."""
 
 
 def fall_back(corpus: Corpus, paths: WarehousePaths, cause: Cause, error: str = "") -> LandedCorpus:
@@ -170,7 +170,7 @@ def fall_back(corpus: Corpus, paths: WarehousePaths, cause: Cause, error: str = 
 
 
 def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:
-    """Read what landing a file recorded. Raises InputError where its Parquet has changed since."""
+    """Return the record of a landed file. Raises InputError where its Parquet has changed since."""
     parquet = paths.raw / file.parquet
     form = registry.load_form(corpus.corpus_id, file.form) if file.form != RELEASE_FORM else None
     if not parquet.stem.endswith(f"-{landing.schema_hash(corpus, form and form.name)}"):
@@ -186,7 +186,7 @@ def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:
 
 
 def cause_not_to_land(corpus: Corpus, is_there: bool, settings: Settings, paths: WarehousePaths) -> Cause | None:
-    """Return why a corpus falls back before its files are read; None where it is to be landed."""
+    """Return why a corpus falls back before its files are read; None if it must be landed."""
     if settings.refresh and corpus.corpus_id not in settings.refresh:
         return Cause.NOT_ASKED_FOR
     if not is_there and settings.keep_going and can_fall_back(corpus.corpus_id, paths, settings):
@@ -197,10 +197,10 @@ def cause_not_to_land(corpus: Corpus, is_there: bool, settings: Settings, paths:
 def fall_back_after(
     error: CheckError, build: Build, settings: Settings, paths: WarehousePaths, reporter: Reporter
 ) -> Build:
-    """Let the corpora at fault fall back, and return the build, ready to be modelled again.
+    """Let the corpora at fault fall back. Return the build, ready for its models to run again.
 
-    Raises the error without `keep_going`, where the corpora at fault are not known or have fallen back already, and
-    where no new corpus would be left; with the reason, where a corpus cannot fall back.
+    Raises the error itself without `keep_going`, where the corpora at fault are not known or have fallen back already,
+    and where no new corpus would be left. Raises CheckError, with the reason, where a corpus cannot fall back.
     """
     if not settings.keep_going:
         raise error
@@ -233,20 +233,24 @@ def fall_back_after(
 
 
 def write_catalog(build: Build, paths: WarehousePaths) -> tuple[Build, dict[str, int]]:
-    """Write the raw tables about a build that has landed everything, and note its fingerprint; their row counts."""
+    """Write the raw tables about a build that has landed everything, and save its fingerprint.
+
+    Return the build and the row counts of these tables.
+    """
     built = [corpus for corpus in registry.load_corpora() if corpus.corpus_id in build.corpora]
     counts = raw_layer.write_catalog(built, build.landed, paths, build.fallbacks)
     return replace(build, fingerprint=fingerprint.fingerprint_landed(build)).save(paths), counts
 
 
 def _only_change(build: Build, error: CheckError, paths: WarehousePaths) -> dict[str, str]:
-    """The one corpus whose files are not those of the published build; none where there are several or none.
+    """Return the one corpus whose files differ from those of the published build, if there is exactly one.
 
-    What a failure does not say is tried out: where the published files pass, the new ones were at fault.
+    This serves a failure that names no corpus: the build is tried with the published files of that corpus. If it
+    passes, the new files were at fault.
     """
     try:
         published = builds.read_manifest(paths, builds.published_build(paths)[0])
-    except InputError:  # nothing that could take its place
+    except InputError:  # nothing is published that could take its place
         return {}
     files = published.files, build.landed
     before, now = ({(file.corpus_id, file.source_file_id, file.sha256) for file in side} for side in files)

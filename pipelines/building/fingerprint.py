@@ -1,4 +1,4 @@
-"""What decides what a build comes to, as one hash, and whether building again would come to the same."""
+"""Fingerprint of a build: one hash of all that decides its content; comparison with the published build."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LIBRARIES = (
     *("dbt-adapters", "dbt-core", "dbt-duckdb", "duckdb", "duckdb-engine", "great-expectations", "jinja2", "msgspec"),
     "pyarrow",
 )
-"""What computes the content of a build."""
+"""The libraries that compute the content of a build."""
 
 
 def fingerprint(build: Build, files: Iterable[tuple[str, ...]]) -> str:
-    """Hash of all that decides what a build comes to.
+    """Return a hash of everything that decides the content of a build.
 
     That is each file's id, SHA-256, verification and path at the source (`files`), the code with its schemas, models
     and claims, the libraries that compute, and the settings of the build.
@@ -38,7 +38,7 @@ def fingerprint(build: Build, files: Iterable[tuple[str, ...]]) -> str:
 
 
 def add_code(update: Callable[[bytes], None], files: Iterable[Path]) -> None:
-    """Let a hash depend on these files and on the libraries that compute."""
+    """Add these files, and the versions of the libraries that compute, to a hash."""
     for path in files:
         update(f"{path.relative_to(CLONE)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     for library in LIBRARIES:
@@ -46,16 +46,17 @@ def add_code(update: Callable[[bytes], None], files: Iterable[Path]) -> None:
 
 
 def fingerprint_landed(build: Build) -> str:
-    """The fingerprint of a build that has landed its files."""
+    """Return the fingerprint of a build that has landed its files."""
     return fingerprint(
         build, [(file.source_file_id, file.sha256, file.verification, file.found_as or "") for file in build.landed]
     )
 
 
 def unchanged(settings: Settings, source: Source | None = None) -> str | None:
-    """The published build, when building again would come to the same; None otherwise. Reads every file once.
+    """Return the published build if building again would give the same content, else None. Reads every file once.
 
-    One in which a corpus stays because it was damaged is not the same, though its files may be: it says so.
+    A build in which a damaged corpus fell back is never up to date, even if its files are the same: building again
+    reports the damage.
     """
     paths = WarehousePaths(settings.warehouse)
     build_id = builds.pointed_build(paths)
@@ -71,18 +72,18 @@ def unchanged(settings: Settings, source: Source | None = None) -> str | None:
         return None
     try:
         return build_id if manifest.fingerprint == of_source(settings, source) else None
-    except InputError:  # a file that nobody can read: landing says so
+    except InputError:  # a file that cannot be read: landing reports it
         return None
 
 
 def rolled_back(settings: Settings) -> bool:
-    """Whether building now would come to the build that somebody went back from. Reads every file once."""
+    """Tell if building now would give the build that was rolled back. Reads every file once."""
     pointer = builds.read_pointer(WarehousePaths(settings.warehouse))
     return pointer is not None and pointer.rolled_back != "" and pointer.rolled_back == of_source(settings)
 
 
 def of_source(settings: Settings, source: Source | None = None) -> str:
-    """The fingerprint that a build of these settings would have now. Reads every file once."""
+    """Return the fingerprint that a build of these settings would have now. Reads every file once."""
     paths = WarehousePaths(settings.warehouse)
     tasks = [
         (release.corpus, release.folder, path, release.found_as.get(path))
@@ -99,12 +100,12 @@ def of_source(settings: Settings, source: Source | None = None) -> str:
 
 
 def code_version() -> str:
-    """The version of the package."""
+    """Return the version of the package."""
     return importlib.metadata.version("dialogue-warehouse")
 
 
 def code_files() -> Iterable[Path]:
-    """The files that decide what a build does."""
+    """Yield the files that decide the result of a build."""
     suffixes = {".py", ".sql", ".yml", ".toml", ".md", ".html", ".css", ".js"}
     for folder in ("dialogue_warehouse", "pipelines", "expectations", "dbt_project"):
         found = (path for path in (CLONE / folder).rglob("*") if path.suffix in suffixes and path.is_file())

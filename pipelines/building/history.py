@@ -1,4 +1,4 @@
-"""What a build records of itself for dbt to load: its row, the rows of earlier builds, and the audit's request.
+"""Records of a build for dbt to load: its row, the rows of earlier builds, and the request to the audit.
 
 Where an expectation stops a build, the first rows that break it are looked up in the built database, and each is traced
 to its file and record by `core.source_of`.
@@ -44,7 +44,7 @@ BUILDS_COLUMNS = {
     "slot_count": "integer",
     "violation_count": "integer",
 }
-"""The row of `quality.builds`."""
+"""The columns of `quality.builds`."""
 
 
 CHANGES_COLUMNS = {
@@ -59,7 +59,7 @@ CHANGES_COLUMNS = {
     "first_before": "varchar[]",
     "first_after": "varchar[]",
 }
-"""The rows of `quality.build_changes`."""
+"""The columns of `quality.build_changes`."""
 
 HISTORY_TABLES = ("builds", "expectation_results", "build_changes")
 """The tables of `quality` with rows of every build."""
@@ -68,7 +68,7 @@ HISTORY_TABLES = ("builds", "expectation_results", "build_changes")
 def prepare_audit(build: Build, paths: WarehousePaths, settings: Settings) -> list[str]:
     """Write the row of this build and copy the history of the published one, as Parquet for dbt to load.
 
-    Returns a line where the history cannot be read.
+    Returns a line if the history cannot be read.
     """
     for name in HISTORY_TABLES:
         folder = paths.scratch_audit / name
@@ -93,14 +93,14 @@ def prepare_audit(build: Build, paths: WarehousePaths, settings: Settings) -> li
 
 
 def _relative_source(build: Build, paths: WarehousePaths) -> str:
-    """The source as it is published: what leads to both folders tells of a user and is nobody's business."""
+    """Return the source relative to the warehouse: an absolute path would publish private details of the user."""
     if build.source == builds.EMBEDDED_SAMPLE:
         return build.source
     return os.path.relpath(build.source, paths.root)
 
 
 def _copy_history(paths: WarehousePaths, settings: Settings) -> list[str]:
-    """Copy the history of the published build; a line when there is one that cannot be read."""
+    """Copy the history of the published build. Return a line if it cannot be read."""
     build_id = builds.pointed_build(paths)
     if build_id is None:
         return []
@@ -111,7 +111,7 @@ def _copy_history(paths: WarehousePaths, settings: Settings) -> list[str]:
             there = con.execute(listed).fetchall()
             for name in HISTORY_TABLES:
                 target = paths.scratch_audit / name / "history.parquet"
-                if (name,) in there:  # another version may have published it
+                if (name,) in there:  # another version, which has no such table, may have published it
                     con.execute(f"copy quality.{name} to {literal(str(target))} (format parquet)")
     except (InputError, duckdb.Error) as error:
         for name in HISTORY_TABLES:
@@ -121,9 +121,10 @@ def _copy_history(paths: WarehousePaths, settings: Settings) -> list[str]:
 
 
 def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Changes | None:
-    """What differs from the published build, written as Parquet for dbt to load; None where there is none to read.
+    """Find the differences from the published build and write them as Parquet for dbt to load.
 
-    Raises BuildError when that cannot be found out: what nobody can compare is not published.
+    Returns None where there is no published build that can be read. Raises BuildError where the comparison fails: a
+    build that cannot be compared is not published.
     """
     base = builds.pointed_build(paths)
     found = None
@@ -140,7 +141,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
 
 
 def _is_readable(database: Path, settings: Settings) -> bool:
-    """Whether there is anything to compare with: one that nobody can open has been told of with its history."""
+    """Tell if a database can be opened and compared with; one that cannot was reported with its history."""
     try:
         with open_build(database, settings) as con:
             for schema, view in con.execute(
@@ -165,11 +166,11 @@ def copy_restorations(build: Build, paths: WarehousePaths, settings: Settings) -
 
 
 CASES_SHOWN = 3
-"""The most cases that a failure names."""
+"""The largest number of cases that a failure names."""
 
 
 def first_cases(database: Path, suite: str, expectation: Expectation, settings: Settings) -> list[str]:
-    """The first rows that break an expectation, as text; none where what fails is a number and no row."""
+    """Return the first rows that break an expectation, as text; none where the expectation is about a number."""
     query = _cases_query(suite, expectation)
     if query is None:
         return []
@@ -177,13 +178,13 @@ def first_cases(database: Path, suite: str, expectation: Expectation, settings: 
         try:
             found = con.sql(f"from ({query}) order by all limit {CASES_SHOWN}")
             rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
-        except duckdb.Error:  # an expectation whose query fails has failed for that, and says so itself
+        except duckdb.Error:  # the expectation failed because its query fails, and its message says so
             return []
         return [_told(con, row) for row in rows]
 
 
 def _cases_query(suite: str, expectation: Expectation) -> str | None:
-    """The SQL that selects what breaks an expectation; None where no row does."""
+    """Return the SQL that selects the rows that break an expectation; None where it is not about rows."""
     if expectation.type == UNEXPECTED_ROWS:
         return expectation.kwargs["query"]
     if suite in corpus_ids():
@@ -197,7 +198,7 @@ def _cases_query(suite: str, expectation: Expectation) -> str | None:
 
 
 def _broken(kind: str, kwargs: Mapping[str, Any]) -> str | None:
-    """What is true of a row that breaks an expectation of this type, as it ends a WHERE; None for other types."""
+    """Return the condition, for the end of a WHERE, that rows meet which break this expectation; else None."""
     columns = [identifier(name) for name in kwargs.get("column_list") or [kwargs.get("column", "")]]
     match kind:
         case "expect_column_values_to_not_be_null":
@@ -212,7 +213,7 @@ def _broken(kind: str, kwargs: Mapping[str, Any]) -> str | None:
 
 
 def _conditions(condition: Mapping[str, Any] | None) -> str:
-    """The rows that an expectation is narrowed to, as SQL; suites have no other condition."""
+    """Return the row condition of an expectation as SQL; the suites have no other conditions."""
     if condition is None:
         return "true"
     if condition["type"] == "and":
@@ -223,7 +224,7 @@ def _conditions(condition: Mapping[str, Any] | None) -> str:
 
 
 def _told(con: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> str:
-    """A row as file, record and key; as its own values where it has no key, or one that the release does not know."""
+    """Describe a row by file, record and key, or by its values if it has no key or an unknown one."""
     keys = [value for name, value in row.items() if name.endswith("_key") and isinstance(value, str)]
     key = max(keys, key=lambda value: value.count("/"), default=None)
     if row.get("source_file_id") and row.get("record_index") is not None:
@@ -242,9 +243,10 @@ def _place(source_file_id: str, record_index: int, pointer: str | None = None) -
 
 
 def begin(audit: AuditProcess, build: Build, paths: WarehousePaths, settings: Settings) -> list[str]:
-    """Ask for the audit of every suite, once what tells of earlier builds is beside the database.
+    """Write the row and the history of the build, then begin the audit of every suite.
 
-    What of the history cannot be read, a line each. Nobody has the database open for writing, until it is answered.
+    Returns a line if the history cannot be read. No process may have the database open for writing until the audit has
+    answered.
     """
     notices = prepare_audit(build, paths, settings)
     audit.begin(

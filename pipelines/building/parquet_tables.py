@@ -1,10 +1,9 @@
 """The tables of a build as Parquet, for any engine, and the small database that describes them.
 
-A table with a `corpus_id` is `<schema>/<table>/corpus_id=<value>/*.parquet`, as Hive and what came after it has it: the
-column is in the folders' names and not in the files. Any other table, and one without rows, is
-`<schema>/<table>/*.parquet` with all its columns. All of it is written in the scratch folder: publishing it is the
-business of `pipelines.building.publishing`. What the small database is for is said in
-`dialogue_warehouse.storage.builds`.
+A table with a `corpus_id` is `<schema>/<table>/corpus_id=<value>/*.parquet`, as in Hive: the column is in the folders'
+names and not in the files. Any other table, and one without rows, is `<schema>/<table>/*.parquet` with all its columns.
+Everything is written in the scratch folder; `pipelines.building.publishing` publishes it. The purpose of the small
+database is described in `dialogue_warehouse.storage.builds`.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
 FILE_BYTES = 256 * 2**20
-"""What a file may have at most: less than memory, and enough that a scan is not a matter of opening files."""
+"""Largest size of a file: below the usual memory, and large enough that a scan opens few files."""
 PARTITION = "corpus_id"
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""What stands for NULL in the name of a folder."""
+"""The value of NULL in the name of a folder."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, as its contract has it."""
+    """A column of a table, as in its contract."""
 
     name: str
     type: str
@@ -53,19 +52,19 @@ class Table:
 
     @property
     def address(self) -> str:
-        """Its name as SQL has it, without a database."""
+        """Its name in SQL, without a database."""
         return f"{identifier(self.schema)}.{identifier(self.name)}"
 
     @property
     def is_partitioned(self) -> bool:
-        """Whether its rows are of corpora."""
+        """True if its rows belong to corpora."""
         return any(column.name == PARTITION for column in self.columns)
 
 
 def write(built: Path, catalog: Path, settings: Settings) -> None:
     """Write the tables of the database that dbt built as Parquet, and the database that describes them.
 
-    The files come into the folder that belongs to `catalog`. Raises BuildError when they do not have every row.
+    The files are written to the folder that belongs to `catalog`. Raises BuildError when they do not have every row.
     """
     write_tables(built, tables_beside(catalog), settings)
     write_catalog(built, catalog, settings)
@@ -78,8 +77,8 @@ def write_tables(built: Path, folder: Path, settings: Settings) -> None:
     spill = folder.parent / "spill"
     with _attached(built, settings) as con:
         con.execute(f"set temp_directory = {literal(spill)}")
-        # By its statistics DuckDB marks a column as never NULL in the files of one corpus and not in those of another,
-        # and readers that take the types of a table from its first file would trip over that.
+        # From its statistics DuckDB marks a column as never NULL in the files of one corpus and not in those of
+        # another. Readers that take the types of a table from its first file would fail on that.
         con.execute("set disabled_optimizers = 'statistics_propagation'")
         for table in read_tables(con):
             for place, rows in _parts(con, table):
@@ -89,7 +88,7 @@ def write_tables(built: Path, folder: Path, settings: Settings) -> None:
 
 
 def _parts(con: duckdb.DuckDBPyConnection, table: Table) -> Iterator[tuple[str, str]]:
-    """The folders of a table inside its own, and the SQL of the rows that belong there."""
+    """Return the folders of a table inside its own folder, each with the SQL of the rows that belong there."""
     every = f"select * from built.{table.address}"
     values = []
     if table.is_partitioned:
@@ -103,7 +102,7 @@ def _parts(con: duckdb.DuckDBPyConnection, table: Table) -> Iterator[tuple[str, 
 
 
 def _in_order(table: Table) -> str:
-    """The order of a table's rows: that of its declared key, else of all its columns."""
+    """Return the order of a table's rows: that of its declared key, else of all its columns."""
     names = {column.name for column in table.columns}
     links = descriptions.links().get(f"{table.schema}.{table.name}")
     key = links.key if links and set(links.key) <= names else ()
@@ -111,7 +110,7 @@ def _in_order(table: Table) -> str:
 
 
 def _write_bounded(con: duckdb.DuckDBPyConnection, query: str, file: Path) -> None:
-    """Write the rows of a query to a file; to several, each with the next rows, where one would be too large."""
+    """Write the rows of a query to a file, or to several where one would be too large, each with the next rows."""
     con.execute(f"copy ({query}) to {literal(file)} (format parquet, compression zstd)")
     size = file.stat().st_size
     (rows,) = con.execute(f"select count(*) from {_as_it_is(file)}").fetchall()[0]
@@ -133,7 +132,7 @@ def write_catalog(built: Path, catalog: Path, settings: Settings) -> None:
         builds.serve(con, catalog)
         con.execute(f"attach {literal(catalog)} as catalog (storage_version 'v1.5.0')")
         con.execute("use catalog")
-        con.execute("begin")  # one for all: hundreds of them would each wait for the disk
+        con.execute("begin")  # one transaction for all statements: hundreds of them would each wait for the disk
         for schema in (*builds.PUBLISHED_SCHEMAS, builds.CONTRACTS):
             con.execute(f"create schema if not exists {schema}")
         for table in read_tables(con):
@@ -145,7 +144,7 @@ def write_catalog(built: Path, catalog: Path, settings: Settings) -> None:
 
 
 def _described(table: Table, folder: Path) -> Iterator[str]:
-    """The statements that make the contract of a table, the view over its files, and its comments."""
+    """Return the statements that make the contract of a table, the view over its files, and its comments."""
     contract = ", ".join(
         f"{identifier(column.name)} {column.type}{'' if column.is_nullable else ' not null'}"
         for column in table.columns
@@ -160,7 +159,7 @@ def _described(table: Table, folder: Path) -> Iterator[str]:
 
 
 def _rows(table: Table, folder: Path) -> str:
-    """The SQL of a table's rows, with the columns of its contract; of none, where no file holds any."""
+    """Return the SQL of a table's rows, with the columns of its contract; of no rows where no file holds any."""
     names = [literal(builds.name_of(file, folder)) for file in builds.files_below(folder / table.schema / table.name)]
     columns = ", ".join(
         f"cast({identifier(column.name) if names else 'null'} as {column.type}) as {identifier(column.name)}"
@@ -173,7 +172,7 @@ def _rows(table: Table, folder: Path) -> str:
 
 
 def _macros(con: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """The statements that make the macros of the built database, those first that others call."""
+    """Return the statements that make the macros of the built database; a macro follows those that it calls."""
     found = con.execute(
         """
         select schema_name, function_name, parameters, macro_definition, function_type = 'table_macro' as is_table
@@ -189,7 +188,7 @@ def _macros(con: duckdb.DuckDBPyConnection) -> Iterator[str]:
 
 
 def read_tables(con: duckdb.DuckDBPyConnection) -> list[Table]:
-    """The tables of the database that is attached as `built`."""
+    """Return the tables of the database that is attached as `built`."""
     found = con.execute(
         """
         select tables.schema_name, tables.table_name, tables.comment, columns.column_name, columns.data_type,
@@ -223,12 +222,12 @@ def refuse_other_rows(built: Path, catalog: Path, settings: Settings) -> None:
 
 
 def _attached(built: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
-    """A connection in memory that has the built database, read-only, as `built`."""
+    """Return a connection in memory that has the built database, read-only, as `built`."""
     con = connect(settings)
     con.execute(f"attach {literal(built)} as built (read_only)")
     return con
 
 
 def _as_it_is(file: Path) -> str:
-    """A file as SQL reads it, without the columns that the names of its folders give."""
+    """Return a file as SQL reads it, without the columns that the names of its folders give."""
     return f"read_parquet({literal(file)}, hive_partitioning = false)"

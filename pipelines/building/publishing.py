@@ -1,10 +1,10 @@
-"""Publishing: the scratch database becomes a build, and the build becomes what readers open.
+"""Publish a build: the scratch database becomes a build, and the build becomes the file that readers open.
 
-A build works in the scratch folder. Only when everything has passed is its database renamed into `builds/` and the
-published pointer and file replaced: a build that fails or is killed changes nothing that a reader sees. The published
-file is a copy of the build that nobody may write, so that what happens to one of them can be mended from the other
-(`mending`, which also finishes or undoes a publication that was killed between two steps). Of a build whose tables are
-Parquet, those files lie beside it, once, and its database is the one that describes them.
+A build works in the scratch folder. Only when everything has passed is its database renamed into `builds/`, and the
+published pointer and file are replaced: a build that fails or is killed changes nothing that a reader sees. The
+published file is a read-only copy of the build, so that either of the two can be repaired from the other
+(`publication.mend`, which also finishes or undoes a publication that was killed between two steps). Where the tables of
+a build are Parquet, there is one copy of those files, beside the database that describes them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from pipelines.building.state import Build, clear_scratch
 
 
 def publish(build: Build, paths: WarehousePaths, settings: Settings | None = None) -> Path:
-    """Make the scratch database a build that every reader sees. Raises BuildError when it is not fit to be seen.
+    """Make the scratch database a build that every reader sees. Raises BuildError when it is not fit to be published.
 
-    It is noted first that this has begun, so that it can be finished or undone when this process is killed in between.
-    A build is there from the moment its database is: everything else of it is put there before.
+    A note is written first that publication has begun, so that it can be finished or undone if this process is killed.
+    A build exists from the moment its database does: all its other files are put there before.
     """
     settings = settings or Settings()
     refuse_unfit(paths.scratch_database, settings)
@@ -52,7 +52,7 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
 
 
 def tidy(paths: WarehousePaths, settings: Settings) -> list[str]:
-    """Remove what is not needed any more. What could not be, a line each: nothing fails what is published."""
+    """Remove files that are no longer needed, and return a line if that is not possible; never raise for it."""
     try:
         retention.prune(paths, settings.builds_kept, settings.builds_kept_days)
         clear_scratch(paths)
@@ -64,7 +64,7 @@ def tidy(paths: WarehousePaths, settings: Settings) -> list[str]:
 
 
 def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths, settings: Settings) -> BuildManifest:
-    """What is written beside a build of this database and, in a folder, these Parquet files."""
+    """Return the manifest of a build with this database and the Parquet files, if any, of this folder."""
     return BuildManifest(
         build_id=build.build_id,
         number=1
@@ -93,7 +93,7 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths,
 
 
 def _verdicts(database: Path, settings: Settings) -> dict[str, int]:
-    """What became of the claims of a build."""
+    """Count the claims of a build by verdict."""
     with connect(settings, database, read_only=True) as con:
         if not con.execute("from duckdb_tables() where table_name = 'claim_checks'").fetchall():
             return {}

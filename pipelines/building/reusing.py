@@ -1,10 +1,10 @@
-"""What a build takes from the published one: tables whose models, and all that those read, are as they were.
+"""Reuse tables of the published build where the models, and all that they read, are unchanged.
 
-The definition of a model is the hash of what its SQL and its YAML say and of what its parents come to, down to the
-landed files; so is that of a test. What has the definition that the published build recorded is not run again. A table
-that is made again and comes to the same rows counts as what it was, so that what reads it stays as well: a query that
-is written anew, or a column that is described, makes one table. Where anything else has changed (Python, macros,
-libraries, landed files) no definition is the same, and everything is made.
+The definition of a model is a hash of its SQL, its YAML, and the definitions or contents of its parents, down to the
+landed files. The definition of a test is made in the same way. A model or test with the definition that the published
+build recorded does not run again. If a table is made again and its rows are the same as before, the models that read it
+are reused as well: a query that is rewritten, or a column that gets a description, makes one table. Where anything else
+has changed (Python, macros, libraries, landed files), all definitions differ, and everything is made.
 """
 
 from __future__ import annotations
@@ -32,24 +32,25 @@ from pipelines.building.state import Build
 from pipelines.ingestion.raw_layer import CATALOG_TABLES
 
 OF_A_PARSE = ("created_at", "build_path", "compiled_path", "compiled", "compiled_code", "extra_ctes")
-"""What dbt's manifest says of a node beside its definition: when it was read, and what a run has made of it."""
+"""Keys of a node in dbt's manifest that are not part of its definition: when it was read, and the results of a run."""
 NO_VACUUM = 0
-"""How a copy is opened, so that nothing that stays is written again: that made the file of scale 1 an eighth larger."""
+"""Open a copy without vacuum, so that reused tables are not rewritten: that made the file of scale 1 an eighth
+larger."""
 ABOUT_THE_BUILT = frozenset({"cli", "dashboard", "lineage", "reading", "site", "terminal"})
-"""The folders of `dialogue_warehouse` that read, show or compare what is built; they change no row of a model."""
+"""The folders of `dialogue_warehouse` that read, show or compare built tables; they change no row of a model."""
 AUDIT = "audit"
-"""The tag of the models that load what the audit wrote, which every build makes."""
+"""The tag of the models that load what the audit wrote; every build makes these."""
 
 
 class Project:
-    """The models and tests of a parsed project that come before the audit: what each says, and what it reads."""
+    """The models and tests of a parsed project that run before the audit: the content of each, and what it reads."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
-        """Take them from a manifest in the form in which dbt writes it."""
+        """Read them from a manifest in the form in which dbt writes it."""
         nodes, parents = written["nodes"], written["parent_map"]
         order = graphlib.TopologicalSorter({name: [one for one in parents[name] if one in nodes] for name in nodes})
         self.nodes: dict[str, dict[str, Any]] = {}
-        """By unique id, each after everything that it reads."""
+        """The nodes by unique id, each after everything that it reads."""
         self.parents: dict[str, list[str]] = {}
         for name in order.static_order():
             read = [one for one in parents[name] if one in nodes]
@@ -61,31 +62,34 @@ class Project:
         }
 
     def is_test(self, name: str) -> bool:
-        """Whether it is a test, singular or generic."""
+        """Tell if it is a test, singular or generic."""
         return self.nodes[name]["resource_type"] == "test"
 
     def is_published(self, name: str) -> bool:
-        """Whether it makes a table that readers see."""
+        """Tell if it makes a table that readers see."""
         return not self.is_test(name) and self.nodes[name]["schema"] in PUBLISHED_SCHEMAS
 
     def is_ephemeral(self, name: str) -> bool:
-        """Whether it is a part of the models that read it, and makes nothing."""
+        """Tell if it is a part of the models that read it, and makes nothing itself."""
         return self.nodes[name]["config"]["materialized"] == "ephemeral"
 
     def is_scratch(self, name: str) -> bool:
-        """Whether it makes a table that is thrown away."""
+        """Tell if it makes a table that is thrown away."""
         return not (self.is_test(name) or self.is_ephemeral(name) or self.is_published(name))
 
     def table(self, name: str) -> str:
-        """The table that a model makes, with its schema."""
+        """Return the table that a model makes, with its schema."""
         return f"{self.nodes[name]['schema']}.{self.nodes[name]['alias']}"
 
     def selector(self, names: Iterable[str]) -> str:
-        """What selects these and nothing else, in the words of dbt."""
+        """Return dbt's selector of these nodes and of no others."""
         return " ".join(f"fqn:{'.'.join(self.nodes[name]['fqn'])}" for name in sorted(names))
 
     def define(self, inputs: str, known: Definitions) -> Definitions:
-        """The definition of everything; `known` says which are known to come to what another definition came to."""
+        """Return the definition of everything.
+
+        `known` has the definitions that are known already, with the contents that equal those of another definition.
+        """
         digests: dict[str, str] = {}
         contents: dict[str, str] = {}
         for name, said in self.said.items():
@@ -95,7 +99,7 @@ class Project:
         return Definitions(digests, contents)
 
     def read_from_scratch(self, names: Iterable[str]) -> set[str]:
-        """The scratch tables that these read, and those that they read in turn."""
+        """Return the scratch tables that these read, directly or through others."""
         found: set[str] = set()
         ahead = [parent for name in names for parent in self.parents[name]]
         while ahead:
@@ -110,7 +114,7 @@ class Reuse:
     """The models and tests of a build that must run; the tables of all others are reused."""
 
     def __init__(self, project: Project, inputs: str, base: BuildManifest | None) -> None:
-        """Compare the definitions with those of the published build, None where nothing can be taken from it."""
+        """Compare the definitions with those of the published build; None if nothing of it can be reused."""
         self.project, self.inputs, self.base = project, inputs, base
         before = base.definitions if base else Definitions()
         self.before = before
@@ -118,7 +122,7 @@ class Reuse:
         self.now = project.define(inputs, self.known)
 
     def left(self) -> set[str]:
-        """The tests and the models of published tables that are to be run: their definition is not known."""
+        """Return the tests and the models of published tables that must run, because their definition is not known."""
         project, known = self.project, self.known.digests
         return {
             name
@@ -127,7 +131,7 @@ class Reuse:
         }
 
     def ready(self) -> set[str]:
-        """Those of them that read no published table that is to be made."""
+        """Return those that must run and read no published table that must be made first."""
         left = self.left()
         waiting: set[str] = set()
         for name, parents in self.project.parents.items():
@@ -136,7 +140,7 @@ class Reuse:
         return left - waiting
 
     def reused(self) -> list[str]:
-        """The published tables whose rows are those of the published build."""
+        """Return the published tables whose rows are those of the published build."""
         now, before, project = self.now, self.before, self.project
         return sorted(
             project.table(name)
@@ -145,7 +149,7 @@ class Reuse:
         )
 
     def note(self, names: Iterable[str], same: Collection[str]) -> None:
-        """Note that these have been run, and that some of them have come to the same rows as before."""
+        """Record that these nodes have run, and that those in `same` have the same rows as before."""
         for name in names:
             self.known.digests[name] = self.now.digests[name]
             self.known.contents.pop(name, None)
@@ -155,7 +159,11 @@ class Reuse:
 
 
 def plan(written: Mapping[str, Any], build: Build, paths: WarehousePaths, settings: Settings) -> Reuse:
-    """What of a build that has landed everything is to be run; everything under `--force`, and where it is no table."""
+    """Plan what must run in a build that has landed everything.
+
+    Everything runs under `--force`, and in a build whose engine is not DuckDB or whose tables are not in a DuckDB
+    file.
+    """
     project, inputs = Project(written), _inputs(build, paths)
     is_whole = settings.force or (build.engine, build.tables) != (DUCKDB, DUCKDB_TABLES)
     reuse = Reuse(project, inputs, None if is_whole else _base(paths))
@@ -163,7 +171,7 @@ def plan(written: Mapping[str, Any], build: Build, paths: WarehousePaths, settin
 
 
 def _base(paths: WarehousePaths) -> BuildManifest | None:
-    """The published build, where its tables can be copied."""
+    """Return the manifest of the published build, if its tables can be copied."""
     with contextlib.suppress(InputError):
         build_id, database = builds.published_build(paths)
         manifest = builds.read_manifest(paths, build_id)
@@ -173,10 +181,10 @@ def _base(paths: WarehousePaths) -> BuildManifest | None:
 
 
 def _inputs(build: Build, paths: WarehousePaths) -> str:
-    """The hash of what models read, other than models: landed files by their names, which tell their content, and code.
+    """Return the hash of all that models read besides models: landed files, by their names, and code.
 
-    Of our own files that is the Python of the pipelines that can change a row, and of the project all but models and
-    tests.
+    The name of a landed file identifies its content. The code is the Python files that can change a row, and the files
+    of the dbt project other than models and tests.
     """
     digest = hashlib.sha256(json.dumps(build.raw, sort_keys=True).encode())
     for name in CATALOG_TABLES:
@@ -197,10 +205,11 @@ def _is_read_by_all(path: Path) -> bool:
 def run(
     reuse: Reuse, paths: WarehousePaths, settings: Settings, make: Callable[[str], list[NodeResult]]
 ) -> list[NodeResult]:
-    """Make and test what has changed, in a copy of the published build; what was run, and what was taken from there.
+    """Make and test what has changed, in a copy of the published build, and return all results.
 
-    `make` runs what a selector names. First is what reads nothing that is to be made; the rest only where that has come
-    to something else. Ends with the first failure. The results are in an order in which each follows what it reads.
+    The results include those of reused nodes; each node follows what it reads. `make` runs the nodes that a selector
+    names. Nodes that read no table to be made run first; the rest run only where the content of those tables has
+    changed. Stops at the first failure.
     """
     _copy(reuse, paths, settings)
     project, scratch = reuse.project, set()
@@ -221,7 +230,7 @@ def run(
 
 
 def _with_reused(reuse: Reuse, ran: dict[str, NodeResult]) -> list[NodeResult]:
-    """What was run, and a result for all that was not and need not be."""
+    """Return the results of the nodes that ran, and a result for each that did not need to."""
     assert reuse.base is not None
     project, results = reuse.project, []
     missing = {name for name in reuse.left() if name not in ran or not ran[name].is_passed}
@@ -237,7 +246,7 @@ def _with_reused(reuse: Reuse, ran: dict[str, NodeResult]) -> list[NodeResult]:
 
 
 def _copy(reuse: Reuse, paths: WarehousePaths, settings: Settings) -> None:
-    """Begin the scratch database as a copy of the published build, without what is to be made first."""
+    """Begin the scratch database as a copy of the published build, without the tables that are made first."""
     assert reuse.base is not None
     project = reuse.project
     stays = {project.table(name) for name in project.nodes if project.is_published(name)}
@@ -251,7 +260,7 @@ def _copy(reuse: Reuse, paths: WarehousePaths, settings: Settings) -> None:
 
 
 def _same_rows(reuse: Reuse, names: Iterable[str], paths: WarehousePaths, settings: Settings) -> set[str]:
-    """Those of the published tables among these that have the columns and the rows of the published build."""
+    """Return those of the published tables that have the columns and the rows of the published build."""
     assert reuse.base is not None
     project, same = reuse.project, set()
     with connect(settings, paths.scratch_database, read_only=True) as con:
@@ -265,7 +274,7 @@ def _same_rows(reuse: Reuse, names: Iterable[str], paths: WarehousePaths, settin
 
 
 def _content(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple[Any, ...]]:
-    """The columns of a table with their types, and 128 bits of hashes of its rows, whatever their order."""
+    """Return the columns of a table with their types, and 128 bits of hashes of its rows, in any order."""
     columns = con.execute(f"select column_name, column_type from (describe {table})").fetchall()
     listed = ", ".join(identifier(column) for column, _ in columns)
     hashes = f"count(*), sum(hash({listed})), sum(hash(1, {listed}))"
@@ -273,5 +282,5 @@ def _content(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple[Any, ...]
 
 
 def _hash(said: object) -> str:
-    """A hash of what can be written as JSON."""
+    """Return a hash of a value that can be written as JSON."""
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:32]

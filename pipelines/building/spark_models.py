@@ -1,6 +1,7 @@
-"""The models on Spark: the same project, run where tables are folders of Parquet, and the one database made of those.
+"""The models on Spark: the same project with tables as folders of Parquet, and one database made from those.
 
-dbt-spark switches off what makes a bad cast an error, before every statement and over the profile; here it stays on.
+dbt-spark turns off ANSI mode, which makes a bad cast an error, before every statement and in spite of the profile; here
+it stays on.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 ANSI = "spark.sql.ansi.enabled"
 PREFIX = "dialogue_warehouse"
-"""What the names of our schemas begin with there, as `profiles.yml` has it."""
+"""The prefix of our schemas' names on Spark, as in `profiles.yml`."""
 THROWN_AWAY = ("staging", "intermediate", "rules")
 NO_FILE = "none"
-"""What `made_of` is where a table has no row, and so no file."""
+"""The value of `made_of` where a table has no rows, and so no file."""
 
 
 def build(
@@ -36,7 +37,7 @@ def build(
     report: Callable[[str], None] | None = None,
     settings: Settings | None = None,
 ) -> list[dbt.NodeResult]:
-    """Run the models and their tests on Spark: `spark_tables` has the tables. Raises ModelError and ClusterError."""
+    """Run the models and their tests on Spark; the tables are in `spark_tables`. Raises ModelError and ClusterError."""
     manifest = dbt.parse(paths, SPARK)
     _make_room(manifest, paths, spark)
     with _ansi(), session.server_settings() if isinstance(spark, session.Server) else contextlib.nullcontext():
@@ -48,7 +49,7 @@ def load(
 ) -> list[dbt.NodeResult]:
     """Make the database of the tables that Spark has written: the models of these ids, with contracts and comments.
 
-    They are the same models with the same hooks; what they select is what stands in the files.
+    They are the same models with the same hooks; they select the rows of the files.
     """
     nodes = [node for node in manifest.nodes.values() if node.unique_id in names and node.schema in PUBLISHED_SCHEMAS]
     for node in nodes:
@@ -60,12 +61,12 @@ def load(
 
 
 def select(spark: Spark) -> Callable[[str, int], dbt.Rows]:
-    """What gives the first rows of a query there."""
+    """Return a function that returns the first rows of a query on Spark."""
     return lambda query, most: spark.sql(query, most)
 
 
 def _make_room(manifest: Manifest, paths: WarehousePaths, spark: Spark) -> None:
-    """Empty schemas whose tables lie below the scratch folder, and one with the landed files as tables."""
+    """Create empty schemas whose tables lie below the scratch folder, and one with the landed files as tables."""
     for name in (*PUBLISHED_SCHEMAS, *THROWN_AWAY, "raw"):
         folder = paths.spark_tables / name if name in PUBLISHED_SCHEMAS else paths.scratch_spark / name
         spark.sql(f"drop schema if exists {PREFIX}_{name} cascade")
@@ -80,7 +81,7 @@ def _make_room(manifest: Manifest, paths: WarehousePaths, spark: Spark) -> None:
 
 @contextlib.contextmanager
 def _ansi() -> Generator[None]:
-    """Let dbt leave a bad cast the error that it is, as long as the context lasts."""
+    """Keep ANSI mode on, so that a bad cast is an error, as long as the context lasts."""
     from dbt.adapters.spark.connections import SparkCredentials
 
     by_dbt = SparkCredentials.__post_init__

@@ -1,4 +1,4 @@
-"""The running build: what its steps tell each other, kept as JSON in the scratch folder."""
+"""State of the running build, which its steps share; kept as JSON in the scratch folder."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from pipelines.building.checks import check_before_building
 from pipelines.ingestion import simulating
 
 ID_FORMAT = "%Y%m%dT%H%M%S%fZ"
-"""How a build is named: by the moment it began, in UTC."""
+"""The format of a build's id: the moment it began, in UTC."""
 PART_REFUSED = "a part of the graph cannot be built alone, because a build is published whole: run the job `everything`"
 
 
 class PartError(BuildError):
-    """A part of the graph was run alone. Nothing has failed: whoever ran it reads what to run instead."""
+    """A part of the graph was run alone. Nothing has failed; the error says what to run instead."""
 
     def __init__(self) -> None:
-        """Say what to run instead."""
+        """Set the message, which says what to run instead."""
         super().__init__(PART_REFUSED)
 
 
 @dataclass(frozen=True)
 class Build:
-    """The running build: what its steps tell each other, kept as JSON in the scratch folder."""
+    """State of the running build, which its steps share; kept as JSON in the scratch folder."""
 
     build_id: BuildId
     run_id: str
@@ -53,23 +53,23 @@ class Build:
     form: str = RELEASE_FORM
     engine: str = DUCKDB
     tables: str = DUCKDB_TABLES
-    """The form that its tables are published in."""
+    """The form in which its tables are published."""
     scales: dict[str, float] = field(default_factory=dict)
     """The scales of the corpora whose release was generated."""
     changed: str = ""
-    """What differs from the build before, in a few words."""
+    """A short text about the differences from the build before."""
     base_build_id: BuildId | None = None
     """The build that it was compared with."""
     fallbacks: dict[str, Fallback] = field(default_factory=dict)
     """The corpora that fall back to their published files."""
     definitions: Definitions = field(default_factory=Definitions)
-    """What its models and tests were made from."""
+    """The definitions of its models and tests."""
     reused: tuple[str, ...] = ()
     """The tables whose rows are those of the published build."""
     notices: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """By corpus, what the user is told that does not stop the build; told again when nothing has changed."""
+    """Messages to the user, by corpus, that do not stop the build; repeated when nothing has changed."""
     ignored: dict[str, tuple[Ignored, ...]] = field(default_factory=dict)
-    """What lies at the source and is not read, by corpus; NO_CORPUS has what belongs to none."""
+    """Files at the source that are not read, by corpus; NO_CORPUS has those that belong to none."""
 
     def save(self, paths: WarehousePaths) -> Build:
         """Write the state, all of it or nothing."""
@@ -78,10 +78,10 @@ class Build:
 
 
 def begin(settings: Settings, run_id: str, reporter: Reporter, source: Source | None = None) -> Build:
-    """The build of this run: the one that another step has begun, or a new one in an emptied scratch folder.
+    """Return the build of this run: the one that another step has begun, or a new one in an emptied scratch folder.
 
-    A new build without a source generates the embedded sample afresh, so that it always fits the code. Raises
-    InputError or BuildError for one that must not begin, whoever has started the run.
+    A new build without a source generates the embedded sample again, so that the sample always fits the code. Raises
+    InputError or BuildError for a build that must not begin, no matter what started the run.
     """
     paths = WarehousePaths(settings.warehouse)
     with contextlib.suppress(OSError, msgspec.MsgspecError):
@@ -105,7 +105,7 @@ def begin(settings: Settings, run_id: str, reporter: Reporter, source: Source | 
 
 
 def new_build(settings: Settings, run_id: str) -> Build:
-    """A build of these settings that has done nothing yet."""
+    """Return a new build with these settings that has done nothing yet."""
     started = datetime.now(UTC)
     return Build(
         build_id=started.strftime(ID_FORMAT),
@@ -122,12 +122,12 @@ def new_build(settings: Settings, run_id: str) -> Build:
 
 
 def current(paths: WarehousePaths) -> Build:
-    """The state of the running build."""
+    """Return the state of the running build."""
     return msgspec.json.decode(read_regular(paths.scratch_state), type=Build)
 
 
 def of_run(paths: WarehousePaths, run_id: str) -> Build:
-    """The build of this run. Raises PartError where it has landed nothing: a build is made whole, or not at all."""
+    """Return the build of this run. Raises PartError where it has landed nothing: only a whole build can be made."""
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         build = current(paths)
         if build.run_id == run_id:
@@ -158,9 +158,9 @@ def add_landed(
 
 
 def clear_scratch(paths: WarehousePaths) -> None:
-    """Throw away what a build worked in; dbt's target stays, it makes the next parse fast.
+    """Remove everything in the scratch folder but dbt's target, which makes the next parse fast.
 
-    Raises InputError where the folder is a link: what it leads to is not ours.
+    Raises InputError where the folder is a link: the folder that it leads to belongs to someone else.
     """
     if paths.scratch.is_symlink():
         raise InputError(f"{paths.scratch}: is a link; a build works in a folder of its own")

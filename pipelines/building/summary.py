@@ -1,4 +1,4 @@
-"""What a build came to, read from what it published, and printed."""
+"""Summary of a build, read from what was published, and printed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXAMPLE = "select corpus_id, role, count(*) as turns from core.fct_turns group b
 
 @dataclass(frozen=True)
 class Summary:
-    """What a build came to."""
+    """Summary of a build."""
 
     build_id: str
     database: Path
@@ -38,17 +38,17 @@ class Summary:
     warnings: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
-    """Where the real releases come from and where to put them; empty when real data was built."""
+    """Sources of the real releases and the folders to put them into; empty when real data was built."""
     changed: str = ""
-    """What differs from the build before, in a few words."""
+    """A short text about the differences from the build before."""
     tables: Path | None = None
-    """The folder of the tables, where those are Parquet."""
+    """The folder of the tables, if they are Parquet."""
     is_unchanged: bool = False
-    """Nothing was built, because the published build was made from the same files and the same code."""
+    """True if nothing was built, because the published build was made from the same files and the same code."""
 
 
 def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> Summary:
-    """Read the summary from what was published."""
+    """Read the summary of the published build."""
     build_id, database = builds.published_build(paths)
     manifest = builds.read_manifest(paths, build_id)
     with open_build(database, settings) as con:
@@ -89,7 +89,7 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
 
 
 def print_summary(summary: Summary) -> None:
-    """Print what a build came to: a row a corpus, what to know, where the file is and what to type next."""
+    """Print the summary: a row for each corpus, warnings and notices, the path of the file, and what to type next."""
     console = make_console()
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
     table.add_column("corpus", "total", no_wrap=True)

@@ -1,7 +1,7 @@
 """Options of Spark, and the Java it runs on.
 
-Some options our results depend on, others the user sets. Java is refused in one line where it is missing or too old.
-Names as in https://spark.apache.org/docs/latest/configuration.html
+Some options are fixed because the results depend on them; the user sets others. Where Java is missing or too old, the
+error has one line. Names as in https://spark.apache.org/docs/latest/configuration.html
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from dialogue_warehouse.settings import Settings
 PYTHON = sys.executable
 """The Python of the tasks: this one, which every machine of a cluster has under the same path."""
 ON_ONE_MACHINE = ("local", "local-cluster")
-"""How a master begins that is no other machine."""
+"""The prefixes of a master that runs on this machine."""
 FIXED = {
-    # What the same SQL means on both engines.
+    # These give the same SQL the same meaning on both engines.
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
     "spark.sql.legacy.sizeOfNull": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    # The Parquet is what is handed over: no catalog outlives the session.
+    # The result is the Parquet: no catalog outlives the session.
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.parquet.compression.codec": "zstd",
 }
-"""What nobody may set otherwise: results would differ."""
+"""Options that cannot be changed: results would differ."""
 USUAL = {
     "spark.app.name": "dialogue-warehouse",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.files.maxRecordsPerFile": "2000000",
     "spark.task.maxFailures": "4",
-    # Our tables are small as files, and between two stages, beside what they are in memory: by those sizes Spark sends
-    # whole tables to everybody, of which at scale 1 one was too large for a driver of 4 GB.
+    # Our tables are small as files, and between two stages, compared with their size in memory. By the small sizes
+    # Spark broadcasts whole tables; at scale 1 one of them was too large for a driver of 4 GB.
     "spark.sql.sources.fileCompressionFactor": "20",
     "spark.sql.autoBroadcastJoinThreshold": "1m",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "1m",
 }
-"""What may be set otherwise."""
+"""Options that can be changed."""
 
 
 def server_options() -> dict[str, str]:
-    """What a session of a server is told when it begins; what a server can be told only when it starts is its own."""
+    """Return the options to set when a session of a server begins; all others are set when it starts."""
     return {name: value for name, value in FIXED.items() if name != "spark.sql.catalogImplementation"}
 
 
 def session_options(settings: Settings, scratch: Path) -> dict[str, str]:
-    """All settings of a session. Raises InputError for settings of the user's that cannot be."""
+    """Return all options of a session. Raises InputError for options of the user that are not allowed."""
     master = settings.spark_master
     options = USUAL | {
         "spark.master": master,
@@ -70,19 +70,20 @@ def session_options(settings: Settings, scratch: Path) -> dict[str, str]:
 
 
 def is_on_one_machine(master: str) -> bool:
-    """Whether a master is this machine alone."""
+    """Tell if a master is this machine alone."""
     return master.partition("[")[0] in ON_ONE_MACHINE
 
 
 def is_server(master: str) -> bool:
-    """Whether a master is a Thrift server that stands, `thrift://HOST:PORT`."""
+    """Tell if a master is a running Thrift server, `thrift://HOST:PORT`."""
     return master.startswith("thrift://")
 
 
 def user_options(text: str | None) -> dict[str, str]:
-    """The settings of `DIALOGUE_SPARK_CONF`: `name=value` with spaces between them, or a file with one a line.
+    """Read `DIALOGUE_SPARK_CONF`: `name=value` separated by spaces, or the path of a file with one a line.
 
-    Raises InputError for what is neither, for a name that is none of Spark's, and for what results rest on.
+    Raises InputError for any other text, for a name that does not begin with `spark.`, and for an option that results
+    depend on.
     """
     if not text:
         return {}
@@ -107,7 +108,7 @@ def user_options(text: str | None) -> dict[str, str]:
 
 
 def _is_file(text: str) -> bool:
-    """Whether this is the path of a file, which settings can be too long to be."""
+    """Tell if this is the path of a file; a list of options can be too long for a path."""
     try:
         return Path(text).is_file()
     except OSError:
@@ -115,7 +116,7 @@ def _is_file(text: str) -> bool:
 
 
 def _java_size(memory_limit: str) -> str:
-    """A size as Java has it, in whole mebibytes: 3814m of 4GB. A share of the machine's memory is left to Java."""
+    """Convert a size to Java's form in whole mebibytes, `4GB` to `3814m`; for a share of the memory return `4g`."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b\s*", memory_limit, flags=re.IGNORECASE)
     if not found:
         return "4g"
@@ -126,7 +127,7 @@ def _java_size(memory_limit: str) -> str:
 LEAST = 17
 """The oldest Java that Spark 4 runs on."""
 SECONDS = 30
-"""After which a Java that says nothing is given up."""
+"""Seconds after which a Java that prints nothing is given up."""
 
 
 def check() -> None:
@@ -149,6 +150,6 @@ def check() -> None:
 
 
 def version_of(text: str) -> int | None:
-    """The major version that `java -version` tells: 17 of "17.0.15", 8 of "1.8.0_402"; None where it tells none."""
+    """Return the major version in the output of `java -version`: 17 of "17.0.15", 8 of "1.8.0_402"; else None."""
     found = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(found[1]) if found else None

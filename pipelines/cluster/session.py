@@ -1,7 +1,8 @@
-"""Spark as a session of this process or as a Thrift server, whichever the settings mean. Imports pyspark.
+"""Spark as a session of this process or as a Thrift server, as the settings say. Imports pyspark.
 
-In a session, the driver is here and the executors are where the master says; every machine must see the folder of the
-warehouse under the same path. A server only runs SQL. What the JVM prints goes to a file in the scratch folder.
+In a session, the driver is in this process and the executors are where the master says; every machine must see the
+folder of the warehouse under the same path. A server only runs SQL. The output of the JVM goes to a file in the scratch
+folder.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ if TYPE_CHECKING:
 
 
 LOG = "spark.log"
-"""Where the scratch folder has what the JVM prints."""
+"""The file of the scratch folder with the output of the JVM."""
 MISSING = (
     "DIALOGUE_ENGINE=spark needs pyspark and dbt-spark: run `make spark` in the clone, or install the extra "
     "dialogue-warehouse[spark]"
 )
 SECONDS_TO_END = 10
-"""After which a JVM is killed that was told to end."""
+"""Seconds to wait for a JVM to end before it is killed."""
 Given = TypeVar("Given")
 Result = TypeVar("Result")
 
 
 class ClusterError(CheckError):
-    """Spark did not start, or could not do what it was asked; one line."""
+    """Spark did not start, or a request to it failed; one line."""
 
 
 def check_session(settings: Settings) -> None:
-    """Raise InputError unless there is all that a session of these settings needs."""
+    """Raise InputError unless everything is installed that a session of these settings needs."""
     refuse_missing("pyspark", "dbt.adapters.spark")
     options.check()
     options.user_options(settings.spark_conf)
@@ -61,13 +62,13 @@ def refuse_missing(*modules: str) -> None:
 
 
 class Session:
-    """A session that starts when it is asked for the first time; a context manager, which ends it.
+    """A session that starts when it is first used; a context manager, which ends it.
 
-    There is one in a process at a time. Raises ClusterError where it cannot start.
+    A process has one session at a time. Raises ClusterError where it cannot start.
     """
 
     def __init__(self, settings: Settings, scratch: Path) -> None:
-        """`scratch` is the folder of the build: tables that are thrown away and what the JVM prints are kept there."""
+        """Keep temporary tables and the output of the JVM in `scratch`, a folder of the build."""
         self._settings, self._scratch = settings, scratch
         self._session: SparkSession | None = None
         self._starting = threading.Lock()
@@ -76,7 +77,7 @@ class Session:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """End it; what the JVM has printed stays where something went wrong, until the next session."""
+        """End the session. After an error the output of the JVM is kept until the next session."""
         self.close()
         log = self._scratch / LOG
         said = log.read_bytes() if kind is not None and log.is_file() else None
@@ -86,14 +87,17 @@ class Session:
             log.write_bytes(said)
 
     def start(self) -> SparkSession:
-        """The session, started where it is not yet."""
+        """Return the session; start it if it has not started."""
         with self._starting:
             if self._session is None:
                 self._session = self._start()
             return self._session
 
     def sql(self, text: str, most: int | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Run a statement: the names of its columns and its rows, `most` of them at the most. Raises ClusterError."""
+        """Run a statement. Return the names of its columns and its rows, at most `most` of them.
+
+        Raises ClusterError.
+        """
         session = self.start()
         try:
             found = session.sql(text)
@@ -103,10 +107,12 @@ class Session:
         return found.columns, [tuple(row) for row in rows]
 
     def run(self, function: Callable[[Given], Result], items: Iterable[Given]) -> list[Result]:
-        """What a function gives for each item, in their order: a task an item, on whichever machine has time for it.
+        """Return the result of a function for each item, in their order.
 
-        A task that dies with its machine is run again, up to `spark.task.maxFailures` times. Function, items and
-        results have to be what pickle can write. Raises ClusterError.
+        Each item is a task on any machine that is free.
+
+        A task whose machine fails is run again, up to `spark.task.maxFailures` times. Function, items and results must
+        be picklable. Raises ClusterError.
         """
         given = list(items)
         if not given:
@@ -131,9 +137,9 @@ class Session:
         from pyspark.java_gateway import launch_gateway
         from pyspark.sql import SparkSession
 
-        # What nothing here asks pyspark for.
+        # Hide a warning about pandas, which is not used here.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
+        shutil.rmtree(self._scratch, ignore_errors=True)  # left by a killed session
         self._scratch.mkdir(parents=True)
         conf = SparkConf(loadDefaults=False)
         conf.setAll(options.session_options(self._settings, self._scratch).items())
@@ -145,7 +151,7 @@ class Session:
             SparkContext._jvm = SparkContext._gateway.jvm
             context = SparkContext(conf=conf)
             context.setLogLevel("ERROR")
-            context.pythonExec = options.PYTHON  # what it takes from the environment may be another Python
+            context.pythonExec = options.PYTHON  # pyspark takes another Python from the environment
             return SparkSession(context)
         except BaseException as error:
             _end_jvm()
@@ -154,13 +160,13 @@ class Session:
             raise ClusterError(
                 f"Spark does not start with master {self._settings.spark_master}: {one_line(error)} ({log} has more)"
             ) from error
-        finally:  # pyspark puts its own in the place of what answers the keyboard
+        finally:  # pyspark replaces the handler of SIGINT
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, interrupted)
 
 
 def _end_jvm() -> None:
-    """End the JVM that this process has started, if there is one; nothing of it is left for the next session."""
+    """End the JVM that this process has started, if there is one, so that the next session starts a new one."""
     from pyspark import SparkContext
 
     gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
@@ -178,7 +184,7 @@ def _end_jvm() -> None:
 
 
 def one_line(error: Exception) -> str:
-    """What an error of Spark's says, in one line: its own sentence, and not the plan or the stack below it."""
+    """Return the message of an error of Spark in one line, without the plan or the stack below it."""
     java_error = getattr(error, "java_exception", None)
     of_a_server = getattr(error.args[0], "status", None) if error.args else None
     text = str(getattr(of_a_server, "errorMessage", None) or error)
@@ -193,11 +199,11 @@ def one_line(error: Exception) -> str:
 
 
 PORT = 10_000
-"""Where a Thrift server listens that was told nothing else."""
+"""The default port of a Thrift server."""
 
 
 def address(master: str) -> tuple[str, int, str | None]:
-    """Host, port and user of `thrift://[USER@]HOST[:PORT]`. Raises InputError for what is no such address."""
+    """Return host, port and user of `thrift://[USER@]HOST[:PORT]`. Raises InputError for any other text."""
     try:
         parts = urllib.parse.urlsplit(master)
         host, port = parts.hostname, parts.port or PORT
@@ -209,16 +215,19 @@ def address(master: str) -> tuple[str, int, str | None]:
 
 
 def check_server(settings: Settings) -> None:
-    """Raise InputError unless there is all that talking to a server needs."""
+    """Raise InputError unless everything is installed that a connection to a server needs."""
     refuse_missing("pyhive", "dbt.adapters.spark")
     address(settings.spark_master)
 
 
 class Server:
-    """A server that stands. It lands nothing: that is done here, and it has to see the folder of the warehouse."""
+    """A running server.
+
+    It lands no files: this process does that, and the server must see the folder of the warehouse.
+    """
 
     def __init__(self, settings: Settings, scratch: Path) -> None:
-        """`scratch` is the folder of the build, where tables are kept that are thrown away."""
+        """Keep temporary tables in `scratch`, a folder of the build."""
         self._master, self._scratch = settings.spark_master, scratch
         self._connection: Any = None
 
@@ -230,7 +239,10 @@ class Server:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def sql(self, text: str, most: int | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Run a statement: the names of its columns and its rows, `most` of them at the most. Raises ClusterError."""
+        """Run a statement. Return the names of its columns and its rows, at most `most` of them.
+
+        Raises ClusterError.
+        """
         try:
             cursor = self._connect().cursor()
             cursor.execute(text)
@@ -242,7 +254,7 @@ class Server:
             raise ClusterError(f"{self._master}: {one_line(error)}") from error
 
     def close(self) -> None:
-        """End the connection; the server stands."""
+        """End the connection; the server keeps running."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -259,9 +271,9 @@ class Server:
 
 @contextlib.contextmanager
 def server_settings() -> Generator[None]:
-    """Let every connection that pyhive makes begin by setting what results rest on, as long as the context lasts.
+    """Set the options that results depend on in every connection that pyhive makes, as long as the context lasts.
 
-    What pyhive itself would send with the request, and dbt with it, Spark 4 does not heed.
+    Spark 4 ignores the options that pyhive itself, and dbt through it, sends with the request.
     """
     from pyhive import hive
 
@@ -283,11 +295,11 @@ def server_settings() -> Generator[None]:
 
 
 TASKS = 8
-"""So many tasks look, which Spark gives to all the machines it has."""
+"""Number of tasks that check the storage; Spark spreads them over all its machines."""
 
 
 def check_storage(spark: Session, folder: Path) -> None:
-    """Raise InputError where a task does not see a file of this folder, or writes one that is not seen here."""
+    """Raise InputError where a task does not see a file of this folder, or where its own file is not seen here."""
     folder.mkdir(parents=True, exist_ok=True)
     seen_there = folder / f".seen.{os.getpid()}.{uuid.uuid4().hex}.tmp"
     seen_there.write_bytes(b"")
@@ -306,7 +318,7 @@ def check_storage(spark: Session, folder: Path) -> None:
 
 
 def _look(names: tuple[str, str]) -> tuple[str, str]:
-    """In a task: the machine it runs on, and why it cannot land files there."""
+    """Return the machine that this task runs on, and the reason that it cannot land files there, else ""."""
     there, written = map(Path, names)
     host = socket.gethostname()
     if not there.is_file():
@@ -322,13 +334,13 @@ Spark = Session | Server
 
 
 def check_engine(settings: Settings) -> None:
-    """Raise InputError where the settings mean Spark and something that it needs is missing."""
+    """Raise InputError where the settings select Spark and something that it needs is missing."""
     if settings.engine == SPARK:
         (check_server if is_server(settings.spark_master) else check_session)(settings)
 
 
 def spark_of(settings: Settings, scratch: Path) -> Spark | None:
-    """The Spark of the settings, which starts when it is asked; None where DuckDB builds."""
+    """Return the Spark of the settings, which starts when it is first used; None where DuckDB builds."""
     if settings.engine != SPARK:
         return None
     return (Server if is_server(settings.spark_master) else Session)(settings, scratch)

@@ -1,7 +1,7 @@
-"""The assets of the audit and of the restoration, with one asset check a suite and one for all restored files.
+"""The assets of the audit and of the restoration, with one asset check per suite and one for all restored files.
 
 The suites of `expectations` run in a child process, because importing the library takes longer than using it. Files are
-restored and compared (`dialogue_warehouse.lineage.verifying`) where the settings ask for it (`--verify`). For the
+restored and compared (`dialogue_warehouse.lineage.verifying`) where the settings request it (`--verify`). For the
 concept see https://docs.dagster.io/guides/test/asset-checks
 """
 
@@ -25,7 +25,7 @@ CHECK = "every_file_can_be_rebuilt"
 
 
 def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
-    """The comparison's Parquet, which dbt loads afterwards; `models` are what the files are rebuilt from."""
+    """Return the asset of the comparison's Parquet, which dbt loads afterwards; files are rebuilt from `models`."""
     spec = dg.AssetSpec(
         RESTORATIONS,
         deps=models,
@@ -91,7 +91,7 @@ WRITTEN = {
 
 
 def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
-    """The audit's Parquet, which dbt loads afterwards; `audited` are the models it looks at."""
+    """Return the asset of the audit's Parquet, which dbt loads afterwards; `audited` are the models that it reads."""
     specs, checks = _specs(audited)
 
     @dg.multi_asset(
@@ -106,7 +106,7 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         for key in LEDGER:
             yield dg.MaterializeResult(asset_key=key)
         for check in checks:
-            if check.name not in summary:  # Dagster wants a result of each check
+            if check.name not in summary:  # Dagster requires a result of each check
                 yield dg.AssetCheckResult(passed=True, check_name=check.name, asset_key=RESULTS, metadata=NOT_BUILT)
         for name, suite in summary.items():
             is_blocked = bool(suite["failed"])
@@ -124,7 +124,10 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
 
 
 def _audit_again(context: dg.AssetExecutionContext) -> tuple[dict[str, dict], CheckError | None]:
-    """Audit, and again without the rows of corpora that fail, where those can stay; what fails even so."""
+    """Audit, and repeat without the rows of corpora that fail and can fall back.
+
+    Return the summary and the final error.
+    """
     settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
     build = state.of_run(paths, context.run_id)
     while True:
@@ -141,11 +144,11 @@ def _audit_again(context: dg.AssetExecutionContext) -> tuple[dict[str, dict], Ch
 
 
 def _audit(context: dg.AssetExecutionContext, build: state.Build) -> dict[str, dict]:
-    """Run every suite over the built database; the summary of each."""
+    """Run every suite over the built database. Return the summary of each."""
     settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
     audit = context.resources.audit
     with reporter.stage("audit", "warehouse") as stage:
-        if not audit.is_asked:  # as it is when the models are made once more
+        if not audit.is_asked:  # it has begun already, unless the models were made again
             for notice in history.begin(audit, build, paths, settings):
                 reporter.notice(notice)
         summary = audit.answer()
@@ -156,7 +159,7 @@ def _audit(context: dg.AssetExecutionContext, build: state.Build) -> dict[str, d
 
 
 def _specs(audited: list[dg.AssetKey]) -> tuple[list[dg.AssetSpec], list[dg.AssetCheckSpec]]:
-    """What the audit writes, and what it checks: a check a suite."""
+    """Return the specs of the audit's tables and of its checks, one per suite."""
     kinds = {"parquet", "greatexpectations"}
     specs = [
         dg.AssetSpec(
@@ -176,9 +179,10 @@ def _specs(audited: list[dg.AssetKey]) -> tuple[list[dg.AssetSpec], list[dg.Asse
 
 
 def failure(summary: dict[str, dict], strict: bool, database: Path, settings: Settings) -> state.BuildError | None:
-    """What failed, with a line for each critical expectation; under `strict` for each warning too. None where nothing.
+    """Return an error with a line for each critical expectation that failed; None if none did.
 
-    A line names the first cases in the built `database`: file, record and key.
+    Under `strict` it has a line for each warning too. A line names the first cases in the built `database`: file,
+    record and key.
     """
     failures = [
         (name, failed)

@@ -1,8 +1,8 @@
-"""Building a warehouse: checks what the user gave, runs the asset graph in this process, and sums up.
+"""Build a warehouse: check the input, run the asset graph in this process, and summarize.
 
-The same graph that `dagster dev` shows, with Dagster's in-process executor on an ephemeral instance; what was built is
-reported to the kept instance afterwards. The audit's child process imports Great Expectations while landing and models
-run.
+It is the same graph that `dagster dev` shows, run by Dagster's in-process executor on an ephemeral instance. The build
+is reported to the kept instance afterwards. The audit's child process imports Great Expectations while landing and
+models run.
 """
 
 from __future__ import annotations
@@ -32,27 +32,28 @@ if TYPE_CHECKING:
 
 
 LoadGraph = Callable[[Settings], "dg.JobDefinition"]
-"""Gives the job that builds everything; called once the processes beside it have begun, because it imports Dagster."""
+"""A function that returns the job that builds everything. It imports Dagster, so it is called when the other processes
+have started."""
 
 
 def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGraph) -> Summary:
-    """Build the warehouse of the settings' source and publish it, unless what is published is just that.
+    """Build the warehouse of the settings' source and publish it, unless the published build is up to date.
 
-    Raises InputError for what the user gave (no release there, a file that is refused), BuildError for a check that
-    failed or a build that could not be made. In both cases what was published before stays as it is, and whoever the
-    settings name is told.
+    Raises InputError for bad input (no release there, a file that is refused), BuildError for a check that failed or a
+    build that could not be made. In both cases the published build does not change, and an alert goes to the channels
+    of the settings.
     """
     paths = WarehousePaths(settings.warehouse)
     try:
         with naming(paths.root):
             summary = _build(settings, paths, reporter, load_graph)
-    except ownership.BusyError:  # that one tells what becomes of it
+    except ownership.BusyError:  # the build that holds the lock sends its own alerts
         raise
     except Exception as error:
-        is_there = paths.root.is_dir()  # one that cannot be is no warehouse that fails
+        is_there = paths.root.is_dir()  # a folder that cannot be made needs no alert
         text = str(error) or type(error).__name__
         unrecorded = alerts.tell_failure(paths, settings, text) if is_there else None
-        if unrecorded and os.access(paths.root, os.W_OK):  # else the error says it of the whole folder
+        if unrecorded and os.access(paths.root, os.W_OK):  # else the error is already about the whole folder
             reporter.line(f"notice: {unrecorded}")
         raise
     unrecorded = alerts.tell_success(paths, settings)
@@ -66,7 +67,7 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
         for mended in publication.mend(paths):
             reporter.notice(mended)
         if not settings.force and fingerprint.unchanged(settings, source):
-            for left in publishing.tidy(paths, settings):  # one that was killed once it had published has not
+            for left in publishing.tidy(paths, settings):  # of a build killed after it had published
                 reporter.notice(left)
             for line in source.ignored_lines():
                 reporter.notice(line)
@@ -89,7 +90,7 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
 
 
 def _told(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
-    """The error that says in one line what a library's own error means for a build; None for any other."""
+    """Return a one-line error for a library's error that has a meaning for a build; None for any other error."""
     if (full := checks.explain_full_disk(error, settings, paths)) is not None:
         return full
     if isinstance(error, AuditError):
@@ -98,7 +99,7 @@ def _told(error: BaseException, settings: Settings, paths: WarehousePaths) -> Bu
 
 
 def _run_graph(resources: dict[str, Any], load_graph: LoadGraph) -> None:
-    """Run the job `everything` with our own resources and report it; what a step raises comes through."""
+    """Run the job `everything` with our own resources and report it. An error of a step is raised as it is."""
     settings, paths, reporter, audit, lander = (
         resources[name] for name in ("settings", "paths", "reporter", "audit", "lander")
     )

@@ -1,4 +1,4 @@
-"""The asset graph: its assets, the job that builds everything, and the resources they need. No logic of its own.
+"""The asset graph: its assets, the job that builds everything, and the resources they need. It only assembles.
 
 For the concept see https://docs.dagster.io/guides/build/projects-and-components/projects/creating-a-new-project
 """
@@ -26,23 +26,23 @@ SELECTING = {"launch": "assets", "materialize": "select"}
 
 
 class SelectionError(click.ClickException):
-    """What was selected cannot be run alone, or the settings cannot be used.
+    """The selected part cannot be run alone, or the settings cannot be used.
 
-    No UsageError, which the command would explain itself before.
+    It is not a UsageError, because the command would print its usage before that.
     """
 
     exit_code = 2
 
 
 def refuse_settings(error: InputError) -> Exception:
-    """Give what loading the definitions raises for settings that cannot be used: a line, where a command loads them."""
+    """Return the error to raise for settings that cannot be used: one line, where a command loads the definitions."""
     context = click.get_current_context(silent=True)
     is_server = context is None or context.command.name == "grpc"
     return error if is_server else SelectionError(str(error))
 
 
 def refuse_part(definitions: dg.Definitions) -> dg.Definitions:
-    """The definitions. Raises SelectionError for a command that is to run a part of them which cannot be run alone."""
+    """Return the definitions. Raises SelectionError for a command that selects a part which cannot be run alone."""
     selected = _selected()
     if selected is None:
         return definitions
@@ -58,14 +58,14 @@ def refuse_part(definitions: dg.Definitions) -> dg.Definitions:
 
 
 def _selected() -> str | None:
-    """What the command that loads these definitions selects; None where it selects nothing, or is another one."""
+    """Return the selection of the command that loads these definitions; None where it selects nothing."""
     context = click.get_current_context(silent=True)
     option = context and SELECTING.get(context.command.name or "")
     return context.params.get(option) if context and option else None
 
 
 def assemble(settings: Settings) -> dg.Definitions:
-    """The whole graph for these settings. Parses the dbt project, partially where nothing changed.
+    """Return the whole graph for these settings. Parses the dbt project, partially where nothing changed.
 
     Raises InputError for a folder that cannot be a warehouse.
     """
@@ -96,5 +96,5 @@ def assemble(settings: Settings) -> dg.Definitions:
 
 
 def load_graph(settings: Settings) -> dg.JobDefinition:
-    """The job that builds everything for these settings."""
+    """Return the job that builds everything for these settings."""
     return assemble(settings).resolve_job_def(EVERYTHING)

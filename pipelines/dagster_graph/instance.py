@@ -1,9 +1,9 @@
-"""The kept Dagster instance of a warehouse: what `dagster dev` shows of its builds, in the folder `.dagster`.
+"""The kept Dagster instance of a warehouse, in the folder `.dagster`: the history of builds that `dagster dev` shows.
 
 Runs of Dagster's page and daemon are kept as Dagster keeps them. A build on the command line runs on an ephemeral
-instance and reports its assets and checks to the kept one once it has published: a build that is killed leaves the kept
-instance as it was. dagster.yaml holds no path, so that the folder can be moved, and may name another storage, such as
-PostgreSQL. See https://docs.dagster.io/deployment/oss/oss-instance-configuration
+instance and reports its assets and checks to the kept one after it has published: a build that is killed does not
+change the kept instance. dagster.yaml holds no path, so that the folder can be moved, and may name another storage,
+such as PostgreSQL. See https://docs.dagster.io/deployment/oss/oss-instance-configuration
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ retention:
       success: 90
 """
 POOL = "warehouse"
-"""What every step that works on the warehouse belongs to: the instance lets one run at a time into it."""
+"""The pool of every step that works on the warehouse; the instance limits it to one run at a time."""
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
 """The published warehouse: the asset that is reported last."""
 RUNS_KEPT = 20
-"""Runs whose events are kept, the newest, whoever started them: a run is one to three megabytes."""
+"""Number of newest runs whose events are kept, however they were started: a run is one to three megabytes."""
 BUILDS_SHOWN = 50
 """Builds after which the history of the assets starts again: a reported build is half a megabyte."""
 OF_RUNS = ("history/runs", "storage")
-"""Where Dagster puts the event log of a run and what it printed, below its home, under the run's id."""
+"""Folders below Dagster's home with the event log of a run and its output, under the run's id."""
 RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 INPUT_POINTER = "dagster/input_event_pointer/"
-"""How the tags begin that hold an event's number in the instance that it was made on."""
+"""Prefix of the tags that hold an event's number in the instance that it was made on."""
 
 
 @contextlib.contextmanager
@@ -83,8 +83,8 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
 def report_build(result: dg.ExecuteInProcessResult, paths: WarehousePaths, report: Callable[[str], None]) -> None:
     """Report the assets and checks of a published build to the kept instance.
 
-    What goes wrong is a notice, because the build is published. A build that is killed meanwhile has reported a part of
-    its assets, and not the published warehouse.
+    An error here is only a notice, because the build is published. A build that is killed meanwhile has reported a part
+    of its assets, and not the published warehouse.
     """
     try:
         with open_instance(paths, report) as instance:
@@ -99,7 +99,7 @@ def report_build(result: dg.ExecuteInProcessResult, paths: WarehousePaths, repor
 
 
 def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
-    """Return what a run has made and checked, without what ties it to the run's own instance; `PUBLISHED` is last."""
+    """Return the events of a run without their ties to the run's own instance; `PUBLISHED` is last."""
     made = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
     made.sort(key=lambda one: one.asset_key == PUBLISHED)
     *others, last = [
@@ -126,7 +126,7 @@ def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
 
 
 def _forget_old_builds(instance: dg.DagsterInstance) -> bool:
-    """Tell if the history of the assets has to start again; remove the events of no run where it has.
+    """Tell if the history of the assets must start again; if so, remove the events that belong to no run.
 
     Each asset still shows its last materialization, until it is wiped and reported again.
     """
@@ -142,8 +142,8 @@ def _forget_old_builds(instance: dg.DagsterInstance) -> bool:
 def forget_old_runs(instance: dg.DagsterInstance) -> None:
     """Remove the runs beyond `RUNS_KEPT` from the history, but for those that wait or run.
 
-    Dagster leaves the event log of a run that it has forgotten, empty and as large as it was, and what the run printed.
-    It also leaves the results of the run's checks, some 0.2 MB, until their assets are wiped.
+    Dagster keeps the event log of a run that it has deleted, empty but as large as before, and the run's output. It
+    also keeps the results of the run's checks, some 0.2 MB, until their assets are wiped.
     """
     for record in instance.get_run_records()[RUNS_KEPT:]:
         if record.dagster_run.is_finished:
@@ -151,7 +151,7 @@ def forget_old_runs(instance: dg.DagsterInstance) -> None:
     home = Path(instance.root_directory)
     paths = [path for folder in OF_RUNS for path in home.glob(f"{folder}/*")]
     left = {path: found.group() for path in paths if (found := RUN_ID.match(path.name))}
-    # asked afterwards: a run that begins meanwhile is known before it writes
+    # read after that: a run that begins meanwhile is known before it writes
     known = {record.dagster_run.run_id for record in instance.get_run_records()}
     for path, run_id in left.items():
         if run_id not in known:
@@ -164,9 +164,10 @@ def is_own(instance: dg.DagsterInstance, paths: WarehousePaths) -> bool:
 
 
 def write_configuration(paths: WarehousePaths, configuration: str | None = None) -> None:
-    """Write this configuration of the warehouse's instance; the default one where none is given and there is none.
+    """Write this configuration of the warehouse's instance, or the default one where neither it nor a file exists.
 
-    In one step: whoever reads it meanwhile, such as a page that starts beside the daemon, reads all of it.
+    The file is replaced in one step: a process that reads it meanwhile, such as a page that starts beside the daemon,
+    reads all of it.
     """
     file = paths.dagster_home / "dagster.yaml"
     if configuration is not None or not file.is_file():
@@ -182,13 +183,13 @@ def prepare(paths: WarehousePaths, configuration: str | None = None) -> None:
 
 
 def _limit_pool(instance: dg.DagsterInstance) -> None:
-    """Give the pool its limit, or the daemon finds none when it first looks at the queue, and starts all that wait."""
+    """Set the limit of the pool; without it the daemon, when it starts, would begin all waiting runs at once."""
     if POOL not in instance.event_log_storage.get_concurrency_keys():
         instance.event_log_storage.initialize_concurrency_limit_to_default(POOL)
 
 
 def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
-    """Dagster's databases that SQLite cannot read."""
+    """Yield Dagster's databases that SQLite cannot read."""
     if paths.dagster_home.exists() and not paths.dagster_home.is_dir():
         yield paths.dagster_home
     for database in sorted(paths.dagster_home.rglob("*.db")):

@@ -1,4 +1,4 @@
-"""Jobs and schedules: what of the graph runs as one, the download of the releases, and what the clock starts.
+"""Jobs and schedules: the parts of the graph that run as one, the download of the releases, and the times of both.
 
 See https://docs.dagster.io/guides/build/jobs and https://docs.dagster.io/guides/automate/schedules
 """
@@ -20,7 +20,10 @@ FETCH = "fetch"
 
 
 def build_jobs(corpora: tuple[Corpus, ...]) -> list[Any]:
-    """The job that builds everything, one a corpus that leaves the others as they are published, and the download."""
+    """Return the job that builds everything, the download, and one job per corpus.
+
+    The job of a corpus leaves the others as they are published.
+    """
     everything = dg.define_asset_job(
         EVERYTHING,
         selection=dg.AssetSelection.all(),
@@ -46,7 +49,7 @@ def build_jobs(corpora: tuple[Corpus, ...]) -> list[Any]:
     retry_policy=dg.RetryPolicy(max_retries=3, delay=60, backoff=dg.Backoff.EXPONENTIAL),
 )
 def download(context: dg.OpExecutionContext) -> None:
-    """Download what is missing; what a network has refused is tried again, what was set wrongly is not."""
+    """Download missing files. Dagster retries after an error of the network, not after a wrong setting."""
     settings = context.resources.settings
     to = settings.source or WarehousePaths(settings.warehouse).landing
     try:
@@ -71,7 +74,7 @@ def download(context: dg.OpExecutionContext) -> None:
 
 
 def fetch_job() -> dg.JobDefinition:
-    """The download of every listed file that is not there yet, to the source of the settings, else to `landing/`."""
+    """Download every listed file that is not there yet, to the source of the settings, else to `landing/`."""
 
     @dg.job(name=FETCH, description=fetch_job.__doc__, executor_def=dg.in_process_executor)
     def fetch() -> None:
@@ -81,7 +84,7 @@ def fetch_job() -> dg.JobDefinition:
 
 
 def build_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
-    """A build a day and a look at the publishers a week, at the times and in the time zone of the settings."""
+    """Return a daily build and a weekly download, at the times and in the time zone of the settings."""
 
     @dg.schedule(
         name="daily",
@@ -104,12 +107,15 @@ def build_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
 
 
 def build_or_skip(settings: Settings) -> dg.RunRequest | dg.SkipReason:
-    """A run of everything; a reason why there is none, where it would come to what is published or was rolled back."""
+    """Return a run of everything, or a reason to skip it.
+
+    It is skipped where it would give the published build, or the one that was rolled back.
+    """
     try:
         if (published := fingerprint.unchanged(settings)) is not None:
             return dg.SkipReason(f"nothing has changed since build {published}")
         if fingerprint.rolled_back(settings):
             return dg.SkipReason("nothing has changed since the build that was rolled back")
-    except InputError:  # the run says it, and is told of
+    except InputError:  # the run raises it, and an alert is sent
         pass
     return dg.RunRequest()

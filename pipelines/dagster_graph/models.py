@@ -1,7 +1,7 @@
-"""Model assets: the dbt project in this graph, once for the warehouse itself and once for what the audit wrote.
+"""Model assets: the dbt project in this graph, once for the warehouse itself and once for the tables of the audit.
 
-dbt runs in this process (`pipelines.building.dbt`); its results become materializations and asset checks here.
-For the concept see https://docs.dagster.io/integrations/libraries/dbt
+dbt runs in this process (`pipelines.building.dbt`); its results become materializations and asset checks here. For the
+concept see https://docs.dagster.io/integrations/libraries/dbt
 """
 
 import functools
@@ -22,37 +22,37 @@ from pipelines.building.checks import explains_full_disk
 from pipelines.dagster_graph import resources
 
 UNIQUE_ID = "dagster_dbt/unique_id"
-"""The metadata by which dagster-dbt ties an asset or a check to a node of dbt."""
+"""The metadata by which dagster-dbt links an asset or a check to a node of dbt."""
 SOUND = "Every key is unique, every reference leads to a row, and every word is one that the vocabulary has."
 RESOURCES = {"settings", "paths", "reporter", "spark", "audit"}
 
 
 class Translator(DagsterDbtTranslator):
-    """What Dagster is told of a node of dbt: its layer and corpus, who answers for it, what a test is about."""
+    """Translator of dbt's nodes for Dagster: layer and corpus, owners, and the description of a test."""
 
     def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str:
-        """The layer, with the corpus where the model is of one: `staging_sgd`, `core`."""
+        """Return the layer, with the corpus if the model belongs to one: `staging_sgd`, `core`."""
         _, layer, *folders, _ = dbt_resource_props["fqn"]
         return folders[0] if layer == "marts" else "_".join([layer, *folders])
 
     def get_owners(self, dbt_resource_props: Mapping[str, Any]) -> list[str]:
-        """Who answers for every model."""
+        """Return the owners of every model."""
         return resources.OWNERS
 
     def get_asset_check_spec(self, *arguments: Any, **named: Any) -> dg.AssetCheckSpec | None:
-        """The check of a test, with what the test says of itself."""
+        """Return the check of a test, with the test's own description."""
         spec = super().get_asset_check_spec(*arguments, **named)
         return spec and spec._replace(description=spec.description or SOUND)
 
 
 WAREHOUSE = {"exclude": dbt.AUDIT_TAG}
-"""The models that the audit looks at."""
+"""The selection of the models that the audit reads."""
 
 
 def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
-    """The two dbt selections as assets.
+    """Return the two dbt selections as assets.
 
-    Neither can be run in part: a build is published whole, so that a part of it would lead nowhere.
+    Neither can be run in part: a build is published whole, so a part of it could not be published.
     """
 
     def assets(name: str, stage: str, **selection: str) -> dg.AssetsDefinition:
@@ -79,7 +79,7 @@ def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
 def _run(context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str, **selection: str) -> Iterator[Any]:
     """Run a selection, report every node of it to Dagster, and fail when one has failed.
 
-    To report them takes seconds; the audit runs meanwhile.
+    Reporting takes seconds; the audit runs meanwhile.
     """
     results, error = _run_models(context, project, stage_name, **selection)
     if error is None and selection == WAREHOUSE:
@@ -107,7 +107,7 @@ def _run(context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str
 
 
 def remodel(context: dg.AssetExecutionContext) -> None:
-    """Make the warehouse's models again in a step that has found rows wrong. Raises CheckError when they fail then."""
+    """Make the warehouse's models again in a step that has found wrong rows. Raises CheckError when they fail then."""
     _, error = _run_models(context, dbt.parse_and_write(context.resources.paths), "model", **WAREHOUSE)
     if error is not None:
         raise error
@@ -116,10 +116,13 @@ def remodel(context: dg.AssetExecutionContext) -> None:
 def _run_models(
     context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str, **selection: str
 ) -> tuple[list[dbt.NodeResult], CheckError | None]:
-    """Run a selection, and again without the rows of corpora that fail, where those can stay; what fails even so."""
+    """Run a selection, and repeat without the rows of corpora that fail and can fall back.
+
+    Return the results and the final error.
+    """
     settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
     build = state.of_run(paths, context.run_id)
-    is_warehouse = selection == WAREHOUSE  # what the audit wrote is loaded into the one database, whatever made it
+    is_warehouse = selection == WAREHOUSE  # the tables of the audit are always loaded into the one DuckDB database
     spark = context.resources.spark if is_warehouse else None
     while True:
         with reporter.stage(stage_name, "warehouse" if is_warehouse else "audit") as stage:
@@ -143,13 +146,13 @@ def _run_models(
             build = fallback.fall_back_after(error, build, settings, paths, reporter)
         except CheckError as final:
             return results, final
-        project = dbt.parse_and_write(paths)  # a run leaves its own marks in a manifest
+        project = dbt.parse_and_write(paths)  # a run changes the manifest
 
 
 def _build_changed(
     project: dbt.Parsed, build: state.Build, paths: WarehousePaths, settings: Settings, stage: Stage
 ) -> tuple[list[dbt.NodeResult], state.Build]:
-    """Run the models and tests of the warehouse: those that may come to something new."""
+    """Run those models and tests of the warehouse that can give a new result."""
     reuse = reusing.plan(project.written, build, paths, settings)
     run = functools.partial(dbt.build, project.manifest, paths, report=stage.update, settings=settings)
     if reuse.base is None:
@@ -162,7 +165,7 @@ def _build_changed(
 def _load(
     results: list[dbt.NodeResult], manifest: Any, paths: WarehousePaths, settings: Settings, reporter: Reporter
 ) -> CheckError | None:
-    """Make the one database of the tables that Spark has written; what fails."""
+    """Make the one database of the tables that Spark has written. Return an error for models that fail."""
     with reporter.stage("load", "tables") as stage:
         models = {result.unique_id for result in results if not result.is_test}
         loaded = spark_models.load(manifest, paths, models, settings)

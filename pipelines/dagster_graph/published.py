@@ -1,7 +1,7 @@
 """The published warehouse, made when every model, test and suite has passed; what has changed; and the report.
 
 Publishing is in `pipelines.building.publishing`, comparing in `dialogue_warehouse.reading.changes`, the report in
-`dialogue_warehouse.site`. A comparison that cannot be made ends the build.
+`dialogue_warehouse.site`. A comparison that fails ends the build.
 """
 
 from dataclasses import replace
@@ -24,7 +24,10 @@ CHANGES = dg.AssetKey(["audit", "build_changes"])
 
 
 def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
-    """The comparison's Parquet, which dbt loads afterwards; `audited` are the models and verdicts that are compared."""
+    """Return the asset of the comparison's Parquet, which dbt loads afterwards.
+
+    `audited` are the models and verdicts that are compared.
+    """
 
     @dg.asset(
         key=CHANGES,
@@ -54,7 +57,10 @@ REPORT = dg.AssetKey(["published", "report"])
 
 
 def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefinition:
-    """The database that readers open; `audited` are the last models of the build, `told` says when it is stale."""
+    """Return the asset of the database that readers open.
+
+    `audited` are the last models of the build; `told` are the settings, which say when the database is stale.
+    """
 
     @dg.asset(
         key=PUBLISHED,
@@ -92,7 +98,7 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
 
 
 def _landed_now(build: state.Build) -> list[Landed]:
-    """The files that this build has read itself."""
+    """Return the files that this build has read itself."""
     return [file for file in build.landed if file.corpus_id not in build.fallbacks]
 
 
@@ -110,7 +116,10 @@ def write_dbt_docs(paths: WarehousePaths, settings: Settings) -> None:
 
 
 def report_asset() -> dg.AssetsDefinition:
-    """The static site about what was published. Its cost is well below a second, so that every build has one."""
+    """Return the asset of the static site about the published build.
+
+    It takes far less than a second, so every build has one.
+    """
 
     @dg.asset(
         key=REPORT,
@@ -131,7 +140,7 @@ def report_asset() -> dg.AssetsDefinition:
             try:
                 write_dbt_docs(paths, settings)
                 index = write_report(paths, settings)
-            except InputError as error:  # what is published stays published
+            except InputError as error:  # the published build stays published
                 reporter.notice(f"no report: {error}")
                 stage.detail = "not written"
                 return dg.MaterializeResult(metadata={"not_written": str(error)})

@@ -1,7 +1,7 @@
 """Raw assets: each corpus's release as landed Parquet, and the catalog of what was landed.
 
-One multi-asset a corpus, made from its folder; no corpus is named here.
-For the concept see https://docs.dagster.io/guides/build/assets/defining-assets
+There is one multi-asset per corpus, made from its folder; no corpus is named here. For the concept see
+https://docs.dagster.io/guides/build/assets/defining-assets
 """
 
 from collections.abc import Iterator
@@ -29,12 +29,12 @@ LANDING = RESOURCES | {"lander"}
 
 
 def release_key(corpus: Corpus) -> dg.AssetKey:
-    """The publisher's files of a corpus."""
+    """Return the key of the publisher's files of a corpus."""
     return dg.AssetKey(["landing", corpus.corpus_id])
 
 
 def release_spec(corpus: Corpus, told: Settings) -> dg.AssetSpec:
-    """The publisher's files, which nobody here makes; a download of them, and a build that reads them, is noted."""
+    """Return the spec of the publisher's files, which the graph does not make; downloads and builds report them."""
     return dg.AssetSpec(
         release_key(corpus),
         group_name="landing",
@@ -47,7 +47,7 @@ def release_spec(corpus: Corpus, told: Settings) -> dg.AssetSpec:
 
 
 def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
-    """The landed Parquet of a corpus, one asset an entity; zero rows for what is absent or not asked for."""
+    """Return the landed Parquet of a corpus, one asset per entity; zero rows where it is absent or not requested."""
     keys = {entity.name: dg.AssetKey(["raw", raw_table(corpus, entity)]) for entity in corpus.entities}
     specs = [
         dg.AssetSpec(
@@ -109,7 +109,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
 
 
 def _read_by_a_build(corpus: Corpus, landed: list[Landed]) -> dg.AssetMaterialization:
-    """That somebody has looked at the publisher's files."""
+    """Return the event that a build has read the publisher's files."""
     metadata = {"files": len(landed), "bytes": sum(file.bytes for file in landed)}
     return dg.AssetMaterialization(release_key(corpus), description="read by a build", metadata=metadata)
 
@@ -139,7 +139,7 @@ def _land_or_fall_back(
 
 
 def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
-    """The raw tables about the build itself: its corpora and their rules, files, extra keys and refused records."""
+    """Return the raw tables about the build itself: corpora and their rules, files, extra keys and refused records."""
     landed = [dg.AssetKey(["raw", table]) for table in raw_layer.raw_tables(corpora)]
     specs = [
         dg.AssetSpec(
@@ -184,7 +184,7 @@ def _refuse_nothing_new(build: state.Build, settings: Settings) -> None:
 
 
 def _notices(settings: Settings, release: finding.Release, read: LandedCorpus) -> tuple[str, ...]:
-    """Say why a corpus falls back, or what of its release is missing, was read under another name, or was set aside."""
+    """Return why a corpus falls back, or what of its release is missing, renamed or set aside."""
     corpus_id, landed = release.corpus.corpus_id, read.landed
     if read.fallback:
         return (read.fallback.describe(corpus_id),)
@@ -217,7 +217,7 @@ def _notices(settings: Settings, release: finding.Release, read: LandedCorpus) -
 
 
 def _set_aside(file: Landed) -> Iterator[str]:
-    """What of a file is told: what is unusual about it, what the schema does not know, what it refuses."""
+    """Yield the notices about a file: what is unusual, keys that the schema does not know, records that it refuses."""
     if file.notes:
         yield f"{file.source_file_id}: {', '.join(file.notes)}"
     if file.extras:

@@ -1,7 +1,7 @@
 """Dagster resources, and the facts that all assets share: owners, pool, freshness.
 
-Resources are plain objects. `dagster dev` gets the quiet defaults made here; the command `build` passes its own.
-For the concept see https://docs.dagster.io/guides/build/external-resources
+Resources are plain objects. `dagster dev` gets the quiet defaults made here; the command `build` passes its own. For
+the concept see https://docs.dagster.io/guides/build/external-resources
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from pipelines.ingestion.lander import Lander
 
 OWNERS = ["team:dialogue-warehouse"]
 POOL = instance.POOL
-"""What every step that works on the warehouse belongs to."""
+"""The pool of every step that works on the warehouse."""
 
 
 def release_freshness(settings: Settings) -> dg.FreshnessPolicy:
-    """A release is looked at within so many days, by a download or by a build that reads it."""
+    """Return the policy that a release is downloaded or read by a build within so many days."""
     return dg.FreshnessPolicy.time_window(fail_window=timedelta(days=settings.upstream_days))
 
 
 def warehouse_freshness(settings: Settings) -> dg.FreshnessPolicy:
-    """The warehouse is published within so many hours."""
+    """Return the policy that the warehouse is published within so many hours."""
     return dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.published_hours))
 
 
 UNATTENDED = {"keep_going": True, "verify": True}
-"""What a run of Dagster does unless the environment says otherwise: nobody is there to mend a source at once, or to
-look at what was built."""
+"""The defaults of a run of Dagster, unless the environment sets them: it runs unattended, so no one can repair a
+source at once or look at the result."""
 
 
 @dg.resource(
@@ -52,7 +52,7 @@ look at what was built."""
     },
 )
 def settings_resource(context: dg.InitResourceContext) -> Settings:
-    """Settings from the `DIALOGUE_…` variables, and the corpora that the run is about."""
+    """Return settings from the `DIALOGUE_…` variables, and the corpora that the run is about."""
     asked = {name: value for name, value in UNATTENDED.items() if not os.environ.get(variable_of(name))}
     return Settings.from_environment(refresh=tuple(context.resource_config["refresh"]) or None, **asked)
 
@@ -61,7 +61,7 @@ def settings_resource(context: dg.InitResourceContext) -> Settings:
     description="The warehouse folder, held against other builds.", required_resource_keys={"settings", "reporter"}
 )
 def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
-    """Where things lie; the warehouse's lock is held while the run lasts."""
+    """Yield the paths of the warehouse; its lock is held while the run lasts."""
     paths = WarehousePaths(context.resources.settings.warehouse)
     with ownership.exclusive(paths, context.resources.settings.patience):
         if context.instance is not None and instance.is_own(context.instance, paths):
@@ -73,13 +73,13 @@ def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
 
 @dg.resource(description="The source, looked at once a run.", required_resource_keys={"settings", "paths"})
 def source_resource(context: dg.InitResourceContext) -> Source:
-    """Return the source of the settings; it is looked at when the first step needs it."""
+    """Return the source of the settings; it is read when the first step needs it."""
     return Source(context.resources.settings, context.resources.paths)
 
 
 @dg.resource(description="The child process that audits the built database.", required_resource_keys={"settings"})
 def audit_resource(context: dg.InitResourceContext) -> Iterator[AuditProcess]:
-    """An audit process that starts when it is asked, and ends with the run."""
+    """Yield an audit process that starts when it is first used, and ends with the run."""
     process = AuditProcess(context.resources.settings.audit_timeout)
     try:
         yield process
@@ -89,7 +89,7 @@ def audit_resource(context: dg.InitResourceContext) -> Iterator[AuditProcess]:
 
 @dg.resource(description="Spark, where the settings say so.", required_resource_keys={"settings", "paths"})
 def spark_resource(context: dg.InitResourceContext) -> Iterator[session.Spark | None]:
-    """A session that starts when it is asked, and ends with the run; None where DuckDB builds."""
+    """Yield a Spark that starts when it is first used, and ends with the run; None where DuckDB builds."""
     session.check_engine(context.resources.settings)
     spark = session.spark_of(context.resources.settings, context.resources.paths.scratch_spark)
     with spark or contextlib.nullcontext():
@@ -98,19 +98,19 @@ def spark_resource(context: dg.InitResourceContext) -> Iterator[session.Spark | 
 
 @dg.resource(description="What lands files.", required_resource_keys={"settings", "paths", "spark"})
 def lander_resource(context: dg.InitResourceContext) -> Iterator[Lander]:
-    """A lander whose processes start with the first large release, and end with the run."""
+    """Yield a lander whose processes start with the first large release, and end with the run."""
     with Lander(context.resources.paths.raw, context.resources.settings, context.resources.spark) as lander:
         yield lander
 
 
 @dg.resource(description="Tells the user what the build does; quiet under Dagster, which has its own log.")
 def reporter_resource() -> Reporter:
-    """A quiet reporter."""
+    """Return a quiet reporter."""
     return Reporter(quiet=True)
 
 
 def default_resources() -> dict[str, dg.ResourceDefinition]:
-    """The resources that every asset may require."""
+    """Return the resources that every asset may require."""
     return {
         "settings": settings_resource,
         "paths": paths_resource,

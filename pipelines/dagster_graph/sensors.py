@@ -1,4 +1,4 @@
-"""Sensors: what starts because of something that has happened.
+"""Sensors: runs that start when files change, and alerts about runs that have ended.
 
 For the concept see https://docs.dagster.io/guides/automate/sensors
 """
@@ -22,24 +22,24 @@ SECONDS_BETWEEN_LOOKS = 15
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What the sensor knows from one look to the next."""
+    """State that the sensor of the folder keeps between two evaluations."""
 
     content: str = ""
-    """What the folder held at the last look."""
+    """Content of the folder at the last evaluation."""
     since: float = 0.0
-    """When it was first seen so, in seconds since 1970."""
+    """Time when this content was first seen, in seconds since 1970."""
     asked_for: str = ""
-    """What it held when a run was last asked for."""
+    """Content for which a run was last requested."""
 
 
 def content_of(folder: Path) -> str:
-    """A hash of the names, sizes and times of all files that a build would look at; empty where there is none."""
+    """Return a hash of the names, sizes and times of all files that a build would look at; "" if there are none."""
     digest = hashlib.sha256()
     is_empty = True
     for name in sorted(entry.path for entry in source_tree.walk(folder) if not entry.is_folder):
         try:
             state = (folder / name).stat()
-        except OSError:  # it has gone meanwhile: the next look sees another content
+        except OSError:  # it was removed meanwhile: the next evaluation sees another content
             continue
         digest.update(f"{name}\0{state.st_size}\0{state.st_mtime_ns}\n".encode("utf-8", "replace"))
         is_empty = False
@@ -47,7 +47,7 @@ def content_of(folder: Path) -> str:
 
 
 def look(folder: Path, seen: Seen, quiet_seconds: float, now: float) -> tuple[Seen, bool]:
-    """What is known after one more look, and whether a run is to be asked for: once a change, when it is complete."""
+    """Return the state after one more evaluation, and if a run is due: once per change, when the change is complete."""
     content = content_of(folder)
     if content != seen.content:
         seen = Seen(content, now, seen.asked_for)
@@ -57,14 +57,14 @@ def look(folder: Path, seen: Seen, quiet_seconds: float, now: float) -> tuple[Se
 
 
 def raised(error: Any) -> Any:
-    """Return the error that a step raised, which Dagster wraps in errors of its own; both are SerializableErrorInfo."""
+    """Return the error that a step raised, which Dagster wraps in its own errors; both are SerializableErrorInfo."""
     while error.cause is not None and hasattr(dg, error.cls_name or ""):
         error = error.cause
     return error
 
 
 def error_text(error: Any) -> str:
-    """Return the words of an error, without its class, with which Python begins them."""
+    """Return the text of an error, without the name of its class, with which Python begins it."""
     return error.message.partition(f"{error.cls_name}: ")[2].strip() or error.message.strip()
 
 
@@ -82,7 +82,7 @@ def _warn(context: dg.RunStatusSensorContext, unrecorded: str | None) -> None:
 
 
 def build_sensors() -> list[dg.SensorDefinition]:
-    """The sensor of the folder that releases are dropped into, and those that tell what becomes of runs."""
+    """Return the sensor of the folder that releases are dropped into, and the sensors that send alerts about runs."""
 
     @dg.run_failure_sensor(
         name="tell_failure",

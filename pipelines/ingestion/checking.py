@@ -1,6 +1,7 @@
-"""The strict check of a file's records against the corpus' types: what passes, what is extra, what is refused.
+"""Strict check of a file's records against the corpus' types: each record passes, loses extra keys, or is refused.
 
-What a type does not know is set aside with its place, never dropped: an extra key's value, or the whole record.
+Nothing that a type does not know is dropped. The value of an extra key, or the whole record, is set aside with its
+place.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
 
 
 MOST_REFUSED = 100_000
-"""Records of a file that may land in quarantine: more than any file of a release has, so that one of which every record
-has a new type is seen whole. Each costs time and memory that a record which passes does not."""
+"""Largest number of records of a file in quarantine. No file of a release has as many, so a file in which every record
+has a new type is seen whole. A refused record costs time and memory that a record which passes does not."""
 MOST_EXTRAS = 1_000_000
-"""Unknown keys of a file that may be kept beside it: a new key in every turn of a release is one of them."""
+"""Largest number of unknown keys of a file that are kept beside it: enough for a new key in every turn of a release."""
 
 
 class RecordCheck:
-    """The strict check of a file's records; `run` may be repeated and starts afresh."""
+    """Strict check of a file's records; `run` may be repeated and starts from nothing each time."""
 
     def __init__(self, entity: Entity, landed: Landed, table: Table | None) -> None:
         self.entity, self.landed, self.table = entity, landed, table
@@ -56,11 +57,11 @@ class RecordCheck:
 
     @property
     def has_refused(self) -> bool:
-        """Whether anything was set aside."""
+        """True if anything was set aside."""
         return bool(self.extras or self.quarantine)
 
     def run(self, text: bytes, split: Path | None) -> None:
-        """Check every record; write those that pass, one a line, to `split` where one is given."""
+        """Check every record. Write those that pass to `split`, one a line, if it is given."""
         self.count, self.extras, self.quarantine, self.notes = 0, [], [], []
         self.parts, found = self._split(text)
         with naming(split), split.open("wb") if split else contextlib.nullcontext() as lines:
@@ -92,7 +93,7 @@ class RecordCheck:
         return None, (Record(index, None, f"/{index}", *row) for index, row in rows)
 
     def _check(self, record: Record) -> bytes | None:
-        """The record's text as it is to be landed, None for one in quarantine."""
+        """Return the record's text to land; None for a record in quarantine."""
         if record.refused:
             return self._set_aside(record, record.refused)
         try:
@@ -106,7 +107,7 @@ class RecordCheck:
             return self._without_extras(record, error)
 
     def _without_extras(self, record: Record, error: Exception) -> bytes | None:
-        """The record's text without its unknown keys, which are kept beside; None where they are not what is wrong."""
+        """Return the record's text without its unknown keys, which are kept; None if they are not the error."""
         try:
             value = decode_exactly(record.text)
             extras = list(take_extras(type_of(self.entity.record), value, record.pointer))
@@ -130,7 +131,7 @@ class RecordCheck:
         return cleaned
 
     def _set_aside(self, record: Record, reason: str) -> None:
-        """Put a record into quarantine, with the path of what is wrong. Raises LandingError when there are too many."""
+        """Put a record into quarantine, with the path of the error. Raises LandingError when there are too many."""
         if record.place:
             reason = f"{record.place}: {reason}"
         reason, inner = split_path(shown(reason))
@@ -170,7 +171,7 @@ def take_extras(kind: inspect.Type, value: Any, pointer: str) -> Iterator[tuple[
 
 
 def _take_from_struct(kind: inspect.StructType, value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
-    """What `take_extras` does for a struct, which the release writes as an array or as an object."""
+    """Do the same as `take_extras` for a struct, which the release writes as an array or as an object."""
     if kind.array_like and isinstance(value, list):
         for index, (struct_field, item) in enumerate(zip(kind.fields, value, strict=False)):
             yield from take_extras(struct_field.type, item, f"{pointer}/{index}")

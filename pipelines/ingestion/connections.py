@@ -1,10 +1,10 @@
-"""HTTP connections with bounded answers, the certificates they trust, and what their errors mean.
+"""HTTP connections with bounded answers, the certificates that they trust, and the meaning of their errors.
 
-The standard library bounds one line and the number of headers, not the time that they take, nor how many interim
+The standard library limits one line and the number of headers, but neither the time that they take nor how many interim
 answers (`100 Continue`) come first or trailers last. See https://docs.python.org/3/library/http.client.html.
-Certificates are those that variables of requests, curl and OpenSSL name; all that are set are added up and replace the
-usual ones. See https://docs.openssl.org/master/man3/SSL_CTX_load_verify_locations/. No error shows more of a URL than
-its host.
+Certificates are those that the variables of requests, curl and OpenSSL name; all variables that are set are added up
+and replace the usual ones. See https://docs.openssl.org/master/man3/SSL_CTX_load_verify_locations/. No error shows more
+of a URL than its host.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ import urllib3.connectionpool
 from dialogue_warehouse.errors import InputError
 
 MOST_BYTES = 1 << 20
-"""Of lines (status, headers, sizes of chunks, trailers) without a byte of a body between them."""
+"""Bytes of lines (status, headers, sizes of chunks, trailers) without a byte of a body between them."""
 
 
 class EndlessLinesError(Exception):
-    """A server sends lines without coming to an end."""
+    """A server sends lines without end."""
 
 
 class LineReader(io.BufferedReader):
-    """What a server sends; its lines come within the time that it may be silent, and within MOST_BYTES."""
+    """Reader of a server's answer; its lines must come within the time that it may be silent, and within MOST_BYTES."""
 
     def __init__(self, raw: io.RawIOBase, seconds: float | None) -> None:
         super().__init__(raw)
@@ -49,7 +49,7 @@ class LineReader(io.BufferedReader):
         self._read = 0
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """The next line, at most `size` bytes of it. Raises EndlessLinesError."""
+        """Return the next line, at most `size` bytes of it. Raises EndlessLinesError."""
         most = MOST_BYTES if size is None or size < 0 else size
         if self._begun is None:
             self._begun, self._read = time.monotonic(), 0
@@ -65,17 +65,17 @@ class LineReader(io.BufferedReader):
         return line
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Bytes of a body, as the standard library reads them."""
+        """Return bytes of a body, as the standard library reads them."""
         self._begun = None
         return super().read(size)
 
     def read1(self, size: int = -1, /) -> bytes:
-        """Bytes of a body, as the standard library reads them."""
+        """Return bytes of a body, as the standard library reads them."""
         self._begun = None
         return super().read1(size)
 
     def readinto(self, buffer: Any, /) -> int:
-        """Bytes of a body, as the standard library reads them."""
+        """Read bytes of a body, as the standard library reads them."""
         self._begun = None
         return super().readinto(buffer)
 
@@ -106,7 +106,7 @@ POOLS: dict[str, Any] = {"http": _HTTPPool, "https": _HTTPSPool}
 
 
 class BoundedAdapter(requests.adapters.HTTPAdapter):
-    """Connections, through a proxy too, of which no answer is without end."""
+    """Connections with bounded answers, also through a proxy."""
 
     def init_poolmanager(self, *arguments: Any, **named: Any) -> None:
         """Make the manager of direct connections."""
@@ -114,7 +114,7 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = POOLS
 
     def proxy_manager_for(self, *arguments: Any, **named: Any) -> Any:
-        """The manager of the connections through a proxy."""
+        """Return the manager of the connections through a proxy."""
         manager = super().proxy_manager_for(*arguments, **named)
         manager.pool_classes_by_scheme = POOLS
         return manager
@@ -125,11 +125,11 @@ BUNDLE = "REQUESTS_CA_BUNDLE"
 VARIABLES = (FILE, FOLDER, BUNDLE, "CURL_CA_BUNDLE")
 HINT = f"{FILE} (or {BUNDLE}) may name a PEM file of the certificates to trust, such as your company's"
 UNKNOWN_ISSUER = {2, 18, 19, 20, 21}
-"""Codes of OpenSSL for a certificate that nothing trusted has signed: another list of trusted ones helps."""
+"""OpenSSL's codes for a certificate without a trusted issuer: another list of trusted certificates can help."""
 
 
 def context() -> ssl.SSLContext:
-    """Make the settings of TLS connections that trust these certificates.
+    """Return the settings of TLS connections that trust these certificates.
 
     Raises InputError for a variable that names nothing usable.
     """
@@ -169,7 +169,7 @@ MOST_REDIRECTS = 5
 
 
 class UnavailableError(Exception):
-    """A file cannot be had; `cause` is the same text for each file that fails for the same cause."""
+    """A file is not available; `cause` is the same text for each file that fails for the same cause."""
 
     def __init__(self, cause: str, helps_by_hand: bool = True) -> None:
         super().__init__(cause)
@@ -177,7 +177,7 @@ class UnavailableError(Exception):
 
 
 class TransientError(Exception):
-    """An attempt failed, another one may not; `seconds` is how long the server asks to wait."""
+    """An attempt failed, and a retry may succeed; `seconds` is the time that the server requests to wait."""
 
     def __init__(self, cause: str, seconds: float = 0.0, is_unreachable: bool = False) -> None:
         super().__init__(cause)
@@ -185,18 +185,18 @@ class TransientError(Exception):
 
 
 class NotResumableError(Exception):
-    """The server does not give the bytes from the offset on, or not those of the same file."""
+    """The server does not send the bytes from the offset on, or not those of the same file."""
 
 
 def host_of(url: str) -> str:
-    """Who is asked for a URL, `host:port` or `file://`, without credentials."""
+    """Return the host of a URL, `host:port` or `file://`, without credentials."""
     parts = urllib.parse.urlsplit(url)
     return f"{parts.scheme}://" if parts.scheme == "file" else parts.netloc.rpartition("@")[2]
 
 
 @contextlib.contextmanager
 def translated(url: str, seconds: float) -> Generator[None]:
-    """Raise UnavailableError or TransientError for an error of a library, while this URL is asked for."""
+    """Turn an error of a library during a request to this URL into UnavailableError or TransientError."""
     try:
         yield
     except InputError:
@@ -208,7 +208,7 @@ def translated(url: str, seconds: float) -> Generator[None]:
 
 
 def _host_asked(error: Exception, url: str) -> str:
-    """The host that the failed request went to, which a redirect may have named."""
+    """Return the host of the failed request, which a redirect may have named."""
     request = getattr(error, "request", None)
     return host_of(getattr(request, "url", None) or url)
 
@@ -234,7 +234,7 @@ def _meaning(error: Exception, host: str, seconds: float) -> UnavailableError | 
 
 
 def _reason(causes: list[BaseException]) -> str:
-    """Why a connection could not be made, in the words of the system, never in those of a server."""
+    """Return the reason that a connection failed, in the words of the system, never in those of a server."""
     for cause in reversed(causes):
         if isinstance(cause, ssl.SSLError) and cause.reason:
             return cause.reason.lower().replace("_", " ")
@@ -246,7 +246,7 @@ def _reason(causes: list[BaseException]) -> str:
 
 
 def _chain(error: BaseException | None) -> Generator[BaseException]:
-    """An error and what caused it, outermost first."""
+    """Yield an error and its causes, outermost first."""
     while error is not None:
         yield error
         inner = error.__cause__ or getattr(error, "reason", None) or (error.args[0] if error.args else None)

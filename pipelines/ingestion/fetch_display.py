@@ -1,4 +1,4 @@
-"""What the command `fetch` shows: a bar on a terminal, elsewhere a line a corpus and one now and then."""
+"""Display of the command `fetch`: a bar on a terminal; elsewhere a line for each corpus and a line at intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEARTBEAT = 15.0
 
 
 class FetchDisplay:
-    """Shows downloads while they run: a bar on a terminal; elsewhere a line a corpus and one now and then."""
+    """Display of downloads while they run: a bar on a terminal; elsewhere a line per corpus and one at intervals."""
 
     def __init__(self, quiet: bool = True) -> None:
         self._reporter = Reporter(quiet)
@@ -55,7 +55,7 @@ class FetchDisplay:
         self._bar.stop()
 
     def start(self, wanted: list[Wanted]) -> None:
-        """These files are going to be looked at."""
+        """Note the files that will be downloaded or checked."""
         self._done = {one.name: 0 for one in wanted}
         self._totals = {one.name: one.file.bytes or 0 for one in wanted}
         for one in wanted:
@@ -63,27 +63,27 @@ class FetchDisplay:
         self._task = self._bar.add_task("", total=sum(self._totals.values()) or None)
 
     def progress(self, wanted: Wanted, done: int, total: int | None) -> None:
-        """So many bytes of a file are there, of so many."""
+        """Show how many bytes of a file are there, of the total."""
         self._done[wanted.name] = done
         self._totals[wanted.name] = max(done, total or 0)
         self._show()
 
     def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
-        """A file is asked for again in some seconds; the same cause is told now and then only."""
+        """Show that a file is retried after some seconds. The same cause is shown once per HEARTBEAT."""
         now = time.perf_counter()
         if now - self._reported.get(cause, -HEARTBEAT) >= HEARTBEAT:
             self._reported[cause] = now
             self._reporter.line(f"{'retry':<8} {wanted.name}: {cause}; again in {seconds:.1f} s")
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
-        """The next address of a file is asked; said once for all files of a corpus that fail for the same cause."""
+        """Show that the next address of a file is tried; once for each corpus and cause."""
         key = f"{wanted.corpus.corpus_id} {cause} {host}"
         if key not in self._reported:
             self._reported[key] = time.perf_counter()
             self._reporter.line(f"{'mirror':<8} {wanted.name}: {cause}; asking {host} instead")
 
     def finish(self, result: Result) -> None:
-        """A file is done with; a line when it is the last of its corpus."""
+        """Note that a file is finished; print a line when it is the last of its corpus."""
         corpus_id = result.wanted.corpus.corpus_id
         results = self._results.setdefault(corpus_id, [])
         results.append(result)
@@ -98,7 +98,7 @@ class FetchDisplay:
             self._reporter.line(f"{'fetch':<8} {corpus_id:<15} {detail:<48} {seconds:6.1f} s")
 
     def _show(self) -> None:
-        """Bring the bar up to date, or write a line when none was written for long."""
+        """Update the bar, or write a line when none was written for long."""
         done, total = sum(self._done.values()), sum(self._totals.values())
         if not self._bar.disable:
             files = sum(len(results) for results in self._results.values())
@@ -110,7 +110,7 @@ class FetchDisplay:
 
 
 def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:
-    """Print what downloads came to: a row a corpus, what nobody could verify, and what to type next."""
+    """Print the results: a row for each corpus, the files without a checksum, and what to type next."""
     console = make_console()
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
     table.add_column("corpus", "total", no_wrap=True)

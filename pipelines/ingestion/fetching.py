@@ -1,8 +1,8 @@
 """Download listed files, several at a time, into the layout that `build` reads, and report what failed.
 
-A file is renamed into place when it is what is listed; nothing that is there is overwritten. When one address cannot
-give it, the next one is asked. An unfinished download is a `Part`; a file that is not the listed one is kept as
-`<name>.mismatch`. Nothing is printed here: a `Watcher` sees what happens, and each file has its `Result`.
+A file is renamed into place when it is the listed one; no existing file is overwritten. When one address fails, the
+next one is tried. An unfinished download is a `Part`; a file that is not the listed one is kept as `<name>.mismatch`.
+Nothing is printed here: a `Watcher` is called as things happen, and each file has its `Result`.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from pipelines.ingestion.connections import NotResumableError, TransientError, U
 from pipelines.ingestion.wanted import CHUNK, Part, Wanted, plan
 
 CONNECT_ATTEMPTS = 3
-"""Times that a host which cannot be reached is tried."""
+"""Attempts for a host that cannot be reached."""
 LONGEST_WAIT = 120.0
-"""Most seconds that are waited before a file is asked for again."""
+"""Longest wait before a file is requested again, in seconds."""
 HOPELESS = 3
-"""Files of a host that could not be had, none between them that could, before no other is tried."""
+"""Files of a host that fail one after another before its other files are skipped."""
 
 
 class Outcome(enum.StrEnum):
-    """What became of a listed file."""
+    """The outcome of a listed file."""
 
     FETCHED = "fetched"
     PRESENT = "already there"
@@ -50,67 +50,67 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one listed file."""
+    """The result of one listed file."""
 
     wanted: Wanted
     outcome: Outcome
     bytes: int = 0
-    """Size of the file at its place."""
+    """Size of the downloaded file."""
     cause: str | None = None
-    """Why it failed; the same text for each file that failed for the same cause."""
+    """The reason that it failed; the same text for each file that failed for the same cause."""
     helps_by_hand: bool = False
-    """Whether it can be downloaded in another way."""
+    """True if it can be downloaded in another way."""
     host: str | None = None
-    """The host that gave it."""
+    """The host that sent it."""
     failed_before: tuple[str, ...] = ()
-    """Why each address that was asked before did not."""
+    """The reason that each address before it failed."""
 
 
 class Watcher(Protocol):
-    """Sees the downloads; `progress` and `wait` come from several threads."""
+    """Observer of the downloads; `progress` and `wait` are called from several threads."""
 
     def start(self, wanted: list[Wanted]) -> None:
-        """These files are going to be looked at."""
+        """Note the files that will be downloaded or checked."""
         ...
 
     def progress(self, wanted: Wanted, done: int, total: int | None) -> None:
-        """So many bytes of a file are there, of so many, where that is known."""
+        """Note the bytes of a file that are there, and their total if that is known."""
         ...
 
     def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
-        """A file is asked for again in some seconds, because of this."""
+        """Note that a file is retried after some seconds, and why."""
         ...
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
-        """The next address of a file is asked, at this host, because of this."""
+        """Note that the next address of a file is tried, its host, and why."""
         ...
 
     def finish(self, result: Result) -> None:
-        """A file is done with."""
+        """Note that a file is finished."""
         ...
 
 
 class SilentWatcher:
-    """Sees the downloads and says nothing."""
+    """Observer of the downloads that shows nothing."""
 
     def start(self, wanted: list[Wanted]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def progress(self, wanted: Wanted, done: int, total: int | None) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def wait(self, wanted: Wanted, cause: str, seconds: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def finish(self, result: Result) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Hosts:
-    """Remembers who does not answer, so that all other files of a dead host fail at once and for the same cause."""
+    """Hosts that do not answer, so that all other files of a dead host fail at once and for the same cause."""
 
     def __init__(self) -> None:
         self._failures: Counter[str] = Counter()
@@ -118,18 +118,18 @@ class Hosts:
         self._lock = threading.Lock()
 
     def check(self, host: str) -> None:
-        """Raise UnavailableError when nothing of this host is to be had."""
+        """Raise UnavailableError for a host that was given up."""
         if cause := self._causes.get(host):
             raise UnavailableError(cause)
 
     def answered(self, host: str) -> None:
-        """A file of this host was received."""
+        """Note that a file of this host was received."""
         with self._lock:
             self._failures.pop(host, None)
             self._causes.pop(host, None)
 
     def failed(self, host: str, cause: str, is_certain: bool) -> None:
-        """A file of this host could not be had; no other can, when that is certain."""
+        """Note that a file of this host failed; give the host up at once if that `is_certain` for all its files."""
         with self._lock:
             self._failures[host] += HOPELESS if is_certain else 1
             if self._failures[host] >= HOPELESS:
@@ -137,13 +137,13 @@ class Hosts:
 
 
 class Downloader:
-    """Downloads one file after the other; each thread has its own."""
+    """Downloader of one file after the other; each thread has its own."""
 
     def __init__(self, session: transport.Session, settings: Settings, watcher: Watcher, hosts: Hosts) -> None:
         self.session, self.settings, self.watcher, self.hosts = session, settings, watcher, hosts
 
     def fetch(self, wanted: Wanted) -> Result:
-        """Bring one file to its place, unless it is there."""
+        """Download one file, unless it is there."""
         try:
             return self._present(wanted) if os.path.lexists(wanted.target) else self._download(wanted)
         except UnavailableError as error:
@@ -152,7 +152,7 @@ class Downloader:
             return Result(wanted, Outcome.FAILED, cause=f"{wanted.target.parent} cannot be used: {error.strerror}")
 
     def _present(self, wanted: Wanted) -> Result:
-        """Accept what is at the file's place, or fail: it may be the user's own."""
+        """Accept the file that is there, or fail: it may belong to the user."""
         problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is no file"
         if problem:
             raise UnavailableError(f"another file is in its place and was left alone: {problem}; move it away", False)
@@ -165,7 +165,7 @@ class Downloader:
         return Result(wanted, outcome, size, **facts)
 
     def _download(self, wanted: Wanted) -> Result:
-        """Receive a file from the first of its addresses that has it, and let it take its place."""
+        """Receive a file from the first of its addresses that has it, and move it into place."""
         wanted.target.parent.mkdir(parents=True, exist_ok=True)
         part = Part(wanted)
         errors: list[UnavailableError] = []
@@ -194,13 +194,13 @@ class Downloader:
                 return
             if not part.is_glued:
                 break
-            part.is_resumable = False  # it may be made of parts of two files
+            part.is_resumable = False  # it may consist of parts of two files
         aside = wanted.target.with_name(wanted.target.name + ASIDE)
         part.move(aside)
         raise UnavailableError(f"what {transport.host_of(url)} gave is not the listed file: {problem}; kept as {aside}")
 
     def _receive_whole(self, wanted: Wanted, url: str, part: Part) -> str | None:
-        """Receive a file to its end; what is wrong with it, None when nothing is."""
+        """Receive a whole file. Return the difference from the listed file, None if there is none."""
         encoding = self._receive_patiently(wanted, url, part)
         problem = wanted.problem(part.path)
         is_packed = problem or not (wanted.is_verifiable or wanted.file.path.endswith(".gz"))
@@ -209,7 +209,7 @@ class Downloader:
         return problem
 
     def _receive_patiently(self, wanted: Wanted, url: str, part: Part) -> str | None:
-        """Receive a file, in as many attempts as it takes; the encoding around it."""
+        """Receive a file, with retries. Return the encoding around it."""
         host = transport.host_of(url)
         failures, most = 0, part.size
         while True:
@@ -233,7 +233,7 @@ class Downloader:
                 time.sleep(seconds)
 
     def _receive(self, wanted: Wanted, url: str, part: Part) -> str | None:
-        """One attempt: receive what is missing of a file; the encoding around it."""
+        """Make one attempt to receive the missing bytes of a file. Return the encoding around it."""
         offset = part.offset(url)
         if offset and offset == wanted.file.bytes:
             return None
@@ -261,10 +261,11 @@ DISPLAYED_FILES = 5
 
 
 def fetch(settings: Settings, to: Path, watcher: Watcher) -> list[Result]:
-    """Download what the settings' corpora list to `to/<corpus_id>/<path>`; a result for each file, in the listed order.
+    """Download the listed files of the settings' corpora to `to/<corpus_id>/<path>`.
 
-    Raises InputError before anything is downloaded, CheckError when another run downloads into the same folder. A file
-    that cannot be had is no error here, but for `refuse_failures`.
+    Returns a result for each file, in the listed order. Raises InputError before anything is downloaded, CheckError
+    when another run downloads into the same folder. A file that fails raises nothing here; `refuse_failures` does
+    that.
     """
     wanted = plan(registry.load_corpora(settings.only), to, settings.mirror)
     if to == (paths := WarehousePaths(settings.warehouse)).landing:
@@ -277,7 +278,7 @@ def fetch(settings: Settings, to: Path, watcher: Watcher) -> list[Result]:
 
 
 def fetch_files(wanted: list[Wanted], settings: Settings, watcher: Watcher) -> list[Result]:
-    """Spread the files over threads, which do not keep an interrupted process alive."""
+    """Distribute the files over threads, which do not keep an interrupted process alive."""
     tasks: queue.SimpleQueue[Wanted] = queue.SimpleQueue()
     done: queue.SimpleQueue[Result | Exception] = queue.SimpleQueue()
     for one in wanted:
@@ -308,7 +309,7 @@ def fetch_files(wanted: list[Wanted], settings: Settings, watcher: Watcher) -> l
 
 @contextlib.contextmanager
 def hold_folder(to: Path) -> Generator[None]:
-    """Hold the folder for this run, where the file system can."""
+    """Lock the folder for this run, where the file system supports it."""
     try:
         to.mkdir(parents=True, exist_ok=True)
         folder = os.open(to, os.O_RDONLY)
@@ -343,7 +344,7 @@ def refuse_failures(results: list[Result], mirror: str | None = None) -> None:
 
 
 def notices(results: list[Result]) -> Iterator[str]:
-    """Say which files a mirror gave, and why the addresses before it did not."""
+    """Yield the files that a mirror sent, and the reasons that the addresses before it failed."""
     groups: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         if result.failed_before:
@@ -354,14 +355,14 @@ def notices(results: list[Result]) -> Iterator[str]:
 
 
 def _named(results: list[Result]) -> str:
-    """The first files of some results, and how many more there are."""
+    """Return the names of the first files of some results, and the number of the others."""
     names = [result.wanted.name for result in results]
     more = f" and {len(names) - DISPLAYED_FILES:,} more files" if len(names) > DISPLAYED_FILES else ""
     return f"{', '.join(names[:DISPLAYED_FILES])}{more}"
 
 
 def _by_hand(wanted: list[Wanted]) -> Iterator[str]:
-    """What to download and where to put it: a file, or all those of a corpus."""
+    """Yield lines that say what to download and where to put it: a file, or all files of a corpus."""
     groups: dict[tuple[str, Path], list[Wanted]] = {}
     for one in wanted:
         folder = one.target.parents[one.file.path.count("/")]
@@ -374,7 +375,7 @@ def _by_hand(wanted: list[Wanted]) -> Iterator[str]:
 
 
 def _other_ways(wanted: list[Wanted], mirror: str | None) -> Iterator[str]:
-    """Other ways to get files than from the addresses that failed, a line each."""
+    """Yield other ways to get files than from the addresses that failed, a line each."""
     if any(one.is_verifiable for one in wanted):
         yield "a copy from elsewhere will do, at the same place: `build` compares its checksum"
     if mirror:

@@ -1,4 +1,4 @@
-"""Landing many files side by side in processes. What landing one file means is `landing`."""
+"""Land many files in parallel processes. `landing` lands one file."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from pipelines.cluster.session import Session
 from pipelines.ingestion.landing import LandingTask, land_file
 
 WORTH_PROCESSES = 24 * 2**20
-"""Bytes of text from which starting processes costs less than it saves."""
+"""Bytes of text from which starting processes saves more time than it costs."""
 PACKED = 6
-"""Bytes of text in a byte of a gzipped release."""
+"""Bytes of text per byte of a gzipped release."""
 
 
 class Lander:
-    """Lands releases, many files side by side in processes; a context manager.
+    """Lander of releases, many files in parallel processes; a context manager.
 
-    with Lander(paths.raw, settings) as lander:
-        lander.start(releases)          # returns at once; the processes work from here on
-        landed = lander.land(release)   # waits for the files of one release
+        with Lander(paths.raw, settings) as lander:
+            lander.start(releases)          # returns at once; the processes work from here on
+            landed = lander.land(release)   # waits for the files of one release
 
-    Each file is landed by `landing.land_file`. Where there is little to do no process is started, because that costs
-    more than it saves. With a session of Spark the files are landed in its tasks instead, wherever those run: every
-    machine has to see source and target under the paths that they have here.
+    `landing.land_file` lands each file. Where there is little to do, no process is started, because that costs more
+    than it saves. With a session of Spark the files are landed in its tasks instead, on any machine: every machine must
+    see source and target under the same paths as this one.
     """
 
     def __init__(self, target: Path, settings: Settings, spark: session.Spark | None = None) -> None:
-        """`target` is the folder of the raw layer."""
+        """Land into `target`, the folder of the raw layer."""
         self._spark = spark if isinstance(spark, Session) else None
         self._is_shared = False
         self._target, self._strict, self._force = target, settings.strict, settings.force
@@ -53,14 +53,14 @@ class Lander:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """End the processes; what they have not begun is not done, and what they do is broken off by an interrupt."""
+        """End the processes: tasks that have not begun are cancelled, and an interrupt kills those that run."""
         if kind is not None and not issubclass(kind, Exception):
             for child in self._children:
                 child.kill()
         self._end()
 
     def start(self, releases: Iterable[Release]) -> None:
-        """Begin to land every file of these releases, where processes are worth it."""
+        """Begin to land every file of these releases, where that is worth starting processes."""
         tasks = [task for release in releases for task in self._tasks(release)]
         if self._spark is not None:
             self._start_on(self._spark, tasks)
@@ -84,7 +84,7 @@ class Lander:
         self._children |= set(multiprocessing.active_children()) - others
 
     def _start_on(self, spark: Session, tasks: list[LandingTask]) -> None:
-        """Land files in tasks of Spark, in one job: a file is there for `land` when all of them are."""
+        """Land files in tasks of Spark, in one job: `land` gets the files when all of them are landed."""
         if not tasks:
             return
         if not self._is_shared:
@@ -101,17 +101,17 @@ class Lander:
             self._started[task.source_file_id] = future
 
     def land(self, release: Release) -> list[Landed]:
-        """Land every file of a release, in the order of their paths. Raises LandingError for the first refused."""
+        """Land every file of a release, in the order of their paths. Raises LandingError for the first refused file."""
         tasks = self._tasks(release)
         if not any(task.source_file_id in self._started for task in tasks):
             self.start([release])
         landed = [self._land(task) for task in tasks]
-        if not self._started:  # nothing is left to do: what the processes hold is memory for the models
+        if not self._started:  # nothing is left to do; the models need the memory that the processes hold
             self._end()
         return landed
 
     def seconds(self, release: Release) -> float:
-        """How long processes took to land a release, from the first file begun to the last one done; 0 without any."""
+        """Return the seconds from the first file begun to the last one landed; 0 without processes."""
         times = [time for task in self._tasks(release) for time in self._times.get(task.source_file_id, [])]
         return max(times) - min(times) if times else 0.0
 
@@ -143,7 +143,7 @@ class Lander:
 
 
 def land_or_refuse(task: LandingTask) -> Landed | LandingError:
-    """Land a file; what is wrong with it is a result, because a task of Spark that fails is run again."""
+    """Land a file, and return its error instead of raising it, because Spark runs a task that fails again."""
     try:
         return land_file(task)
     except LandingError as error:
@@ -151,7 +151,7 @@ def land_or_refuse(task: LandingTask) -> Landed | LandingError:
 
 
 def _weight(task: LandingTask) -> int:
-    """How much there is to do for a file, in bytes of text; one that is gone by now is refused when it is read."""
+    """Return how much work a file is, in bytes of text; 0 for a file that is gone, which is refused when it is read."""
     state = state_of(task.file)
     size = state.size if state else 0
     return size * PACKED if task.file.suffix == ".gz" else size

@@ -1,11 +1,11 @@
 """Landing: the publisher's bytes become checked, typed, nested Parquet. One file in, one Parquet out.
 
-Each record is decoded strictly with the corpus' msgspec type, then DuckDB reads the file with the column types derived
-from that same type and writes Parquet. What the type does not know is kept, never dropped: an extra key's value goes
-to `extras`, a record that the type refuses goes to `quarantine`, whole. A file that is no JSON is always refused.
+Each record is decoded strictly with the corpus' msgspec type. Then DuckDB reads the file with the column types derived
+from that same type and writes Parquet. Nothing that the type does not know is dropped: an extra key's value goes to
+`extras`, and a record that the type refuses goes to `quarantine`, whole. A file that is not JSON is always refused.
 
-`land_file` is a pure function of the bytes, the path and the schema: it can run in any process. Nothing here knows a
-corpus by name, and nothing here writes to the warehouse database.
+`land_file` is a pure function of the bytes, the path and the schema: it can run in any process. This module names no
+corpus and writes nothing to the warehouse database.
 """
 
 from __future__ import annotations
@@ -58,20 +58,20 @@ FORM_CODE = (
     "dialogue_warehouse/releases/form_files.py",
     "dialogue_warehouse/releases/form_values.py",
 )
-"""Those that decide it for files of another form, besides."""
+"""The additional modules that decide it for files of another form."""
 
 LONGEST_NAME = 150
-"""Bytes of a source file's path that are a part of the name of its Parquet; hashes and endings take a hundred."""
+"""Bytes of a source file's path that are part of the name of its Parquet; hashes and endings take a hundred."""
 ROW_GROUP = 20_480
-"""Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB meanwhile:
+"""Records that DuckDB gathers before it writes them. A conversation with all its annotations may take 30 kB in memory:
 100,000 of them in one file took 2.9 GB in DuckDB's own groups of 122,880."""
 UNREADABLE = (duckdb.Error, UnicodeDecodeError)
-"""What DuckDB raises for a text that it does not read; its message may show a piece that is cut within a character."""
+"""DuckDB's errors for a text that it cannot read; the message may contain a piece that is cut within a character."""
 
 
 @dataclass(frozen=True)
 class LandingTask:
-    """One file to land, and how."""
+    """One file to land, with the options for it."""
 
     corpus: Corpus
     entity: Entity
@@ -84,11 +84,11 @@ class LandingTask:
     strict: bool = False
     """Refuse extra keys and quarantined records instead of setting them aside."""
     form: Form | None = None
-    """Another form that the file has; it is undone record by record."""
+    """Another form of the file; it is undone record by record."""
     force: bool = False
-    """Land it although it was landed before."""
+    """Land it even if it was landed before."""
     found_as: str | None = None
-    """The file's path below `source`, where it is another than in the release."""
+    """The file's path below `source`, if it differs from that in the release."""
     memory_limit: str = Settings.memory_limit
     """Memory that DuckDB may use in the process that lands it."""
 
@@ -104,9 +104,9 @@ class LandingTask:
 
 
 def land_file(task: LandingTask) -> Landed:
-    """Land a file and return its manifest row; a file landed before is not landed again.
+    """Land a file and return its manifest row; a file that was landed before is not landed again.
 
-    Raises LandingError for a file that is no JSON, and under `strict` for anything the schema does not know.
+    Raises LandingError for a file that is not JSON, and under `strict` for anything the schema does not know.
     """
     try:
         return _land_file(task)
@@ -153,7 +153,7 @@ def _land_file(task: LandingTask) -> Landed:
 
 
 def _one_name(path: str) -> str:
-    """A path as a part of a file's name; of a long one the beginning and its hash, for a name has 255 bytes."""
+    """Return a path as a part of a file's name, which has at most 255 bytes; a long path is cut and hashed."""
     name = os.fsencode(path.replace("/", "~"))
     if len(name) > LONGEST_NAME:
         return f"{name[: LONGEST_NAME // 2].decode(errors='ignore')}~{sha256_of(name)[:16]}"
@@ -161,14 +161,14 @@ def _one_name(path: str) -> str:
 
 
 def identify(corpus: Corpus, source: Path, path: str, found_as: str | None = None) -> tuple[str, str]:
-    """The SHA-256 of a file's bytes and its verification: what landing it would note. Raises LandingError."""
+    """Return the SHA-256 of a file's bytes and its verification, as landing would record them. Raises LandingError."""
     data, _ = read_settled(f"{corpus.corpus_id}/{path}", source / (found_as or path))
     sha256 = sha256_of(data)
     return sha256, verification_of(corpus, source, path, found_as, data, sha256)
 
 
 def _landed_before(manifest: Path, parquet: Path, task: LandingTask, sha256: str) -> Landed | None:
-    """The manifest row of an earlier landing of the same bytes and schema, where its Parquet is still what it was."""
+    """Return the manifest row of an earlier landing of the same bytes and schema, if its Parquet is unchanged."""
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         landed = msgspec.json.decode(read_regular(manifest), type=Landed)
         is_of_this = (landed.source_file_id, landed.sha256) == (task.source_file_id, sha256)
@@ -178,9 +178,9 @@ def _landed_before(manifest: Path, parquet: Path, task: LandingTask, sha256: str
 
 
 def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
-    """Write the zero-row typed Parquet that stands for an absent entity; its path relative to `target`.
+    """Write the zero-row typed Parquet of an absent entity. Return its path relative to `target`.
 
-    It is written each time, which costs less than to know that an older one is still what it was.
+    It is written each time, which costs less than to check that an older one is unchanged.
     """
     parquet = target / corpus.corpus_id / entity.name / f"empty-{schema_hash(corpus)}.parquet"
     parquet.parent.mkdir(parents=True, exist_ok=True)
@@ -193,14 +193,14 @@ def write_empty(corpus: Corpus, entity: Entity, target: Path) -> str:
 
 @contextlib.contextmanager
 def _scratch_folder(parent: Path) -> Generator[Path]:
-    """Make a folder for what is written on the way; the next build removes that of a process that was killed."""
+    """Make a folder for temporary files; the next build removes the folder of a process that was killed."""
     with tempfile.TemporaryDirectory(prefix=".", suffix=f".{os.getpid()}.tmp", dir=parent) as folder:
         yield Path(folder)
 
 
 @functools.cache
 def schema_hash(corpus: Corpus, form: str | None = None) -> str:
-    """Identifies what the Parquet of a corpus depends on besides the bytes: its schema, its form and this code."""
+    """Return a hash of all that a corpus' Parquet depends on besides the bytes: schema, form and this code."""
     digest = hashlib.sha256()
     sources = [corpus.folder / "schema.py", *(CLONE / path for path in LANDING_CODE)]
     if form:
@@ -237,7 +237,10 @@ def _land(entity: Entity, landed: Landed, file: Path, data: bytes, parquet: Path
 
 
 def _copy_as_it_stands(entity: Entity, landed: Landed, file: Path, parquet: Path) -> bool:
-    """Let DuckDB read the source file itself, which is fastest; False when that is not what was hashed and checked."""
+    """Let DuckDB read the source file itself, which is fastest.
+
+    Return False if it cannot, or if the file has changed.
+    """
     try:
         _copy(entity, column_types.select_array(entity, file), landed, parquet)
     except UNREADABLE:
@@ -251,7 +254,7 @@ def _copy_records(check: RecordCheck, text: bytes, split: Path, parquet: Path) -
     try:
         _copy(entity, column_types.select_split(entity, split), landed, parquet)
     except UNREADABLE:
-        # What msgspec accepts and DuckDB does not: a key that stands twice in an object of a record.
+        # msgspec accepts a key that occurs twice in an object of a record, and DuckDB does not.
         check.refuses_repeats = True
         check.run(text, split)
         try:
@@ -274,9 +277,9 @@ def _copy(entity: Entity, select: str, landed: Landed | None, parquet: Path) -> 
 
 @functools.cache
 def _connection() -> duckdb.DuckDBPyConnection:
-    """DuckDB for this process: in memory, one thread, because files are landed side by side in processes.
+    """Return DuckDB for this process: in memory, with one thread, because files are landed in parallel processes.
 
-    Without the threads that DuckDB has for files, a COPY that failed has done all it does when it says so.
+    Without `async_threads`, DuckDB's threads for files, a COPY that failed does nothing more after it has raised.
     """
     con = duckdb.connect(config={"threads": 1, "async_threads": 0, "autoinstall_known_extensions": False})
     con.execute(NO_PROGRESS_BAR)

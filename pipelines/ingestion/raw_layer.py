@@ -1,7 +1,7 @@
-"""The raw layer that dbt reads: a folder a raw table, with links to exactly the Parquet files of this build.
+"""The raw layer that dbt reads: a folder for each raw table, with links to exactly the Parquet files of this build.
 
-Beside the releases' own tables stand those about the build itself: its corpora and their rules, files, extra
-keys, refused records.
+Besides the releases' own tables there are those about the build itself: its corpora and their rules, files, extra keys,
+refused records.
 """
 
 from __future__ import annotations
@@ -71,21 +71,21 @@ CATALOG_TABLES = {
         "value": "varchar",
     },
 }
-"""The raw tables about the build itself: one row a corpus, a rule, a file read, an extra key, a refused record.
+"""The raw tables about the build itself: one row per corpus, rule, file read, extra key and refused record.
 
-A rule for all corpora has no corpus_id, and one row more for each corpus that says more of it.
+A rule for all corpora has no corpus_id, and one more row for each corpus that adds to it.
 """
 
 
 def raw_tables(corpora: Iterable[Corpus]) -> list[str]:
-    """The names of all raw tables of these corpora."""
+    """Return the names of all raw tables of these corpora."""
     return [raw_table(corpus, entity) for corpus in corpora for entity in corpus.entities]
 
 
 def link_raw(corpus: Corpus, landed: Sequence[Landed], paths: WarehousePaths) -> dict[str, list[str]]:
-    """Lay out a corpus's raw tables for dbt; the Parquet files of each, relative to the warehouse folder.
+    """Lay out a corpus's raw tables for dbt. Return the Parquet files of each, relative to the warehouse folder.
 
-    Each table has a zero-row typed file first, so that it has its columns whatever is absent.
+    Each table has a zero-row typed file first, so that it has its columns even if all data is absent.
     """
     tables: dict[str, list[str]] = {}
     for entity in corpus.entities:
@@ -133,7 +133,7 @@ def _fresh_folder(folder: Path) -> Path:
 
 
 def _link(target: Path, link: Path) -> None:
-    """A hard link, or a copy where the file system has none."""
+    """Make a hard link, or a copy where the file system has no hard links."""
     try:
         os.link(target, link)
     except OSError:

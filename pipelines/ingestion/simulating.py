@@ -1,7 +1,7 @@
-"""Writes generated releases in the publishers' own layout, for `dialogue-warehouse simulate` and the embedded sample.
+"""Write generated releases in the publishers' layout, for `dialogue-warehouse simulate` and the embedded sample.
 
-A room's `simulate.py` says which files there are (`plan`) and what stands in one of them (`render`); this module only
-writes them. What the generated corpora look like does not belong here.
+A corpus' `simulate.py` says which files there are (`plan`) and renders each of them (`render`); this module only writes
+them. The content of the generated corpora does not belong here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def simulate(
 ) -> list[SimulatedFile]:
     """Write the generated releases of all corpora, or the named ones, to `to/<corpus_id>/<path>`.
 
-    A release that was generated before is replaced; a folder that holds anything else is refused.
+    A release that was generated before is replaced. Raises InputError for a folder that holds anything else.
     """
     if scale <= 0:
         raise InputError(f"scale is {scale}, it has to be above 0")
@@ -67,7 +67,7 @@ def simulate(
 
 
 def _prepare(folder: Path, scale: float, seed: int) -> None:
-    """Make an empty folder with an unfinished marker, which says that what follows is generated.
+    """Make an empty folder with an unfinished marker, which says that its content is generated.
 
     A release that was generated there before is removed, file by file. Raises InputError, with nothing removed, for a
     folder that holds anything else.
@@ -96,7 +96,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _is_own(path: Path, folder: Path, corpus: Corpus) -> bool:
-    """Tell if a file is one that a simulation writes: of the release, the marker, or one that is not finished."""
+    """Tell if a simulation writes this file: one of the release, the marker, or an unfinished one."""
     name = path.relative_to(folder).as_posix().removesuffix(UNFINISHED)
     return not path.is_symlink() and (name == source_tree.MARKER or corpus.entity_of(name) is not None)
 

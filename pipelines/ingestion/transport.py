@@ -1,7 +1,8 @@
-"""Reads a URL from an offset on: one attempt, over HTTP or from a file. What to do when it fails is decided elsewhere.
+"""Read a URL from an offset on: one attempt, over HTTP or from a file. The caller decides what to do when it fails.
 
-Bytes are given as the server sends them, never decoded. Redirects are followed to http and https only, certificates are
-verified, and proxies are taken from the environment. A body that hardly comes is given up: it could last for weeks.
+Bytes are returned as the server sends them, never decoded. Redirects are followed to http and https only, certificates
+are verified, and proxies are taken from the environment. A body that arrives too slowly is given up: it could last for
+weeks.
 """
 
 from __future__ import annotations
@@ -42,18 +43,18 @@ from pipelines.ingestion.connections import (
 CONNECT_SECONDS = 10.0
 """Longest wait for a connection."""
 AGAIN = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
-"""Answers below 500 that another attempt may change."""
+"""Status codes below 500 after which a retry may succeed."""
 
 
 LEAST_RATE = 250
-"""Bytes a second that a body has to bring, on average over the seconds of a timeout; a modem brings more."""
+"""Smallest rate of a body, in bytes a second, on average over the seconds of a timeout; a modem is faster."""
 
 
 class Version(msgspec.Struct, frozen=True):
-    """What tells one version of the file at an address from another; None where the server does not say it."""
+    """Version of the file at an address; a field is None if the server does not say it."""
 
     address: str
-    """Hash of the URL that was asked for, which may have secrets."""
+    """Hash of the requested URL, which may contain secrets."""
     etag: str | None = None
     """Its strong validator."""
     total: int | None = None
@@ -62,15 +63,15 @@ class Version(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Body:
-    """What a server sends."""
+    """The body of an answer."""
 
     start: int
-    """Offset of its first byte: the one asked for, or 0."""
+    """Offset of its first byte: the requested one, or 0."""
     version: Version
     is_framed: bool
-    """Whether its end can be told from a cut connection."""
+    """True if its end can be distinguished from a cut connection."""
     encoding: str | None
-    """The encoding that the server put around the file's bytes, unasked."""
+    """The encoding that the server put around the file's bytes without being asked."""
     read: Callable[[int], bytes]
     """Reads the next bytes, at most so many; none at the end."""
 
@@ -83,10 +84,10 @@ class _Adapter(BoundedAdapter):
         return connections.context()
 
     def get_connection_with_tls_context(self, request: Any, verify: Any, proxies: Any = None, cert: Any = None) -> Any:
-        """Give the connections for a request. Raises InputError for a variable that names nothing usable."""
+        """Return the connections for a request. Raises InputError for a variable that names nothing usable."""
         proxy = requests.utils.select_proxy(request.url, proxies)
         if request.url.startswith("https:") or (proxy or "").lower().startswith("https:"):
-            _ = self._context  # requests would take its error for one of the URL
+            _ = self._context  # else requests would take its error for an error of the URL
         try:
             return super().get_connection_with_tls_context(request, verify, proxies, cert)
         except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
@@ -96,17 +97,17 @@ class _Adapter(BoundedAdapter):
             raise InputError(f"{variable}: not the URL of a proxy, http://HOST:PORT or https://HOST:PORT") from error
 
     def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
-        """Let the connections to a host trust those certificates."""
+        """Make the connections to a host trust those certificates."""
         host, pool = super().build_connection_pool_key_attributes(request, True, cert)
         return host, pool | ({"ssl_context": self._context} if host["scheme"] == "https" else {})
 
     def proxy_manager_for(self, proxy: str, **named: Any) -> Any:
-        """Let the connections to a proxy trust them too."""
+        """Make the connections to a proxy trust them too."""
         more = {"proxy_ssl_context": self._context} if proxy.lower().startswith("https:") else {}
         return super().proxy_manager_for(proxy, **named, **more)
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        """Verify certificates, against none but those."""
+        """Verify certificates against those only."""
         super().cert_verify(conn, url, True, cert)
         conn.ca_certs = None
 
@@ -125,7 +126,7 @@ class Session(requests.Session):
         self.headers.update({"User-Agent": f"dialogue-warehouse/{version}", "Accept-Encoding": "identity"})
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """Where a response redirects to; its body is not read, whose length nobody has checked."""
+        """Return the target of a redirect; the body is not read, because nothing limits its length."""
         target = super().get_redirect_target(resp) if self.follows_redirects else None
         if target is not None:
             resp.raw.close()
@@ -136,7 +137,7 @@ class Session(requests.Session):
 
 
 def _proxy_variable(scheme: str) -> str:
-    """The variable of the environment that names the proxy for URLs of a scheme."""
+    """Return the environment variable that names the proxy for URLs of a scheme."""
     names = (f"{scheme}_proxy", f"{scheme}_proxy".upper(), "all_proxy", "ALL_PROXY")
     return next((name for name in names if os.environ.get(name)), "the proxy of the system")
 
@@ -148,7 +149,7 @@ def address_of(url: str) -> str:
 
 @contextlib.contextmanager
 def open_url(session: Session, url: str, offset: int = 0, etag: str | None = None) -> Generator[Body]:
-    """Ask for a URL from an offset on, if it still is what had this ETag.
+    """Request a URL from an offset on, if the file still has this ETag.
 
     Raises UnavailableError, TransientError and NotResumableError, here and while the body is read, and InputError for
     variables of the environment that cannot be used.
@@ -158,7 +159,7 @@ def open_url(session: Session, url: str, offset: int = 0, etag: str | None = Non
 
 
 def post_json(url: str, content: dict[str, Any], seconds: float) -> int:
-    """Send JSON to a URL; the status of the answer, of which nothing else is read.
+    """Send JSON to a URL. Return the status of the answer; nothing else of it is read.
 
     Redirects are not followed: the URL may be a secret. Raises UnavailableError and TransientError, as `open_url`.
     """
@@ -241,7 +242,7 @@ def with_minimum_rate(read: Callable[[int], bytes], host: str, seconds: float) -
 
 
 def _extent(response: requests.Response, offset: int) -> tuple[int, int | None]:
-    """Where the body of a response starts, and how long the whole file is."""
+    """Return the offset of a response's body, and the length of the whole file."""
     match response.status_code:
         case HTTPStatus.OK:
             length = response.headers.get("Content-Length", "")

@@ -1,4 +1,4 @@
-"""Files to download: what source.toml lists, where each is put, and the part that an interrupted download left.
+"""Files to download: the list of source.toml, the place of each, and the part that an interrupted download left.
 
 The next run continues `<name>.part` where that can be trusted.
 """
@@ -24,17 +24,17 @@ from dialogue_warehouse.releases.unpacking import git_blob_hash
 from pipelines.ingestion.transport import Version, address_of
 
 LARGEST_UNLISTED = 2**28
-"""Most bytes that are accepted of a file whose size is not listed."""
+"""Largest size that is accepted of a file whose size is not listed."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """One listed file: where it comes from, and its place."""
+    """One listed file: its addresses and its place."""
 
     corpus: Corpus
     file: SourceFile
     urls: tuple[str, ...]
-    """The addresses that have it, in the order in which they are asked."""
+    """The addresses that have it, in the order in which they are tried."""
     target: Path
 
     @property
@@ -44,16 +44,16 @@ class Wanted:
 
     @property
     def is_verifiable(self) -> bool:
-        """Whether a checksum is listed."""
+        """True if a checksum is listed."""
         return bool(self.file.sha256 or self.file.git_blob_sha1)
 
     @property
     def largest(self) -> int:
-        """Most bytes that are accepted."""
+        """Largest size that is accepted, in bytes."""
         return LARGEST_UNLISTED if self.file.bytes is None else self.file.bytes
 
     def problem(self, path: Path) -> str | None:
-        """Why a file on disk is not the listed one, with what was expected and observed; None when it is."""
+        """Return how a file on disk differs from the listed one (expected and observed value), or None."""
         difference = self._difference(path)
         if difference is None and self.is_verifiable:
             return None
@@ -78,7 +78,7 @@ class Wanted:
 
 
 def _other_kind(name: str, path: Path, is_other: bool) -> str | None:
-    """Name the kind of file that stands in the place of a data file, such as a web page; JSON may be the data."""
+    """Return the kind of a file in the place of a data file, such as a web page; JSON may be the data."""
     with path.open("rb") as stream:
         head = stream.read(file_kinds.HEAD)
     kind = file_kinds.other_kind(name, head) or (file_kinds.answer_kind(head) if is_other else None)
@@ -86,7 +86,7 @@ def _other_kind(name: str, path: Path, is_other: bool) -> str | None:
 
 
 def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> list[Wanted]:
-    """Every listed file of some corpora, with its URL and its place below `to`.
+    """Return every listed file of some corpora, with its URLs and its place below `to`.
 
     Raises InputError for a path that leaves its folder, and for a folder that holds a generated release.
     """
@@ -104,7 +104,7 @@ def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> li
 
 
 def _listed_urls(corpus: Corpus, file: SourceFile) -> tuple[str, ...]:
-    """The publisher's address of a file, then those of its mirrors, each once."""
+    """Return the publisher's address of a file, then those of its mirrors, each once."""
     return tuple(dict.fromkeys((file.url, *file.mirrors, *(_below(base, file.path) for base in corpus.mirrors))))
 
 
@@ -119,11 +119,11 @@ def _below(base_url: str, name: str) -> str:
 
 
 CHUNK = 2**18
-"""Most bytes that are read at once; an attempt that brought so many was not in vain."""
+"""Largest number of bytes that are read at once; an attempt that received so many made progress."""
 
 
 class Part:
-    """What is there of a file that is not complete, with the version of the file that it is the beginning of."""
+    """The part of an unfinished file that is there, with the version of the file that it belongs to."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
@@ -131,7 +131,7 @@ class Part:
         self._version_file = self.path.with_name(self.path.name + ".etag")
         self.is_resumable = True
         self.is_glued = False
-        """Whether it comes from several answers, which may be parts of different files."""
+        """True if it comes from several answers, which may be parts of different files."""
 
     @property
     def size(self) -> int:
@@ -143,21 +143,22 @@ class Part:
 
     @property
     def version(self) -> Version | None:
-        """The version that it is the beginning of, where that is known."""
+        """The version of the file that it belongs to, if that is known."""
         try:
             return msgspec.json.decode(self._version_file.read_bytes(), type=Version)
         except (OSError, msgspec.MsgspecError):
             return None
 
     def etag(self, url: str) -> str | None:
-        """The validator that the server gave when it was asked for this URL."""
+        """Return the validator that the server sent for this URL."""
         version = self.version
         return version.etag if version and version.address == address_of(url) else None
 
     def offset(self, url: str) -> int:
-        """Bytes that need not be asked for at this URL: all that are there, or none when they cannot be trusted.
+        """Return the number of bytes that need not be requested from this URL.
 
-        They can when a checksum tells whether the whole is right, or when they are of the same version there.
+        These are all bytes that are there, or 0 if they cannot be trusted. They can be trusted if a checksum can
+        confirm the whole file, or if they are of the same version at this URL.
         """
         size = self.size
         trusted = self.is_resumable and (self.wanted.is_verifiable or self.etag(url))
@@ -165,7 +166,7 @@ class Part:
         return size if self.is_glued else 0
 
     def is_continued_by(self, version: Version) -> bool:
-        """Tell whether the rest, of this version, may be put behind what is there."""
+        """Tell if the rest, of this version, may be appended to the bytes that are there."""
         begun, listed = self.version, self.wanted.file.bytes
         if listed is not None and version.total not in (None, listed):
             return False
@@ -184,12 +185,15 @@ class Part:
         self.is_resumable, self.is_glued = True, False
 
     def discard(self) -> None:
-        """Remove every trace."""
+        """Remove the part and the record of its version."""
         for file in (self._version_file, self.path):
             file.unlink(missing_ok=True)
 
     def unpack(self) -> bool:
-        """Undo the gzip that a server put around the file; False when there is none, or too much in it."""
+        """Undo the gzip that a server put around the file.
+
+        Return False if there is none, or if the content is too large.
+        """
         plain = self.path.with_name(self.path.name + ".plain")
         try:
             with gzip.open(self.path) as packed, plain.open("wb") as stream:
@@ -205,7 +209,7 @@ class Part:
             plain.unlink(missing_ok=True)
 
     def move(self, place: Path) -> None:
-        """Let it appear under another name, safely on the disk, and leave nothing else."""
+        """Rename it to its final name, flushed to the disk, and remove the rest."""
         files.flush(self.path)
         self.path.replace(place)
         self.discard()

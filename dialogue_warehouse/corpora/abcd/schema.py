@@ -51,7 +51,7 @@ class Product(Struct, forbid_unknown_fields=True):
 
 
 class Scenario(Struct, forbid_unknown_fields=True):
-    """What the customer was told to play."""
+    """The scenario that the customer was given to play."""
 
     personal: Annotated[Personal, note("the customer")]
     order: Annotated[Order, note("the order")]
@@ -68,7 +68,7 @@ class OriginalTurn(Struct, array_like=True, forbid_unknown_fields=True):
 
 
 class Targets(Struct, array_like=True, forbid_unknown_fields=True):
-    """What a model has to predict at a turn: a five-element array."""
+    """The targets that a model must predict at a turn: a five-element array."""
 
     intent: Annotated[str, note("subflow without its question number")]
     nextstep: Annotated[str | None, note("retrieve_utterance or take_action; null on customer turns")]

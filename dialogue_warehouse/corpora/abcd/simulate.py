@@ -1,7 +1,7 @@
-"""Generates an ABCD release: one gzipped object of conversations, and the documents they refer to.
+"""Generate an ABCD release: one gzipped object of conversations, and the documents they refer to.
 
 Counts are those of the release (data_facts section 5, verification_targets 2.3); every conversation is invented. An
-agent's utterance is the entry of utterances.json that stands at its rank among the hundred candidates.
+agent's utterance is the entry of utterances.json at its rank among the hundred candidates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from dialogue_warehouse.corpora.abcd.simulate_documents import invent_customer, 
 from dialogue_warehouse.corpora.generation import PlannedFile, apportion, compact_document, random_stream, scaled
 
 CONVERSATIONS = {"train": (8_034, 177_407), "dev": (1_004, 22_170), "test": (1_004, 22_170)}
-"""Split -> conversations and turns at scale 1 (turns of dev and test are not documented: the same number each)."""
+"""Conversations and turns of each split at scale 1. The turns of dev and test are not documented: both have the same
+number."""
 BYTES = 121_548_569
 UTTERANCES = 89_181
 CANDIDATES = 100
@@ -53,7 +54,7 @@ ACTION_TEXTS = {
     "make-password": "A password has been generated.",
     "promo-code": "A promo code has been created.",
 }
-"""What an action turn reads; the other actions are `System Action: <action>`."""
+"""The text of an action turn; for the other actions it is `System Action: <action>`."""
 TYPO = "Identity verification in progess ..."
 ANSWERS = {
     "record-reason": "reason_slotval", "update-order": "order_slotval", "update-account": "account_slotval",
@@ -67,7 +68,7 @@ Turn = tuple[str, str, str, str | None, list[str]]
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """The five files of the release."""
+    """Return the five files of the release."""
     return [
         PlannedFile(CONVERSATION_FILE, round(BYTES * scale), scale),
         PlannedFile("utterances.json", round(UTTERANCES * scale * 50), scale),
@@ -78,7 +79,7 @@ def plan(scale: float) -> list[PlannedFile]:
 
 
 def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
-    """One file of the release."""
+    """Yield the bytes of one file of the release."""
     if planned.path == CONVERSATION_FILE:
         yield from _gzipped(_conversation_file(planned.parameters, seed))
     elif planned.path == "utterances.json":
@@ -92,12 +93,12 @@ def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
 
 
 def _on_one_line(value: object) -> bytes:
-    """JSON as Python's json module writes it by default."""
+    """Return JSON as Python's json module writes it by default."""
     return msgspec.json.format(msgspec.json.encode(value), indent=0)
 
 
 def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces in gzip form, without a time in the header."""
+    """Compress the pieces with gzip, without a time in the header."""
     compressor = zlib.compressobj(level=4, wbits=31)
     for piece in pieces:
         compressed = compressor.compress(piece)
@@ -111,7 +112,7 @@ def _utterance_count(scale: float) -> int:
 
 
 def _utterances(count: int) -> Iterator[bytes]:
-    """utterances.json, a thousand entries at a time."""
+    """Yield utterances.json, a thousand entries at a time."""
     for first in range(0, count, 1_000):
         texts = [documents.candidate(index).lower() for index in range(first, min(first + 1_000, count))]
         yield (b", " if first else b"[") + _on_one_line(texts)[1:-1]
@@ -119,7 +120,7 @@ def _utterances(count: int) -> Iterator[bytes]:
 
 
 def _conversation_file(scale: float, seed: int) -> Iterator[bytes]:
-    """One object with the three splits; a piece for each conversation."""
+    """Yield one object with the three splits; a piece for each conversation."""
     rng = random_stream(seed, "abcd", CONVERSATION_FILE)
     sizes = {split: scaled(count, scale, minimum=4) for split, (count, _) in CONVERSATIONS.items()}
     identifiers = list(range(1, sum(sizes.values()) + 1))
@@ -138,7 +139,7 @@ def _conversation_file(scale: float, seed: int) -> Iterator[bytes]:
 
 
 class Ranking:
-    """Deals a hundred different candidates to a turn, the right one at a random rank."""
+    """Dealer of candidates: each turn gets a hundred different ones, with the right one at a random rank."""
 
     def __init__(self, count: int, rng: random.Random) -> None:
         self.count = count
@@ -146,7 +147,7 @@ class Ranking:
         rng.shuffle(self.shuffled)
 
     def deal(self, target: int, rng: random.Random) -> tuple[int, msgspec.Raw]:
-        """Rank of the target, and the candidates as JSON."""
+        """Return the rank of the target, and the candidates as JSON."""
         first = int(rng.random() * (self.count - CANDIDATES))
         dealt = self.shuffled[first : first + CANDIDATES]
         rank = int(rng.random() * CANDIDATES)
@@ -163,7 +164,7 @@ def _subflows() -> tuple[tuple[str, str], ...]:
 
 
 def _conversation(identifier: int, length: int, ranking: Ranking, rng: random.Random) -> dict:
-    """One conversation, as typed and delexicalized."""
+    """Return one conversation, as typed and delexicalized."""
     flow, intent = rng.choice(_subflows())
     values = invent_customer(rng)
     question = question_of(flow, intent, rng)
@@ -180,7 +181,7 @@ def _conversation(identifier: int, length: int, ranking: Ranking, rng: random.Ra
 def _turns(
     intent: str, question: str, length: int, values: dict[str, str], ranking: Ranking, rng: random.Random
 ) -> list[Turn]:
-    """Agent and customer in turns, often several in a row, with the subflow's buttons spread among them."""
+    """Return turns of agent and customer, often several in a row, with the subflow's buttons spread among them."""
     actions = documents.knowledge_base()[intent]
     gap = max(2.0, (length - 2) / (len(actions) + 1))
     pressed = {round(gap * (position + 1)): action for position, action in enumerate(actions)}
@@ -201,7 +202,7 @@ def _turns(
 
 
 def _spoken(text: str, values: dict[str, str]) -> str:
-    """The text as typed: the value in place of its token."""
+    """Return the text as typed: the value in place of its token."""
     before, token, after = text.partition("<")
     if not token:
         return text
@@ -210,7 +211,7 @@ def _spoken(text: str, values: dict[str, str]) -> str:
 
 
 def _action_turn(action: str, question: str, values: dict[str, str], rng: random.Random) -> Turn:
-    """A pressed button: only some of the values are masked in its text, none in its targets."""
+    """Return the turn of a pressed button: only some values are masked in its text, none in its targets."""
     if action == "enter-details":
         slot = rng.choice(DETAILS)
         text = ACTION_TEXTS[action]
@@ -223,7 +224,7 @@ def _action_turn(action: str, question: str, values: dict[str, str], rng: random
 
 
 def _entered(action: str, question: str, values: dict[str, str], rng: random.Random) -> list[str]:
-    """The values entered with a button."""
+    """Return the values entered with a button."""
     if action == "pull-up-account":
         return [values["name"].lower()]
     if action == "verify-identity":
@@ -238,7 +239,7 @@ def _entered(action: str, question: str, values: dict[str, str], rng: random.Ran
 
 
 def _delexed(intent: str, count: int, turn: Turn, ranking: Ranking, rng: random.Random) -> dict:
-    """A turn with its targets; the agent's text is the candidate at the target's rank."""
+    """Return a turn with its targets; the agent's text is the candidate at the target's rank."""
     speaker, _, text, action, values = turn
     rank, candidates, next_step = -1, [], "take_action" if action else None
     if speaker == "agent":

@@ -25,7 +25,7 @@ FLOWS = {
     "manage_dispute_bill",
     "troubleshoot_site": "credit_card shopping_cart search_results slow_speed",
 }
-"""Flow -> its subflows, in the order of the ontology."""
+"""Subflows of each flow, in the order of the ontology."""
 FAQ_FLOWS = ("single_item_query", "storewide_query")
 GUIDELINE_FLOWS = (
     "Product Defect", "Order Issue", "Account Access", "Troubleshoot Site", "Manage Account", "Purchase Dispute",
@@ -41,7 +41,7 @@ TITLES = {
     "out_of_stock_general": "Out-of-Stock General", "out_of_stock_one_item": "Out-of-Stock One Item",
     "promo_code_out_of_date": "Promo Code Out of Date",
 }  # fmt: skip
-"""Subflows whose title is not their name in title case; FAQ subflows have ` FAQ` behind it."""
+"""Titles of subflows whose title is not their name in title case; FAQ subflows end in ` FAQ`."""
 ACTIONS = {
     "kb_query": {
         "verify-identity": ["customer_name", "account_id", "order_id", "zip_code"],
@@ -98,16 +98,16 @@ NEEDED = {
     "subscription_inquiry": "PVQL PVQD PVQRL PVDA PVMDA PVRDF",
     "troubleshoot_site": "RDTXK XTKI XTKI XTN",
 }
-"""Flow -> the buttons of its subflows, by code."""
+"""Buttons of the subflows of each flow, by code."""
 BUTTONS = {
     "pull-up-account": "Pull up Account", "membership": "Membership Privileges", "notify-team": "Notify Internal Team",
     "select-faq": "Select Answer", "search-faq": "Search FAQ", "log-out-in": "Log Out/In",
     "ask-the-oracle": "Ask the Oracle",
 }  # fmt: skip
-"""Actions whose caption is not their name in title case; the FAQ searches are called after what they search."""
+"""Captions of actions whose caption is not their name in title case; FAQ searches are named after their subject."""
 STEP_TYPES = {"kb_query": "kb query", "interaction": "interaction", "faq_policy": "faq/policy"}
 REMARKS, FAREWELLS = 23, 3
-"""Steps without a button, and steps that end the conversation."""
+"""Number of steps without a button, and of steps that end the conversation."""
 BRANDS = ("alder lane", "northwind", "pico & vale", "tailor bird")
 ITEMS = ("boots", "jacket", "jeans", "shirt")
 KINDS = ("how", "other")
@@ -133,7 +133,7 @@ ENUMERABLE = {
     "single_item_query": [f"{item}_{kind}_{count}" for item in ITEMS for kind in KINDS for count in range(1, 5)],
     "storewide_query": [f"{topic}_{number}" for topic in TOPICS for number in range(1, 5)],
 }  # fmt: skip
-"""127 values, `credit card` twice among them, as in the release."""
+"""127 values, two of them `credit card`, as in the release."""
 NON_ENUMERABLE = {
     "product": ["amount", "name"],
     "personal": ["account_id", "email", "phone", "pin_number", "username"],
@@ -190,7 +190,7 @@ INSTRUCTIONS = (
 
 
 def ontology() -> dict:
-    """ontology.json."""
+    """Return ontology.json."""
     return {
         "intents": {
             "flows": list(FLOWS),
@@ -205,7 +205,7 @@ def ontology() -> dict:
 
 @functools.cache
 def knowledge_base() -> dict[str, tuple[str, ...]]:
-    """kb.json: subflow -> actions."""
+    """Return kb.json: the actions of each subflow."""
     needed = {}
     for flow, subflows in FLOWS.items():
         for position, subflow in enumerate(subflows.split()):
@@ -217,7 +217,7 @@ def knowledge_base() -> dict[str, tuple[str, ...]]:
 
 
 def guidelines() -> dict[str, dict]:
-    """guidelines.json: flow title -> description and subflows, the steps of which follow the knowledge base."""
+    """Return guidelines.json: description and subflows of each flow title; the steps follow the knowledge base."""
     steps = _guideline_steps()
     document = {}
     for title in GUIDELINE_FLOWS:
@@ -236,7 +236,7 @@ def _title(flow: str, subflow: str) -> str:
 
 
 def _guideline_steps() -> dict[str, list[dict]]:
-    """The steps of each subflow: one for each action, then a remark or a farewell as long as there are some left."""
+    """Return the steps of each subflow: one for each action, then a remark or a farewell while any are left."""
     seen: dict[str, int] = {}
     steps = {}
     for position, (subflow, actions) in enumerate(knowledge_base().items()):
@@ -252,7 +252,7 @@ def _guideline_steps() -> dict[str, list[dict]]:
 
 
 def _caption(action: str, occurrence: int) -> tuple[str, str]:
-    """Type and button of a step; a few are typed or spelled otherwise, as in the release."""
+    """Return type and button of a step; a few have another type or spelling, as in the release."""
     group = next(group for group, actions in ACTIONS.items() if action in actions)
     if action == "enter-details" and occurrence > 9:
         return "interaction" if occurrence == 10 else "communication", "Enter Detail"
@@ -269,7 +269,7 @@ def _step(kind: str, button: str, position: int) -> dict:
 
 
 def candidate(index: int) -> str:
-    """The agent's utterance with this number, with its capitals; utterances.json has it in lower case."""
+    """Return the agent's utterance with this number, with its capitals; utterances.json has it in lower case."""
     rest, closer = divmod(index, len(CLOSERS))
     rest, body = divmod(rest, len(BODIES))
     again, opener = divmod(rest, len(OPENERS))
@@ -284,7 +284,7 @@ STATES = ("ca", "ny", "tx", "wa", "ma", "nc")
 
 
 def question_of(flow: str, intent: str, rng: random.Random) -> str:
-    """The scenario's subflow: with a question number in the FAQ flows."""
+    """Return the scenario's subflow, with a question number in the FAQ flows."""
     if flow not in FAQ_FLOWS:
         return intent
     kind = f"_{rng.choice(KINDS)}" if flow == "single_item_query" else ""
@@ -292,7 +292,7 @@ def question_of(flow: str, intent: str, rng: random.Random) -> str:
 
 
 def invent_customer(rng: random.Random) -> dict[str, str]:
-    """Everything that can be said about a customer and an order, by the names of the slots."""
+    """Invent all details of a customer and an order, by the names of the slots."""
     name = rng.choice(ENUMERABLE["customer_name"])
     first, last = name.lower().split()
     username = f"{first[0]}{last}{rng.randint(100, 999)}"
@@ -317,7 +317,10 @@ def invent_customer(rng: random.Random) -> dict[str, str]:
 
 
 def invent_scenario(flow: str, subflow: str, values: dict[str, str], entered: set[str], rng: random.Random) -> dict:
-    """What the customer was told; several keys are there or not, as in the release, but what is entered is known."""
+    """Return the scenario of the customer.
+
+    Several keys may be absent, as in the release, but not those of values that are entered.
+    """
     personal = {"customer_name": values["name"].lower(), "member_level": values["level"], "phone": values["phone"]}
     order = {key: values[key] for key in ("street_address", "full_address", "city", "state", "zip_code")}
     product = {"names": [], "amounts": []}

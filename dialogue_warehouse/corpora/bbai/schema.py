@@ -36,7 +36,7 @@ AGENTS = (
 """The 19 agents in the order of the release."""
 
 Option = Literal[("none", *AGENTS)]  # ty: ignore[invalid-type-form]
-"""What a worker can vote for."""
+"""The options that a worker can vote for."""
 
 HumanVote = defstruct(
     "HumanVote",
@@ -44,7 +44,7 @@ HumanVote = defstruct(
     + [("intent", Annotated[Literal[0], note("stray key, always 0")])],
     forbid_unknown_fields=True,
 )
-"""Votes of the crowd workers, an integer an option."""
+"""Votes of the crowd workers, an integer for each option."""
 
 
 class _Labels(Struct, forbid_unknown_fields=True):

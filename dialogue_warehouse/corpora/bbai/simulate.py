@@ -19,19 +19,19 @@ from dialogue_warehouse.corpora.generation import PlannedFile, apportion, random
 
 TIE_DOMAIN = "stock"
 LEADERS = ("alexa", "google", "houndify")
-"""The agents that answer most; with one of them in each, 1,053 of the 1,186 answerable test questions are covered."""
+"""The agents that answer most. At least one of them is accepted on 1,053 of the 1,186 answerable test questions."""
 FILLER_VOTES = {
     "alexa": 950, "google": 950, "houndify": 750, "recipe": 30, "dictionary": 30, "task_manager": 30, "hotel": 25,
     "stock": 25, "math": 60, "sport": 40, "wikipedia": 130, "mobile": 160, "banking": 290, "coffee": 230,
     "event_search": 280, "jokes": 30, "reminders": 80, "adasa": 380, "covid": 380,
 }  # fmt: skip
-"""How often an agent gets one or two votes, in relation to the others."""
+"""Relative frequency with which an agent gets one or two votes."""
 FILLER_WEIGHTS = tuple(accumulate(FILLER_VOTES.values()))
 
 
 @dataclass(frozen=True)
 class Part:
-    """What the release counts in one split, at scale 1."""
+    """Counts of the release in one split, at scale 1."""
 
     questions_per_domain: int
     agents: tuple[int, ...]
@@ -41,7 +41,7 @@ class Part:
     none_chosen: tuple[int, ...]
     """Questions where only `none` has 3, 4, 5 votes."""
     undecided: tuple[int, ...]
-    """Questions where nobody has more than 1 vote, 2 votes."""
+    """Questions where no agent has more than 1 vote, 2 votes."""
     alone: tuple[int, ...]
     """Questions with this agent as the only gold one, in the order of `AGENTS`."""
     leaderless: int
@@ -55,7 +55,7 @@ class Part:
     none_otherwise: tuple[int, ...]
     """Gold and undecided questions where `none` has 0, 1, 2 votes."""
     ballots_of_five: int
-    """Questions with five votes in all, the fewest there are."""
+    """Questions with five votes in all, the smallest number."""
     votes: int
     has_tie: bool
 
@@ -93,7 +93,7 @@ TRAIN = Part(
     has_tie=False,
 )
 PARTS = {"train": TRAIN, "test": TEST}
-"""What train.json counts is known from its classifier file only; its votes follow test.json's."""
+"""The counts of train.json are known from its classifier file only; its votes follow test.json's."""
 POSITIVES = (
     29, 29, 38, 36, 41, 30, 38, 28, 38, 39, 29, 10, 28, 29, 24, 32, 38, 41, 23, 37, 38, 36, 31, 32, 20, 33, 34, 21, 23,
     42, 36, 34, 29, 36, 40, 33, 31,
@@ -110,17 +110,17 @@ class Ballot:
 
     @property
     def human(self) -> list[str]:
-        """The options with more than two votes, in the order of the votes; `none` where there is no such option."""
+        """The options with more than two votes, in the order of the votes; `none` if there is no such option."""
         return [option for option, votes in self.votes.items() if votes > 2] or ["none"]
 
     @property
     def total(self) -> int:
-        """All votes, those for none included."""
+        """The number of all votes, including those for none."""
         return sum(self.votes.values())
 
 
 def ballots(part: Part, per_domain: int, rng: random.Random) -> list[Ballot]:
-    """The votes on each question of a part, in file order."""
+    """Return the votes on each question of a part, in file order."""
     cast = [Ballot(kind, dict.fromkeys(("none", *AGENTS), 0)) for kind in _kinds(part, per_domain, rng)]
     _vote_gold(part, [ballot for ballot in cast if ballot.kind == "gold"], rng)
     _vote_none(part, [ballot for ballot in cast if ballot.kind == "none"])
@@ -134,7 +134,7 @@ def ballots(part: Part, per_domain: int, rng: random.Random) -> list[Ballot]:
 
 
 def _kinds(part: Part, per_domain: int, rng: random.Random) -> list[str]:
-    """`gold`, `none`, `undecided` or `tie` for each question."""
+    """Return `gold`, `none`, `undecided` or `tie` for each question."""
     share = per_domain / part.questions_per_domain
     wanted = scaled(sum(part.gold_sizes), share)
     positives = apportion(wanted, POSITIVES)
@@ -158,13 +158,13 @@ def _kinds(part: Part, per_domain: int, rng: random.Random) -> list[str]:
 
 
 def _spread(counts: tuple[int, ...], total: int, first: int = 0) -> list[int]:
-    """`total` values first, first + 1, ..., as often as the counts say in proportion."""
+    """Return `total` values first, first + 1, ..., in proportion to the counts."""
     shares = apportion(total, counts)
     return [first + index for index, share in enumerate(shares) for _ in range(share)]
 
 
 def _vote_gold(part: Part, gold: list[Ballot], rng: random.Random) -> None:
-    """Deal the agents to the questions, then the votes: as many of each kind as the release has."""
+    """Assign the agents to the questions, then the votes: as many of each kind as the release has."""
     sizes = _spread(part.gold_sizes, len(gold), first=1)
     rng.shuffle(sizes)
     dealt = _deal(part, sizes, rng)
@@ -180,7 +180,10 @@ def _vote_gold(part: Part, gold: list[Ballot], rng: random.Random) -> None:
 
 
 def _deal(part: Part, sizes: list[int], rng: random.Random) -> list[list[str]]:
-    """The gold agents of each question: as many questions of each agent, and with it alone, as the release has."""
+    """Return the gold agents of each question.
+
+    Each agent has as many questions, and as many with it alone, as in the release.
+    """
     total, lone = sum(sizes), sizes.count(1)
     alone = apportion(lone, part.alone)
     shared = [count - single for count, single in zip(part.agents, part.alone, strict=True)]
@@ -201,7 +204,7 @@ def _deal(part: Part, sizes: list[int], rng: random.Random) -> list[list[str]]:
 
 
 def _majorities(part: Part, count: int, rng: random.Random) -> list[tuple[int, int]]:
-    """Highest and lowest votes of the gold agents of questions with several; those that agree come first."""
+    """Return the highest and lowest votes of the gold agents of questions with several; those that agree come first."""
     pairs = ((4, 4), (5, 4), (3, 3), (4, 3), (5, 3))
     shares = apportion(count, part.agreed + part.divided)
     majorities = [pair for pair, share in zip(pairs, shares, strict=True) for _ in range(share)]
@@ -216,7 +219,10 @@ def _vote_none(part: Part, chosen: list[Ballot]) -> None:
 
 
 class Fillers:
-    """Deals the votes that decide nothing; an agent that understands few questions gets them on few questions only."""
+    """Dealer of the votes that decide nothing.
+
+    An agent that understands few questions gets such votes on few questions only.
+    """
 
     def __init__(self, cast: list[Ballot], rng: random.Random) -> None:
         self.rng = rng
@@ -225,7 +231,7 @@ class Fillers:
             self.left[agent] -= sum(ballot.votes[agent] > 0 for ballot in cast)
 
     def vote(self, ballot: Ballot, votes: int, limit: int = 2) -> None:
-        """Give an agent so many further votes that it does not get beyond the limit with."""
+        """Give so many further votes to an agent that stays within the limit with them."""
         while True:
             agent = self.rng.choices(AGENTS, cum_weights=FILLER_WEIGHTS)[0]
             known = ballot.votes[agent]
@@ -240,7 +246,7 @@ class Fillers:
 
 
 def _vote_undecided(part: Part, cast: list[Ballot], fillers: Fillers) -> None:
-    """Questions without a winner, and the votes for none beside those with one."""
+    """Give votes on questions without a winner, and votes for none on questions with one."""
     undecided = [ballot for ballot in cast if ballot.kind == "undecided"]
     highest = _spread(part.undecided, len(undecided), first=1)
     gold = [ballot for ballot in cast if ballot.kind == "gold"]
@@ -256,7 +262,7 @@ def _vote_undecided(part: Part, cast: list[Ballot], fillers: Fillers) -> None:
 
 
 def _fill(part: Part, cast: list[Ballot], fillers: Fillers) -> None:
-    """Single votes for further agents, until the questions and the whole have as many votes as in the release."""
+    """Give single votes to further agents, until each question and the whole have as many votes as in the release."""
     rng = fillers.rng
     share = len(cast) / (part.questions_per_domain * len(TOPICS))
     totals = [max(5, ballot.total) for ballot in cast]
@@ -287,13 +293,13 @@ DESCRIPTION_SENTENCES = (
     "Ask it early and ask it often; {0} is what it knows best.",
 )
 DESCRIPTION_LENGTHS = (20, 21, 48, 12, 1, 3, 2, 1, 1, 1, 4, 1, 1, 1, 2, 1, 1, 1, 3)
-"""Sentences in the description of each agent, which differ as widely in the release."""
+"""Number of sentences in the description of each agent; these numbers differ as much in the release."""
 EMPTY_RESPONSES = {"covid": 20, "reminders": 15, "event_search": 9}
 NEWLINE_RESPONSES = 60
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """The five files of the release."""
+    """Return the five files of the release."""
     files = [PlannedFile("descriptions.json", 9_000)]
     for name, part in PARTS.items():
         weight = scaled(part.questions_per_domain, scale) * len(TOPICS) * 2_040
@@ -303,7 +309,7 @@ def plan(scale: float) -> list[PlannedFile]:
 
 
 def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
-    """One file of the release."""
+    """Yield the bytes of one file of the release."""
     if planned.path == "descriptions.json":
         yield _indented(_descriptions())
         return
@@ -320,7 +326,7 @@ def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
 
 
 def _question_file(asked: list[tuple[str, str]], cast: list[Ballot], rng: random.Random) -> Iterator[bytes]:
-    """One object, a member a question."""
+    """Yield one object, a member for each question."""
     newlines = set(rng.sample(range(len(asked)), scaled(NEWLINE_RESPONSES, len(asked) / 1_850)))
     empty = _unvoted(cast, {agent: scaled(count, len(cast) / 1_850) for agent, count in EMPTY_RESPONSES.items()}, rng)
     missed = _unvoted(cast, {agent: missed_questions(agent, len(cast)) for agent in MISSES}, rng)
@@ -340,7 +346,7 @@ def _question_file(asked: list[tuple[str, str]], cast: list[Ballot], rng: random
 
 
 def _unvoted(cast: list[Ballot], counts: dict[str, int], rng: random.Random) -> set[tuple[int, str]]:
-    """So many questions of each agent on which nobody votes for it."""
+    """Choose so many questions for each agent on which it has no vote."""
     chosen = set()
     for agent, count in counts.items():
         unvoted = [index for index, ballot in enumerate(cast) if ballot.votes[agent] == 0]
@@ -349,7 +355,7 @@ def _unvoted(cast: list[Ballot], counts: dict[str, int], rng: random.Random) -> 
 
 
 def _descriptions() -> dict[str, str]:
-    """A description of each agent; sport is called sports here, as in the release."""
+    """Return a description of each agent; sport is called sports here, as in the release."""
     described = {}
     for agent, sentences in zip(AGENTS, DESCRIPTION_LENGTHS, strict=True):
         texts = (DESCRIPTION_SENTENCES[index % 3].format(agent.replace("_", " ")) for index in range(sentences))
@@ -358,6 +364,6 @@ def _descriptions() -> dict[str, str]:
 
 
 def _indented(value: object) -> bytes:
-    """JSON as the release writes it: indented by four, in ASCII, without a final newline."""
+    """Return JSON as the release writes it: indented by four, in ASCII, without a final newline."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=4).decode()
     return re.sub(r"[^\x00-\x7f]", lambda match: f"\\u{ord(match[0]):04x}", text).encode()

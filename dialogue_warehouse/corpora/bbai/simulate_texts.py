@@ -1,7 +1,7 @@
-"""What a generated BBAI release says: the questions of each domain, some of them almost alike, and the responses.
+"""Texts of a generated BBAI release: the questions of each domain, some of them almost alike, and the responses.
 
-How many questions differ from another one by case or punctuation only is a fact of the release (data_facts section 2,
-B17; verification_targets 2.1); every text is invented.
+The number of questions that differ from another one only by case or punctuation is a fact of the release (data_facts
+section 2, B17; verification_targets 2.1); every text is invented.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TOPICS = {
     "age": "the mayor|that famous cellist|the oldest tortoise|the prince|my favorite author",
     "todo": "buying stamps|cleaning the filter|calling the plumber|the tax form|packing",
 }
-"""Domain, in the order of the release's blocks -> what its questions are about."""
+"""Subjects of the questions of each domain, in the order of the release's blocks."""
 OPENINGS = (
     "tell me about {}",
     "what about {}",
@@ -73,9 +73,9 @@ SPECIAL_QUESTIONS = (
 )
 """The few questions with characters beyond ASCII, one in each of the first domains."""
 SHARED = (10, 20, 1)
-"""Domains in which a test question repeats a train question but for its case, its ending, or punctuation inside."""
+"""Domains in which a test question repeats a train question except for its case, its ending, or punctuation inside."""
 TWINS = {"train": (6, 14, 2), "test": (0, 8, 1)}
-"""Part -> domains in which a question repeats another one of its part but for these."""
+"""Domains of each part in which a question repeats another one of its part except for these."""
 TRIPLET = ("test", 7)
 """Part and position of the domain in which two questions repeat a third."""
 FALLBACKS = {
@@ -92,15 +92,15 @@ FALLBACKS = {
     "those around you. Follow the advice of your local health office, look after your neighbors, and call a doctor by "
     "telephone first when you feel unwell. Together we will get through this.",
 }
-"""What an agent says to a question that it does not understand; the others say `MISSED`."""
+"""Answers of an agent to a question that it does not understand; the other agents answer `MISSED`."""
 MISSED = "Didn't get that!"
 MISSES = {
     "houndify": 855, "recipe": 1819, "dictionary": 1793, "task_manager": 1814, "hotel": 1808, "stock": 1816,
     "math": 1796, "sport": 1798, "wikipedia": 1681, "adasa": 1102,
 }  # fmt: skip
-"""Of the 1,850 questions in test, those that an agent does not understand; nobody votes for what it says then."""
+"""The number of the 1,850 test questions that an agent does not understand; its answers to them have no votes."""
 TALKATIVE = {"alexa": 0.93, "google": 0.87, "covid": 0.2}
-"""Of the other agents: share of unvoted questions to which they have something of their own to say."""
+"""For the other agents, the share of questions without votes for which they have an answer about the topic."""
 ANSWERS = (
     "Here is what I found about {}, most people seem to agree on the first entry.",
     "According to my notes, {} is best looked up twice, because the numbers changed not long ago.",
@@ -112,7 +112,7 @@ ANSWERS = (
 
 
 def questions(part: str, answerable: Sequence[bool], first: int) -> list[tuple[str, str]]:
-    """Domain and text of each question, in file order; no text occurs twice in a release.
+    """Return domain and text of each question, in file order; no text occurs twice in a release.
 
     The texts of a domain are numbered from `first`, those of its answerable questions before the others.
     """
@@ -136,7 +136,10 @@ def questions(part: str, answerable: Sequence[bool], first: int) -> list[tuple[s
 
 
 def _twins(part: str, position: int) -> list[Callable[[str], str]]:
-    """What makes the twins of a domain's second question, if it has any; one in test has two."""
+    """Return the functions that make the twins of a domain's second question.
+
+    Many domains have none; one domain of test has two.
+    """
     if position >= sum(TWINS[part]):
         return []
     twin = _difference(TWINS[part], position)
@@ -144,7 +147,7 @@ def _twins(part: str, position: int) -> list[Callable[[str], str]]:
 
 
 def _difference(counts: tuple[int, int, int], position: int) -> Callable[[str], str]:
-    """The first domains have questions in another case, the next ones with another ending, the last ones a hyphen."""
+    """Return the difference of a twin: another case in the first domains, then another ending, then a hyphen."""
     kinds = (str.upper, _exclaimed, _hyphenated)
     return next(kind for kind, end in zip(kinds, accumulate(counts), strict=True) if position < end)
 
@@ -162,7 +165,7 @@ def _hyphenated(text: str) -> str:
 
 
 def _question(domain: str, number: int) -> str:
-    """The text of a domain's question of this number, another for each number."""
+    """Return the text of a domain's question with this number; each number has another text."""
     subjects = topics(domain)
     number, subject = divmod(number, len(subjects))
     number, opening = divmod(number, len(OPENINGS))
@@ -172,16 +175,16 @@ def _question(domain: str, number: int) -> str:
 
 
 def topics(domain: str) -> list[str]:
-    """What the questions of a domain are about."""
+    """Return the subjects of the questions of a domain."""
     return TOPICS[domain].split("|")
 
 
 def missed_questions(agent: str, count: int) -> int:
-    """Of so many questions, those that the agent does not understand."""
+    """Return how many of so many questions the agent does not understand."""
     return round(MISSES[agent] * count / 1_850)
 
 
 def response(agent: str, topic: str, is_voted: bool, is_missed: bool, rng: random.Random) -> str:
-    """What an agent answers: something about the topic, or that it did not understand."""
+    """Return an agent's answer: something about the topic, or that it did not understand."""
     is_silent = is_missed if agent in MISSES else not is_voted and rng.random() >= TALKATIVE.get(agent, 0.01)
     return FALLBACKS.get(agent, MISSED) if is_silent else rng.choice(ANSWERS).format(topic)

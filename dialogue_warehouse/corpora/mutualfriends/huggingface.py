@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NO_START_TIME = -1.0
-"""What the loader writes for a start_time of null, the only one there is."""
+"""The loader's value for a start_time of null, the only value in the release."""
 
 
 def dialogue_columns() -> pa.Schema:
-    """The columns of the dialogues."""
+    """Return the columns of the dialogues."""
     import pyarrow as pa
 
     texts = pa.list_(pa.string())
@@ -62,7 +62,7 @@ def dialogue_columns() -> pa.Schema:
 
 
 def dialogue(row: dict[str, Any]) -> dict[str, Any]:
-    """The release's record of a dialogue."""
+    """Return the release's record of a dialogue."""
     lists = dict(row["events"])
     for index, action in enumerate(lists["actions"]):
         if action not in ("message", "select"):
@@ -88,14 +88,14 @@ def dialogue(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _person(person: list[list[str]], pointer: str) -> dict[str, str]:
-    """A person of a knowledge base, in that person's own order of attributes."""
+    """Return a person of a knowledge base, in that person's own order of attributes."""
     if len(person) != 2:
         raise FormError(f"{len(person)} lists at {pointer}, not names and values")
     return mapping(*person, pointer)
 
 
 def _event(event: dict[str, Any], index: int) -> dict[str, Any]:
-    """One event; what stands in the other kind's place would be lost, so it has to be empty."""
+    """Return one event. Data of the other kind of event would be lost, so they must be empty."""
     selected = mapping(event["select_attributes"], event["select_values"], f"/events/data_selects/*/{index}")
     is_message = event["actions"] == "message"
     if selected if is_message else event["data_messages"]:
@@ -113,7 +113,7 @@ def _event(event: dict[str, Any], index: int) -> dict[str, Any]:
 
 
 def dialogue_row(record: dict[str, Any]) -> dict[str, Any]:
-    """The row of a dialogue."""
+    """Return the row of a dialogue."""
     scenario, events = record["scenario"], record["events"]
     selects = [event["data"] if event["action"] == "select" else {} for event in events]
     return {

@@ -1,7 +1,7 @@
 """Records of the MutualFriends release (`train.json`, `dev.json`, `test.json` of the CodaLab bundle).
 
 Source: the dataset card, the authors' serialiser and data_facts section 3a. The release's constants (start_time is
-null, scenario.uuid repeats scenario_uuid) are part of the schema, so that nothing has to store them.
+null, scenario.uuid repeats scenario_uuid) are part of the schema, so that they need not be stored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Attribute(Struct, forbid_unknown_fields=True):
 
 
 class Scenario(Struct, forbid_unknown_fields=True):
-    """What the two people were given."""
+    """The scenario that the two people were given."""
 
     uuid: Annotated[str, note("the same as scenario_uuid")]
     alphas: Annotated[list[Integer | float], note("concentration of each attribute's values, by position")]
@@ -35,13 +35,13 @@ class Scenario(Struct, forbid_unknown_fields=True):
 
 
 class Outcome(Struct, forbid_unknown_fields=True):
-    """How the dialogue ended."""
+    """The result of the dialogue."""
 
     reward: Annotated[Integer, note("1 when both selected the shared friend, else 0")]
 
 
 class Event(Struct, forbid_unknown_fields=True):
-    """Something one person did."""
+    """One action of one person."""
 
     action: Annotated[str, note("message or select")]
     start_time: Annotated[None, note("always null")]

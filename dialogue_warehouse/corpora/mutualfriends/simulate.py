@@ -1,4 +1,4 @@
-"""Generates a MutualFriends release: two people, a list of friends each, one friend in both lists.
+"""Generate a MutualFriends release: two people, a list of friends for each, one friend in both lists.
 
 Counts are those of the release (data_facts section 3, verification_targets 2.4); every name and message is invented.
 """
@@ -14,16 +14,16 @@ import msgspec
 from dialogue_warehouse.corpora.generation import PlannedFile, apportion, random_stream, scaled
 
 DIALOGUES = {"train": (8_967, 33_178_253), "dev": (1_083, 4_001_596), "test": (1_107, 4_094_729)}
-"""File stem -> dialogues and bytes at scale 1."""
+"""Dialogues and bytes of each file at scale 1, by the file's stem."""
 COMPLETED, EVENTS, SECONDS = 9_041, 103_158, 824_358
-"""Dialogues with reward 1 in all three files, their events (11.41 each), and from their first to their last ones the
-seconds (91.18 each)."""
+"""Totals of all three files: dialogues with reward 1, their events (11.41 each), and the seconds from their first to
+their last events (91.18 each)."""
 SILENT_SHARE = 0.007
-"""Share of dialogues in which nothing happens."""
+"""Share of dialogues without any event."""
 FIRST_TIME = 1_480_736_443
 ALPHAS = (0.3, 1.0, 3.0)
 VALUES_BY_ALPHA = {0.3: 6, 1.0: 8, 3.0: 12}
-"""How many different values an attribute has in one dialogue: the smaller alpha, the fewer."""
+"""Number of different values of an attribute in one dialogue: the smaller alpha, the fewer."""
 
 
 def _combined(firsts: str, seconds: str, form: str) -> tuple[str, ...]:
@@ -65,11 +65,11 @@ ATTRIBUTES = {
     "Time Preference": ("time_pref", ("morning", "afternoon", "evening")),
     "Location Preference": ("loc_pref", ("indoor", "outdoor")),
 }  # fmt: skip
-"""Attribute name -> its machine name and its values."""
+"""Machine name and values of each attribute."""
 VARIED = ("Name", "School", "Major", "Company", "Hobby")
 PREFERENCES = ("Time Preference", "Location Preference")
 ATTRIBUTE_SETS = ((1, 2), (2, 1), (2, 2), (3, 1), (2, 1))
-"""How many varied attributes and preferences a scenario has; together three or four."""
+"""Numbers of varied attributes and of preferences in a scenario; together three or four."""
 MESSAGES = (
     "hi there",
     "Hello!",
@@ -97,7 +97,7 @@ CODE = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class FilePlan:
-    """How many dialogues a file has, how many are silent or completed, and how long the completed ones are together."""
+    """Numbers of dialogues of a file, of silent and completed ones, and total length of the completed ones."""
 
     dialogues: int
     silent: int
@@ -107,7 +107,7 @@ class FilePlan:
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """The three files of the release."""
+    """Return the three files of the release."""
     counts = {name: scaled(dialogues, scale, minimum=6) for name, (dialogues, _) in DIALOGUES.items()}
     completed = apportion(round(COMPLETED * sum(counts.values()) / 11_157), tuple(counts.values()))
     events, seconds = (
@@ -122,7 +122,7 @@ def plan(scale: float) -> list[PlannedFile]:
 
 
 def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
-    """One array of dialogues, on one line."""
+    """Yield one array of dialogues, on one line."""
     rng = random_stream(seed, "mutualfriends", planned.path)
     counts: FilePlan = planned.parameters
     outcomes = ["completed"] * counts.completed + ["silent"] * counts.silent
@@ -141,20 +141,20 @@ def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
 
 
 def _courses(counts: FilePlan, rng: random.Random) -> list[tuple[int, int]]:
-    """Events and seconds of each completed dialogue; both add up to the file's numbers."""
+    """Return events and seconds of each completed dialogue; both add up to the file's numbers."""
     events = apportion(counts.events, [rng.uniform(0.3, 1.7) for _ in range(counts.completed)], minimum=2)
     seconds = apportion(counts.seconds, [(count - 1) * rng.uniform(0.6, 1.4) for count in events], minimum=1)
     return list(zip(events, seconds, strict=True))
 
 
 def _failed_course(outcome: str, rng: random.Random) -> tuple[int, int]:
-    """Events and seconds of a dialogue that does not reach its goal, or in which nothing happens."""
+    """Return events and seconds of a dialogue that does not reach its goal, or that has no events."""
     count = 0 if outcome == "silent" else rng.choice((1, 3, 5, 7, 9, 10, 11, 13, 18))
     return count, sum(rng.randint(2, 14) for _ in range(count - 1))
 
 
 def _dialogue(outcome: str, start: int, course: tuple[int, int], rng: random.Random) -> dict:
-    """One dialogue; the keys in the order of the release."""
+    """Return one dialogue, with the keys in the order of the release."""
     attributes, knowledge = _knowledge(rng)
     code = "S_" + "".join(rng.choices(CODE, k=16))
     scenario = {
@@ -175,14 +175,14 @@ def _dialogue(outcome: str, start: int, course: tuple[int, int], rng: random.Ran
 
 @dataclass
 class Knowledge:
-    """The lists of both people, and where in each the shared friend stands."""
+    """The lists of both people, and the position of the shared friend in each."""
 
     items: list[list[dict[str, str]]]
     shared: tuple[int, int]
 
 
 def _knowledge(rng: random.Random) -> tuple[list[tuple[str, float]], Knowledge]:
-    """Attributes with their alphas, and two lists of equal length with exactly one friend in common."""
+    """Return attributes with their alphas, and two lists of equal length with exactly one friend in common."""
     varied, preferences = rng.choice(ATTRIBUTE_SETS)
     names = rng.sample(VARIED, varied) + rng.sample(PREFERENCES, preferences)
     attributes = [(name, rng.choice(ALPHAS)) for name in names]
@@ -213,7 +213,7 @@ def _combinations(pools: list[list[str]]) -> int:
 
 
 def _friend(number: int, pools: list[list[str]]) -> tuple[str, ...]:
-    """The combination of values with this number."""
+    """Return the combination of values with this number."""
     values = []
     for pool in pools:
         number, index = divmod(number, len(pool))
@@ -222,12 +222,12 @@ def _friend(number: int, pools: list[list[str]]) -> tuple[str, ...]:
 
 
 def _item(friend: tuple[str, ...], names: list[str], order: list[int]) -> dict[str, str]:
-    """A friend in the key order of the dialogue, which is not the order of its attributes."""
+    """Return a friend in the key order of the dialogue, which is not the order of its attributes."""
     return {names[index]: friend[index] for index in order}
 
 
 def _events(outcome: str, knowledge: Knowledge, start: int, course: tuple[int, int], rng: random.Random) -> list[dict]:
-    """Messages, with the selections among and behind them that lead to the outcome."""
+    """Return messages, with the selections among and after them that lead to the outcome."""
     count, seconds = course
     moves = _moves(outcome, knowledge, count, rng)
     gaps = apportion(seconds, [rng.randint(2, 14) for _ in moves[1:]]) if seconds else []
@@ -241,7 +241,7 @@ def _events(outcome: str, knowledge: Knowledge, start: int, course: tuple[int, i
 
 
 def _moves(outcome: str, knowledge: Knowledge, count: int, rng: random.Random) -> list[tuple[int, int | None]]:
-    """So many times an agent, and the item that it selects; None where it sends a message."""
+    """Return `count` pairs of an agent and the item that it selects; the item is None for a message."""
     agent = rng.randrange(2)
     last: list[tuple[int, int | None]] = []
     if outcome == "completed":

@@ -1,7 +1,7 @@
 """The Hugging Face form of the Schema-Guided Dialogue release: dataset `schema_guided_dstc8`, dialogues and schema.
 
 Source: the dataset's loader and its card, data_facts section 6b. A list of objects became an object of lists at each
-level, an object with free keys two lists, a name a class id, and what is absent an empty value.
+level, an object with free keys two lists, a name a class id, and an absent value an empty one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SERVICE_INTENTS = ("name", "description", "is_transactional", "required_slots", 
 
 
 def dialogue_columns() -> pa.Schema:
-    """The columns of the dialogues."""
+    """Return the columns of the dialogues."""
     import pyarrow as pa
 
     texts, numbers = pa.list_(pa.string()), pa.list_(pa.int32())
@@ -63,7 +63,7 @@ def dialogue_columns() -> pa.Schema:
 
 
 def service_columns() -> pa.Schema:
-    """The columns of the services."""
+    """Return the columns of the services."""
     import pyarrow as pa
 
     texts, flags = pa.list_(pa.string()), pa.list_(pa.bool_())
@@ -83,7 +83,7 @@ def _struct(names: Sequence[str], *types: pa.DataType) -> pa.StructType:
 
 
 def dialogue(row: dict[str, Any]) -> dict[str, Any]:
-    """The release's record of a dialogue."""
+    """Return the release's record of a dialogue."""
     turns = [
         {
             "speaker": class_name(SPEAKERS, turn["speaker"], f"/turns/speaker/{index}"),
@@ -99,7 +99,10 @@ def dialogue(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _frame(frame: dict[str, Any], pointer: str, position: int) -> dict[str, Any]:
-    """A frame; the loader filled an absent state with empties, absent results with none and an absent call too."""
+    """Return a frame.
+
+    The loader filled an absent state or call with empty values, and absent results with an empty list.
+    """
     record: dict[str, Any] = {
         "service": frame["service"],
         "slots": together(frame["slots"], f"{pointer}/slots/{position}"),
@@ -128,7 +131,7 @@ def _frame(frame: dict[str, Any], pointer: str, position: int) -> dict[str, Any]
 
 
 def dialogue_row(record: dict[str, Any]) -> dict[str, Any]:
-    """The row of a dialogue."""
+    """Return the row of a dialogue."""
     turns = [
         {
             "speaker": SPEAKERS.index(turn["speaker"]),
@@ -141,7 +144,7 @@ def dialogue_row(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _frame_row(frame: dict[str, Any]) -> dict[str, Any]:
-    """A frame with what is absent filled as the loader fills it."""
+    """Return a frame with absent values filled as the loader fills them."""
     state, call = frame.get("state", NO_STATE), frame.get("service_call", NO_CALL)
     values, parameters = state["slot_values"], call["parameters"]
     actions = [action | {"act": ACTS.index(action["act"])} for action in frame["actions"]]
@@ -166,7 +169,7 @@ def _frame_row(frame: dict[str, Any]) -> dict[str, Any]:
 
 
 def service_row(record: dict[str, Any]) -> dict[str, Any]:
-    """The row of a service."""
+    """Return the row of a service."""
     intents = [
         intent
         | {
@@ -184,7 +187,7 @@ def service_row(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def service(row: dict[str, Any]) -> dict[str, Any]:
-    """The release's record of a service."""
+    """Return the release's record of a service."""
     intents = [
         intent
         | {

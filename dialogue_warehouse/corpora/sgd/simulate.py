@@ -1,7 +1,8 @@
 """Generate an SGD release: the same files, ids, services and numbers of dialogues and turns as the release.
 
-The plan comes first: who uses which services, for how long, in which file and with which defect, every domain as often
-as in the release. Sources: data_facts section 6, verification_targets 2.2. `simulate_dialogue` writes the dialogues.
+The plan comes first: which dialogue uses which services, its length, its file and its defect, with every domain as
+often as in the release. Sources: data_facts section 6, verification_targets 2.2. `simulate_dialogue` writes the
+dialogues.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from dialogue_warehouse.corpora.sgd.simulate_thread import LONGEST, Design
 PER_FILE = 128
 """Dialogues of a full file."""
 SHORT_FILES = {"train": range(35, 44)}
-"""Single-service files that are ten dialogues short of full."""
+"""Single-service files with ten dialogues less than a full file."""
 GAPS = {"train": {20: 93, **dict.fromkeys((*range(21, 30), 35), 60)}}
-"""Split -> file number -> the number left out in its ids; dev and test have these ids, which train has not."""
+"""Numbers left out in the ids of each file of a split; dev and test have these ids, which train does not have."""
 EMPTY = ("3_00055", "6_00009")
 """Dialogues of test with an empty utterance."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """What the release counts in one split, at scale 1."""
+    """Counts of the release in one split, at scale 1."""
 
     single_files: int
     multi_files: int
@@ -50,9 +51,9 @@ class Split:
     joint_turns: int
     """User turns with frames of two services."""
     domains: dict[str, tuple[int, int]]
-    """Domain -> single-service and multi-service dialogues."""
+    """Numbers of single-service and multi-service dialogues of each domain."""
     oddities: dict[str, int]
-    """Defect -> dialogues that have it."""
+    """Number of dialogues with each defect."""
 
 
 FACTS = {
@@ -93,7 +94,7 @@ FACTS = {
 
 
 def single_layout(split: str) -> list[int]:
-    """Dialogues in each single-service file at scale 1."""
+    """Return the number of dialogues in each single-service file at scale 1."""
     facts = FACTS[split]
     layout = []
     for number in range(1, facts.single_files + 1):
@@ -104,7 +105,7 @@ def single_layout(split: str) -> list[int]:
 
 
 def multi_layout(split: str) -> list[int]:
-    """Dialogues in each multi-service file at scale 1."""
+    """Return the number of dialogues in each multi-service file at scale 1."""
     facts = FACTS[split]
     layout = [PER_FILE] * facts.multi_files
     layout[-1] += sum(facts.services_per_dialogue[1:]) - sum(layout)
@@ -112,7 +113,7 @@ def multi_layout(split: str) -> list[int]:
 
 
 class Casts:
-    """Which services each dialogue of a split uses."""
+    """The services that each dialogue of a split uses."""
 
     def __init__(self, split: str, facts: Split, scale: float, rng: random.Random) -> None:
         self.rng = rng
@@ -125,13 +126,16 @@ class Casts:
         self.multi = self._multi(counts[1:], facts, scaled(facts.same_domain, scale) if facts.same_domain else 0)
 
     def _next(self, domain: str) -> str:
-        """A service of the domain, each of them in turn."""
+        """Return the next service of the domain, each of them in turn."""
         variants = self.variants[domain]
         self.turn[domain] += 1
         return variants[self.turn[domain] % len(variants)]
 
     def _single(self, count: int, domains: dict[str, tuple[int, int]]) -> list[tuple[str, ...]]:
-        """Domain after domain; where there are too few dialogues, those come first that are rare elsewhere."""
+        """Return one service for each dialogue, domain after domain.
+
+        If there are too few dialogues, domains that are rare in dialogues with several services come first.
+        """
         weights = {domain: single for domain, (single, _) in domains.items() if single}
         if count < len(weights):
             rare = sorted(weights, key=lambda domain: domains[domain][1])[:count]
@@ -140,7 +144,7 @@ class Casts:
         return [(self._next(domain),) for domain, share in zip(weights, shares, strict=True) for _ in range(share)]
 
     def _multi(self, counts: list[int], facts: Split, same_domain: int) -> list[tuple[str, ...]]:
-        """Dialogues with many services first; the domains as often as in the release."""
+        """Return services per dialogue, those with many services first; the domains as often as in the release."""
         widths = [width for width, count in ((4, counts[2]), (3, counts[1]), (2, counts[0])) for _ in range(count)]
         doubled = range(counts[2], counts[2] + same_domain)
         weights = {domain: multi for domain, (_, multi) in facts.domains.items() if multi}
@@ -158,7 +162,10 @@ class Casts:
         return casts
 
     def _deal(self, left: dict[str, int], width: int, rows: int, is_doubled: bool) -> list[str]:
-        """Different domains for one dialogue, by how many of each are left; the last dialogues take what is most."""
+        """Return different domains for one dialogue, by how many of each are left.
+
+        The last dialogues take the domains with the most left.
+        """
         chosen: list[str] = []
         if is_doubled:
             several = [domain for domain in left if len(self.variants[domain]) > 1]
@@ -177,14 +184,17 @@ class Casts:
 
 @dataclass(frozen=True)
 class FilePlan:
-    """The dialogues of one file and the bytes they should come to."""
+    """The dialogues of one file, and its intended size in bytes."""
 
     designs: tuple[Design, ...]
     bytes: int
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """The schemas and the dialogue files; a small release has fewer of these. The plan is the same for every seed."""
+    """Return the schemas and the dialogue files; a small release has fewer of these.
+
+    The plan is the same for every seed.
+    """
     sizes = _listed_sizes()
     files = [PlannedFile(f"{split}/schema.json", sizes[f"{split}/schema.json"]) for split in SPLITS]
     for split in SPLITS:
@@ -202,7 +212,7 @@ def plan(scale: float) -> list[PlannedFile]:
 
 
 def _planned_files(split: str, scale: float, sizes: dict[str, int]) -> Iterator[tuple[int, FilePlan]]:
-    """Number and dialogues of each file of a split."""
+    """Yield number and dialogues of each file of a split."""
     facts = FACTS[split]
     rng = random_stream(0, "sgd", split, "plan")
     casts_of = Casts(split, facts, scale, rng)
@@ -221,7 +231,7 @@ def _planned_files(split: str, scale: float, sizes: dict[str, int]) -> Iterator[
 
 
 def _listed_sizes() -> dict[str, int]:
-    """Bytes of each file of the release."""
+    """Return the size in bytes of each file of the release."""
     return {file.path: file.bytes for file in load_corpus("sgd").files if file.bytes}
 
 
@@ -230,7 +240,10 @@ def _path(split: str, number: int) -> str:
 
 
 def _file_counts(total: int, layout: list[int]) -> list[int]:
-    """Dialogues in each file: as in the release; below scale 1 the last files are missing, above it more follow."""
+    """Return the number of dialogues in each file.
+
+    These are the numbers of the release. Below scale 1 the last files are missing, above it more follow.
+    """
     counts = []
     for count in cycle(layout):
         counts.append(min(count, total))
@@ -249,7 +262,10 @@ def _fill(
     exchanges: int,
     rng: random.Random,
 ) -> Iterator[tuple[int, FilePlan]]:
-    """Dialogues for each file: where the release's are large, there are more services, larger ones, and more turns."""
+    """Yield the number and the plan of each file.
+
+    Files that are large in the release get more services, larger ones, and more turns.
+    """
     largest_first = sorted(casts, key=lambda names: (-len(names), -_slot_count(names), names))
     order = sorted(range(len(counts)), key=lambda index: -bytes_each[index])
     cast_of, start = {}, 0
@@ -273,18 +289,21 @@ def _slot_count(names: tuple[str, ...]) -> int:
 
 
 def _density(cast: list[tuple[str, ...]]) -> float:
-    """How many bytes an exchange of these dialogues has in relation to others: results have a line for each slot."""
+    """Return the relative size of an exchange of these dialogues: results have a line for each slot."""
     return 12 + sum(_slot_count(names) / len(names) for names in cast) / len(cast)
 
 
 def _suffixes(split: str, number: int, count: int) -> list[int]:
-    """The numbers behind the file number in the ids of a file."""
+    """Return the numbers after the file number in the ids of a file."""
     gap = GAPS.get(split, {}).get(number)
     return [suffix for suffix in range(count + 1) if suffix != gap][:count]
 
 
 def _lengths(total: int, shortest: Sequence[int], rng: random.Random) -> list[int]:
-    """Numbers of exchanges that add up to the total, none too short for its services or longer than any dialogue."""
+    """Return numbers of exchanges that add up to the total.
+
+    None is too short for its services or longer than the longest dialogue.
+    """
     mean = total / len(shortest)
     lengths = [min(LONGEST, max(least, round(mean * rng.uniform(0.4, 1.6)))) for least in shortest]
     difference, index = total - sum(lengths), 0
@@ -301,7 +320,7 @@ def _lengths(total: int, shortest: Sequence[int], rng: random.Random) -> list[in
 
 
 def _defects(split: str, designs: list[Design], scale: float) -> dict[str, str]:
-    """Dialogue id -> the defect it gets; each defect is spread over the dialogues that can have it."""
+    """Return the defects of dialogues by id; each defect is spread over the dialogues that can have it."""
     defects: dict[str, str] = {}
     for oddity, count in FACTS[split].oddities.items():
         fitting = [
@@ -315,7 +334,7 @@ def _defects(split: str, designs: list[Design], scale: float) -> dict[str, str]:
 
 
 def _joint_turns(split: str, designs: list[Design], scale: float) -> dict[str, int]:
-    """Dialogue id -> at how many changes of service the user talks of both services in one turn."""
+    """Return, by dialogue id, the number of changes of service at which one turn is about both services."""
     joints = {design.dialogue_id: len(design.services) - 1 for design in designs}
     several = [design.dialogue_id for design in designs if len(design.services) > 1]
     excess = sum(joints.values()) - scaled(FACTS[split].joint_turns, scale)
@@ -326,7 +345,7 @@ def _joint_turns(split: str, designs: list[Design], scale: float) -> dict[str, i
 
 
 def _can_have(design: Design, oddity: str) -> bool:
-    """Whether the release's defect can happen in this dialogue."""
+    """Tell if the release's defect can occur in this dialogue."""
     if oddity in ("blank", "newline"):
         return len(design.services) > 1
     used = service(design.services[0])
@@ -347,11 +366,11 @@ def _can_have(design: Design, oddity: str) -> bool:
 __all__ = ["plan", "render"]
 
 NATURAL_ROWS = 3.6
-"""Mean number of entities that a search returns where a file is as large as expected."""
+"""Mean number of entities that a search returns in a file of the expected size."""
 
 
 def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
-    """One file of the release."""
+    """Yield the bytes of one file of the release."""
     split, _, name = planned.path.partition("/")
     if name == "schema.json":
         yield from indented_array(schema(split), final=b"\n")
@@ -372,5 +391,5 @@ def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
 
 
 def _steered(rows: float, actual: float, wanted: float) -> float:
-    """More results per search while a file is smaller than it should be, fewer while it is larger."""
+    """Return more results per search while a file is smaller than it should be, fewer while it is larger."""
     return min(9.0, max(1.0, rows * (1.03 if actual < wanted else 0.97)))

@@ -1,6 +1,6 @@
 """Write one generated SGD dialogue of a given length, from a script of moves: the user's turns and the system's.
 
-What holds for every dialogue of the release (data_facts section 6, S07 to S27) holds here by construction.
+Properties of every dialogue of the release (data_facts section 6, S07 to S27) also hold here, by construction.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from dialogue_warehouse.corpora.sgd.simulate_thread import (
 
 
 class System:
-    """The system's moves, by the names that a script has for them."""
+    """The system's moves, by their names in a script."""
 
     def __init__(self, course: Course) -> None:
         self.course, self.rng = course, course.rng
 
     def move(self, name: str, thread: Thread, speech: Speech) -> Call | None:
-        """Say what belongs to a move; the call of the service, where it makes one."""
+        """Write the text and acts of a move. Return the call of the service, if it makes one."""
         return getattr(self, f"_{name}")(thread, speech)
 
     def _request(self, thread: Thread, speech: Speech) -> None:
@@ -82,7 +82,7 @@ class System:
             self._offer_others(thread, speech)
 
     def _offer_others(self, thread: Thread, speech: Speech) -> None:
-        """Further values in the same offer, mostly more than one."""
+        """Add further values to the same offer, mostly more than one."""
         entity = thread.service.entity
         following = [thread.results[(thread.current + step) % len(thread.results)][entity] for step in (1, 2)]
         offer = next(action for action in speech.actions if action["slot"] == entity)
@@ -94,7 +94,7 @@ class System:
                 speech.mark(entity, start, start + len(other))
 
     def _offer_overlapping(self, thread: Thread, row: dict[str, str], speech: Speech) -> None:
-        """The entity's name with the place in it: two spans that overlap, as in two frames of the release."""
+        """Offer the entity's name with the place in it: two spans that overlap, as in two frames of the release."""
         self.course.oddity = ""
         slots, entity = thread.service.slots, thread.service.entity
         key = next(name for name in thread.first.required if slots[name].kind == "city")
@@ -138,7 +138,7 @@ class System:
         return self._book(thread, 0)
 
     def _book(self, thread: Thread, count: int) -> Call:
-        """Call the booking, in a few dialogues without a slot that it requires."""
+        """Call the booking; in a few dialogues without a slot that it requires."""
         call = thread.call(thread.booking, count, self.rng)
         if self.course.oddity == "lacking":
             self.course.oddity = ""
@@ -153,17 +153,17 @@ class System:
 
 
 class User:
-    """The user's moves, by the names that a script has for them."""
+    """The user's moves, by their names in a script."""
 
     def __init__(self, course: Course) -> None:
         self.course, self.rng = course, course.rng
 
     def move(self, name: str, thread: Thread, speech: Speech) -> None:
-        """Say what belongs to a move."""
+        """Write the text and acts of a move."""
         getattr(self, f"_{name}")(thread, speech)
 
     def joint_frame(self, thread: Thread, utterance: Utterance) -> dict:
-        """The frame of the service that the user leaves in the turn that opens the next one."""
+        """Return the frame of the service that the user leaves in the turn that opens the next one."""
         speech = Speech(utterance, self.rng)
         if self.course.last in ("offer", "offer_next") and thread.offered:
             self._choose(thread, speech)
@@ -172,7 +172,7 @@ class User:
         return thread.user_frame(speech)
 
     def _inform(self, thread: Thread, names: Iterable[str], speech: Speech, indifference: float = 0) -> None:
-        """The user gives new values, or does not care."""
+        """Let the user give new values, or not care."""
         for name in names:
             slot = thread.service.slots[name]
             if indifference and name in thread.first.optional and self.rng.random() < indifference:
@@ -201,7 +201,7 @@ class User:
         self._inform(thread, [slot for slot in given if slot not in asked], speech)
 
     def _inform_swapped(self, thread: Thread, given: list[str], speech: Speech) -> None:
-        """The user says where to start and where to go, and the annotation has it the other way round."""
+        """Let the user name start and destination, with the two swapped in the annotation."""
         self.course.oddity = ""
         speech.utterance.joint = " "
         slots = thread.service.slots
@@ -283,7 +283,7 @@ class User:
 
 
 class DialogueWriter:
-    """Writes one dialogue. `rows` is the mean number of entities that a search returns."""
+    """Writer of one dialogue. `rows` is the mean number of entities that a search returns."""
 
     def __init__(self, design: Design, rows: float, rng: random.Random) -> None:
         self.design = design
@@ -295,7 +295,7 @@ class DialogueWriter:
         self.joint_turns = design.joint_turns
 
     def write(self) -> dict:
-        """The dialogue, its keys in the order of the release."""
+        """Return the dialogue, with its keys in the order of the release."""
         for thread, exchanges in zip(self.threads, self._shares(), strict=True):
             script = write_script(thread, exchanges, self.course)
             prepare(thread, script, self.course)
@@ -307,14 +307,14 @@ class DialogueWriter:
         return {"dialogue_id": self.design.dialogue_id, "services": list(self.design.services), "turns": self.turns}
 
     def _shares(self) -> list[int]:
-        """How many exchanges each service gets."""
+        """Return the number of exchanges for each service."""
         shares = [thread.service.shortest for thread in self.threads]
         for _ in range(self.design.exchanges - 1 - sum(shares)):
             shares[int(self.course.rng.random() * len(shares))] += 1
         return shares
 
     def _exchange(self, thread: Thread, move: Move) -> None:
-        """A user turn and the system turn that answers it."""
+        """Write a user turn and the system turn that answers it."""
         user, system = move
         speech = self._speech()
         frames = []
@@ -331,11 +331,11 @@ class DialogueWriter:
         self.course.last = system
 
     def _speech(self) -> Speech:
-        """A turn whose sentences are parted by a blank, now and then by nothing, as in the release."""
+        """Return a turn whose sentences are separated by a blank, sometimes by nothing, as in the release."""
         return Speech(Utterance("" if self.course.rng.random() < 0.006 else " "), self.course.rng)
 
     def _spoil(self) -> None:
-        """Blanks at the edges, a line break inside, or no text at all."""
+        """Add blanks at the edges or a line break inside, or remove the text."""
         first, second = self.turns[0], self.turns[1]
         if self.design.oddity == "blank":
             second["utterance"] += " "

@@ -1,8 +1,8 @@
 """The services of a generated SGD release and the values of their slots.
 
-Which services a split has, and how many slots and intents they have, are facts of the release (data_facts section 6,
-S05 and S31). Slots, intents and values are invented, except those that the documentation of a defect names. A value has
-a canonical form and ways to say it.
+The services of a split, and the numbers of their slots and intents, are facts of the release (data_facts section 6, S05
+and S31). Slots, intents and values are invented, except those that the documentation of a defect names. A value has a
+canonical form and spoken forms.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SPOKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "percent": {str(n): (f"{n} percent",) for n in range(2, 99, 3)},
     "speed": {str(n): (f"{n} miles per hour",) for n in range(1, 16)},
 }  # fmt: skip
-"""Kind of values -> canonical value -> the ways to say it."""
+"""Spoken forms of each canonical value, by kind of values."""
 VALUES = {kind: tuple(forms) for kind, forms in SPOKEN.items()}
 
 
@@ -75,7 +75,7 @@ SPLITS = {
     "test": "Alarm_1 Buses_3 Events_3 Flights_4 Homes_2 Hotels_2 Hotels_4 Media_3 Messaging_1 Movies_1 Movies_3 "
     "Music_3 Payment_1 RentalCars_3 Restaurants_2 RideSharing_2 Services_1 Services_4 Trains_1 Travel_1 Weather_1",
 }
-"""Split -> its services."""
+"""Services of each split."""
 SIZES = {
     "Alarm_1": (4, 0, 2), "Banks_1": (5, 2, 4), "Banks_2": (6, 2, 4), "Buses_1": (9, 2, 5), "Buses_2": (9, 2, 6),
     "Buses_3": (10, 3, 7), "Calendar_1": (6, 0, 4), "Events_1": (9, 2, 6), "Events_2": (9, 2, 6), "Events_3": (9, 2, 5),
@@ -88,7 +88,7 @@ SIZES = {
     "RideSharing_2": (5, 2, 3), "Services_1": (8, 1, 5), "Services_2": (7, 1, 5), "Services_3": (8, 1, 5),
     "Services_4": (7, 1, 5), "Trains_1": (10, 3, 7), "Travel_1": (6, 3, 4), "Weather_1": (6, 0, 2),
 }  # fmt: skip
-"""Service -> slots, categorical slots, informable slots (those that an intent takes)."""
+"""Numbers of slots, categorical slots and informable slots (those that an intent takes) of each service."""
 INTENTS = {
     "Alarm": "ListAlarms SetAlarm!", "Banks": "ShowBalance SendTransfer!", "Buses": "FindCoach BuyCoachTicket!",
     "Calendar": "ListAppointments FindFreeTime CreateAppointment!", "Events": "FindShows BuyShowTickets!",
@@ -103,7 +103,7 @@ INTENTS = {
     "Services": "BookAppointment! FindProvider", "Trains": "BuyTrainTickets! FindTrains", "Travel": "FindSights",
     "Weather": "GetForecast",
 }  # fmt: skip
-"""Domain, or one of its services where that differs -> intents; those with a `!` change something."""
+"""Intents of a domain, or of one of its services where that differs; those with a `!` change something."""
 SLOTS = {
     "Alarm": "new_alarm_time b time; new_alarm_name o title; alarm_time r time; alarm_name r title",
     "Banks": "recipient_name b person; transfer_amount b money; account_type k checking|savings; "
@@ -156,13 +156,13 @@ SLOTS = {
     "Weather": "city k city; forecast_date s date; temperature r degrees; humidity r percent; wind_speed r speed; "
     "rain_chance r percent",
 }
-"""Domain -> slots: name, role, kind of values. A service takes as many of each sort as it has, in this order.
+"""Slots of each domain: name, role, kind of values. A service takes its number of each sort, in this order.
 
 Roles: `k` a search needs it, `s` a search may have it, `e` the entity that a search offers and a booking needs,
 `b` a booking needs it, `o` a booking may have it, `r` only returned. A kind with a bar lists categorical values.
 """
 EXAMPLES = {("Restaurants_1", "cuisine"): ("Nordic", "Peruvian", "Lebanese", "Korean", "Creole")}
-"""Values listed for a slot that is not categorical; the release has one of these."""
+"""Values listed for a slot that is not categorical; the release has one such slot."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Slot:
 
     @property
     def is_categorical(self) -> bool:
-        """Whether its values are a closed list."""
+        """True if its values are a closed list."""
         return bool(self.categories)
 
     @property
@@ -186,12 +186,12 @@ class Slot:
         return self.categories or VALUES[self.kind]
 
     def forms(self, value: str) -> tuple[str, ...]:
-        """The ways to say a canonical value."""
+        """Return the spoken forms of a canonical value."""
         return (value,) if self.categories else SPOKEN[self.kind].get(value, (value,))
 
     @property
     def words(self) -> str:
-        """The name as it is said."""
+        """The name as it is spoken."""
         return self.name.replace("_", " ")
 
 
@@ -208,14 +208,14 @@ class Intent:
 
 @dataclass(frozen=True)
 class Service:
-    """A service with everything that a dialogue needs to know of it."""
+    """A service with all facts that a dialogue needs."""
 
     name: str
     slots: dict[str, Slot]
     searches: tuple[Intent, ...]
     bookings: tuple[Intent, ...]
     entity: str
-    """The slot that a search offers and a booking needs; empty where there is none."""
+    """The slot that a search offers and a booking needs; empty if there is none."""
 
     @property
     def domain(self) -> str:
@@ -224,13 +224,13 @@ class Service:
 
     @property
     def shortest(self) -> int:
-        """The fewest exchanges that it can be used in."""
+        """The smallest number of exchanges that use it."""
         return 1 if self.searches else 2
 
 
 @functools.cache
 def service(name: str) -> Service:
-    """A service by its name."""
+    """Return a service by its name."""
     domain = name.rpartition("_")[0]
     slots = _slots(name, domain)
     names = INTENTS.get(name, INTENTS[domain]).split()
@@ -245,7 +245,7 @@ def service(name: str) -> Service:
 
 
 def _slots(name: str, domain: str) -> list[Slot]:
-    """As many slots of each sort as the service has."""
+    """Return the slots of a service, as many of each sort as it has."""
     total, categorical, informable = SIZES[name]
     chosen = min(categorical, informable // 2)
     room = {
@@ -267,7 +267,7 @@ def _slots(name: str, domain: str) -> list[Slot]:
 
 
 def _search(name: str, position: int, slots: list[Slot], is_alone: bool) -> Intent:
-    """A search: what it needs and may have; without a booking beside it, it takes everything informable."""
+    """Return a search with its required and optional slots; without a booking it takes all informable slots."""
     required = [slot.name for slot in slots if slot.role == "k"]
     optional = [slot.name for slot in slots if slot.role == "s" or (is_alone and slot.role in "ebo")]
     if position and optional:
@@ -277,19 +277,19 @@ def _search(name: str, position: int, slots: list[Slot], is_alone: bool) -> Inte
 
 
 def _booking(name: str, slots: list[Slot], is_alone: bool) -> Intent:
-    """A booking: the entity, where it is, and what only a booking asks for."""
+    """Return a booking: the entity, its place, and the slots that only a booking takes."""
     required = [slot.name for slot in slots if slot.role in "eb" or (slot.role == "k" and (is_alone or slot.kind))]
     optional = [slot.name for slot in slots if slot.role == "o" or (is_alone and slot.role == "s")]
     return Intent(name, True, tuple(required), tuple(optional), tuple(slot.name for slot in slots))
 
 
 def schema(split: str) -> list[dict]:
-    """schema.json of a split."""
+    """Return schema.json of a split."""
     return [_service_entry(service(name)) for name in SPLITS[split].split()]
 
 
 def _service_entry(described: Service) -> dict:
-    """One service, its keys in the order of the release."""
+    """Return one service, its keys in the order of the release."""
     return {
         "service_name": described.name,
         "description": f"A way to deal with {described.domain.lower()}, offer number {described.name[-1]}",

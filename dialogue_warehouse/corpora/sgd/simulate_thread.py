@@ -1,7 +1,7 @@
-"""The parts of a generated SGD dialogue: texts with spans, a thread for each service, and the script of moves.
+"""Parts of a generated SGD dialogue: texts with spans, a thread for each service, and the script of moves.
 
-A move is what the user does and what the system answers. A thread keeps the belief state of one service and what its
-calls return. `simulate_dialogue` decides what happens.
+A move is an action of the user and the system's answer. A thread keeps the belief state of one service and the results
+of its calls. `simulate_dialogue` decides which moves happen.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEVER_ALONE = {
 NEVER_JOINED = {"Music_3": "StreamMusic"}
 """An intent, and with it a slot, that only dialogues with one service use: test of the release has one."""
 DONTCARE = "dontcare"
-"""The value of a slot that the user does not mind about."""
+"""The value of a slot that the user does not care about."""
 SPOKEN_CATEGORIES = {"True": "yes", "False": "no"}
 INTENT_TEXTS = ("I want to use [].", "Can you help with []?", "I need [] next.", "Please [] for me.", "Let us [] now.")
 INFORM_TEXTS = (
@@ -53,7 +53,7 @@ PLAIN_ACTIONS = {act: {"act": act, "canonical_values": [], "slot": "", "values":
 
 
 Said = tuple[str, str]
-"""A value as said, and its canonical form."""
+"""The spoken form of a value, and its canonical form."""
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Utterance:
     text: str = ""
 
     def add(self, phrase: str, value: str = "") -> int:
-        """Append a phrase, its value in place of the braces; return where the value starts."""
+        """Append a phrase, its value in place of the braces. Return where the value starts."""
         if self.text:
             self.text += self.joint
         before, _, after = phrase.partition("{}")
@@ -75,7 +75,7 @@ class Utterance:
 
 @dataclass
 class Speech:
-    """What one turn says about one service: its part of the utterance and its annotations."""
+    """The content of one turn about one service: its part of the utterance and its annotations."""
 
     utterance: Utterance
     rng: random.Random
@@ -84,25 +84,25 @@ class Speech:
     requested: list[str] = field(default_factory=list)
 
     def act(self, act: str, slot: str = "", values: tuple[str, ...] = (), canonical: tuple[str, ...] = ()) -> None:
-        """Note an act without saying anything; the canonical values are the values unless given."""
+        """Note an act without any text; the canonical values are the values unless given."""
         self.actions.append({"act": act, "canonical_values": canonical or values, "slot": slot, "values": values})
 
     def phrase(self, texts: tuple[str, ...], words: str = "") -> str:
-        """One of the texts, about the thing of this name."""
+        """Return one of the texts, about the thing with this name."""
         return self.rng.choice(texts).replace("[]", words)
 
     def plain(self, act: str) -> None:
-        """An act without slot and value."""
+        """Add an act without slot and value."""
         self.actions.append(PLAIN_ACTIONS[act])
         self.utterance.add(self.rng.choice(PLAIN_TEXTS[act]))
 
     def intent(self, act: str, intent: Intent, texts: tuple[str, ...]) -> None:
-        """An act about an intent."""
+        """Add an act about an intent."""
         self.act(act, "intent", (intent.name,))
         self.utterance.add(self.phrase(texts, intent_words(intent.name)))
 
     def valued(self, act: str, slot: Slot, said: Said, texts: tuple[str, ...]) -> None:
-        """An act with a value; the value is a span unless the slot is categorical."""
+        """Add an act with a value; the value is a span unless the slot is categorical."""
         spoken, canonical = said
         self.act(act, slot.name, (spoken,), (canonical,))
         start = self.utterance.add(self.phrase(texts, slot.words), SPOKEN_CATEGORIES.get(spoken, spoken))
@@ -116,13 +116,13 @@ class Speech:
 
 @functools.cache
 def intent_words(intent: str) -> str:
-    """An intent's name as it is said."""
+    """Return an intent's name as it is spoken."""
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in intent).strip()
 
 
 @dataclass
 class Call:
-    """A call of a service and what it returned."""
+    """A call of a service, and its results."""
 
     method: str
     parameters: dict[str, str]
@@ -131,20 +131,20 @@ class Call:
 
 @dataclass
 class Thread:
-    """A service as used in one dialogue: the belief state and what the service returned last."""
+    """A service as used in one dialogue: the belief state and the last results of the service."""
 
     service: Service
     first: Intent
-    """The intent that the user comes with: a search where the service has one."""
+    """The intent that the user begins with: a search if the service has one."""
     booking: Intent
-    """What the first intent may lead to; the first intent itself where there is nothing."""
+    """The intent that may follow the first one; the first intent itself if there is none."""
     unused: tuple[str | None, ...]
     """Slots that the dialogue does not use."""
     intent: str = ""
     state: dict[str, list[str]] = field(default_factory=dict)
     canonical: dict[str, str] = field(default_factory=dict)
     wordings: dict[tuple[str, str], Said] = field(default_factory=dict)
-    """How the user says a canonical value of a slot: in the same words in all turns."""
+    """The user's form of a canonical value of a slot: the same words in all turns."""
     to_fill: list[list[str]] = field(default_factory=list)
     """Slots that the system asks for, those of one turn together."""
     results: list[dict[str, str]] = field(default_factory=list)
@@ -156,7 +156,7 @@ class Thread:
 
     @classmethod
     def start(cls, name: str, is_alone: bool, rng: random.Random) -> Thread:
-        """A thread about a service, alone in its dialogue or beside others."""
+        """Return a thread about a service, alone in its dialogue or beside others."""
         used = service(name)
         unused = NEVER_USED.get(name), (NEVER_ALONE if is_alone else NEVER_JOINED).get(name)
         searches = [intent for intent in used.searches if intent.name != NEVER_ACTIVE]
@@ -168,34 +168,37 @@ class Thread:
 
     @property
     def has_booking(self) -> bool:
-        """Whether the search may lead to anything."""
+        """True if a booking may follow the search."""
         return self.booking is not self.first
 
     def used_slots(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Required and optional slots of the first intent that dialogues use."""
+        """Return required and optional slots of the first intent that dialogues use."""
         return _used_slots(self.first, self.unused)
 
     def askable_slots(self, intent: Intent | None = None) -> tuple[str, ...]:
-        """Slots that an intent returns, the one that returned something last unless given, and a user may ask for."""
+        """Return the slots that an intent returns and a user may ask for.
+
+        Without an intent, take the one that returned something last.
+        """
         last = self.first if self.intent == self.first.name else self.booking
         return _askable_slots(intent or last, self.service.name, self.unused)
 
     def missing(self) -> list[str]:
-        """What a booking needs and nobody said yet."""
+        """Return the slots that a booking needs and that have no value yet."""
         return [slot for slot in self.booking.required if self.value(slot) is None]
 
     def value(self, slot: str) -> str | None:
-        """The canonical value of a slot, None where there is none or the user does not care."""
+        """Return the canonical value of a slot; None if there is none or the user does not care."""
         known = self.canonical.get(slot, DONTCARE)
         return None if known == DONTCARE else known
 
     def inform(self, slot: str, said: Said) -> None:
-        """Take over what the user said."""
+        """Take over a value that the user gave."""
         self.state[slot] = [said[0]]
         self.canonical[slot] = said[1]
 
     def adopt(self, values: dict[str, Said]) -> None:
-        """Take over what the system said: as a further variant where the user had said it in other words."""
+        """Take over values that the system gave: as a further variant if the user gave the value in other words."""
         for slot, (spoken, canonical) in values.items():
             known = self.state.get(slot, []) if self.canonical.get(slot) == canonical else []
             if spoken not in known:
@@ -203,12 +206,12 @@ class Thread:
             self.canonical[slot] = canonical
 
     def forget(self) -> None:
-        """Lose what only the search needed: slots that vanish from the state, as they do in the release."""
+        """Remove slots that only the search needed; they vanish from the state in the release too."""
         for slot in self.first.optional:
             self.state.pop(slot, None)
 
     def call(self, intent: Intent, count: int, rng: random.Random) -> Call:
-        """Call the service with all that is known, and make up what it returns."""
+        """Call the service with all known values, and invent its results."""
         taken = sorted(intent.required + intent.optional)
         parameters = {slot: value for slot in taken if (value := self.value(slot)) is not None}
         entities = _entities(self.service.name)
@@ -221,7 +224,7 @@ class Thread:
         return Call(intent.name, parameters, results)
 
     def user_frame(self, speech: Speech) -> dict:
-        """A user frame with the state after this turn."""
+        """Return a user frame with the state after this turn."""
         state = {
             "active_intent": self.intent,
             "requested_slots": speech.requested,
@@ -230,7 +233,7 @@ class Thread:
         return {"actions": speech.actions, "service": self.service.name, "slots": speech.spans, "state": state}
 
     def system_frame(self, speech: Speech, call: Call | None) -> dict:
-        """A system frame, with the call and its results where there was one."""
+        """Return a system frame, with the call and its results if there was one."""
         if call is None:
             return {"actions": speech.actions, "service": self.service.name, "slots": speech.spans}
         return {
@@ -244,7 +247,7 @@ class Thread:
 
 @functools.cache
 def _entities(name: str) -> tuple[dict[str, str], ...]:
-    """What a service has to offer: a value for each of its slots."""
+    """Return the entities of a service: a value for each of its slots."""
     rng = random.Random(name)
     slots = service(name).slots.values()
     return tuple({slot.name: rng.choice(slot.values) for slot in slots} for _ in range(90))
@@ -257,7 +260,7 @@ def _used_slots(intent: Intent, unused: tuple[str | None, ...]) -> tuple[tuple[s
 
 @functools.cache
 def _askable_slots(intent: Intent, name: str, unused: tuple[str | None, ...]) -> tuple[str, ...]:
-    """Slots that an intent returns: those that only come back, or else all of them."""
+    """Return slots that an intent returns: those that are only returned, or else all of them."""
     slots = service(name).slots
     usable = [slot for slot in intent.result if slot not in unused]
     return tuple([slot for slot in usable if slots[slot].role == "r"] or usable)
@@ -270,19 +273,22 @@ Move = tuple[str, str]
 
 @dataclass(frozen=True)
 class Design:
-    """What a dialogue is going to be like."""
+    """The plan of a dialogue."""
 
     dialogue_id: str
     services: tuple[str, ...]
     exchanges: int
     joint_turns: int = 0
-    """At how many changes of service the user talks of both services in one turn."""
+    """Number of changes of service at which the user talks about both services in one turn."""
     oddity: str = ""
     """A defect that the release has too: `lacking`, `overlap`, `swapped`, `category`, `blank`, `newline` or `empty`."""
 
 
 class Course:
-    """What user and system share while a dialogue is written. `rows` is the mean number of results of a search."""
+    """State that user and system share while a dialogue is written.
+
+    `rows` is the mean number of results of a search.
+    """
 
     def __init__(self, rows: float, oddity: str, rng: random.Random) -> None:
         self.rows, self.rng = rows, rng
@@ -292,13 +298,13 @@ class Course:
         """The system's last move."""
 
     def say(self, slot: Slot, canonical: str) -> Said:
-        """One of the ways to say a value."""
+        """Return one of the spoken forms of a value, with the value."""
         forms = slot.forms(canonical)
         return forms[int(self.rng.random() * len(forms))], canonical
 
 
 def write_script(thread: Thread, exchanges: int, course: Course) -> list[Move]:
-    """The moves about one service, exactly as many as given."""
+    """Return the moves about one service, exactly as many as given."""
     rng, rest = course.rng, exchanges - thread.service.shortest
     if not thread.service.searches:
         changes = min(rest, int(rng.random() * 3))
@@ -316,13 +322,13 @@ def write_script(thread: Thread, exchanges: int, course: Course) -> list[Move]:
 
 
 def _opening(fills: int, result: str) -> list[Move]:
-    """The user says what it is about; the system asks for what is missing."""
+    """Return moves in which the user states the request and the system asks for missing slots."""
     moves = [("open", "request")] + [("fill", "request")] * fills
     return [*moves[:fills], (moves[fills][0], result)]
 
 
 def _browsing(thread: Thread, count: int, course: Course) -> list[Move]:
-    """Looking at what was found; sometimes nothing is, before the user says it differently."""
+    """Return moves about the results; sometimes there are none until the user changes the request."""
     choices = [("alternatives", "offer_next")] * 3 + [("ask", "answer")] * 4
     if any(thread.used_slots()):
         choices += [("refine", "offer")] * 2
@@ -334,7 +340,7 @@ def _browsing(thread: Thread, count: int, course: Course) -> list[Move]:
 
 
 def _ending(thread: Thread, room: int, course: Course) -> list[Move]:
-    """What a search leads to: a booking, with or without trouble, or nothing."""
+    """Return the moves after a search: a booking, with or without trouble, or none."""
     chance = 0.0 if course.oddity == "lacking" else course.rng.random()
     if not thread.has_booking or room < 2 or chance > 0.72:
         if thread.has_booking and room > 2 and chance > 0.73:
@@ -351,7 +357,7 @@ def _ending(thread: Thread, room: int, course: Course) -> list[Move]:
 
 
 def prepare(thread: Thread, script: list[Move], course: Course) -> None:
-    """Decide which slots the user does not give before being asked."""
+    """Choose the slots that the user does not give before the system asks."""
     fills = sum(user == "fill" for user, _ in script)
     required, optional = thread.used_slots()
     candidates = list(required) if course.oddity else [*required, *optional]

@@ -1,7 +1,7 @@
 """Generate a Taskmaster-1 release: written self-dialogs, spoken Wizard-of-Oz dialogs, split files and the ontology.
 
-Counts are those of the release (data_facts section 4, verification_targets 2.5); every sentence is invented. What the
-documentation does not expect is here too: empty dialogs, a third speaker, deleted turns, segments that overlap.
+Counts are those of the release (data_facts section 4, verification_targets 2.5); every sentence is invented. It also
+has what the documentation does not mention: empty dialogs, a third speaker, deleted turns, segments that overlap.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dialogue_warehouse.corpora.generation import (
 
 @dataclass(frozen=True)
 class Domain:
-    """A task: its entry in the ontology, its instructions, and something to say for each label."""
+    """A task: its entry in the ontology, its instructions, and values for each label."""
 
     key: str
     id: str
@@ -34,7 +34,7 @@ class Domain:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Label -> values, separated by a bar."""
+        """Values of each label, separated by a bar."""
         return self.required | self.optional
 
 
@@ -128,7 +128,7 @@ STATUS_FORMS = ("Your {} is confirmed.", "I could not finish the {}.")
 def annotated_sentence(
     domain: Domain, labels: list[str], role: str, agreement: float, disagreement: float, rng: random.Random
 ) -> dict:
-    """A sentence with one to three labeled pieces, and now and then a further piece by a second worker."""
+    """Return a sentence with one to three labeled pieces, sometimes with a further piece by a second worker."""
     pieces = rng.choice(SENTENCES[role]).split("{}")
     text, segments = pieces[0], []
     for piece in pieces[1:]:
@@ -151,7 +151,7 @@ def _segment(text: str, start: int, end: int, names: list[str]) -> dict:
 
 
 def _other_segment(text: str, start: int, end: int, name: str, rng: random.Random) -> dict:
-    """What a second worker marked: one character more, or a part of the first one's piece."""
+    """Return the segment of a second worker: one character more, or a part of the first worker's piece."""
     inner = text.rfind(" ", start, end)
     if end < len(text) and (inner < 0 or rng.random() < 0.5):
         return _segment(text, start, end + 1, [name])
@@ -159,7 +159,7 @@ def _other_segment(text: str, start: int, end: int, name: str, rng: random.Rando
 
 
 def _name(domain: Domain, label: str, rng: random.Random) -> str:
-    """A label of the domain, mostly bare; rarely one of another domain, as in the release."""
+    """Return a label of the domain, mostly bare; rarely one of another domain, as in the release."""
     chance = rng.random()
     if chance < 0.004:
         other = rng.choice(DOMAINS)
@@ -169,7 +169,7 @@ def _name(domain: Domain, label: str, rng: random.Random) -> str:
 
 
 def status_sentence(domain: Domain, rng: random.Random) -> dict:
-    """A sentence about the whole transaction: labeled with the domain itself, in one of three forms."""
+    """Return a sentence about the whole transaction: labeled with the domain itself, in one of three forms."""
     verdict = rng.randrange(2)
     outcome = ("accept", "reject")[verdict]
     name = rng.choice((domain.id, f"{domain.id}.{outcome}", f"{domain.id}.{domain.vertical}.{outcome}"))
@@ -181,18 +181,18 @@ def status_sentence(domain: Domain, rng: random.Random) -> dict:
 
 SELF_DIALOGS, WOZ_DIALOGS = 7_708, 5_507
 SPLITS = {"dev": 770, "test": 770, "train": 6_168}
-"""Self dialogs of each split, in the order of their ids."""
+"""Number of self dialogs of each split, in the order of their ids."""
 DELETED = "(deleted)"
 MONOLOGUE = 4
-"""Utterances of a dialog with one speaker."""
+"""Number of utterances of a dialog with one speaker."""
 UNKNOWN_SPEAKER = "MODERATOR"
 EXTRA_INSTRUCTION = "movie-finder"
-"""An instruction without a booking task, which the release has beside the six."""
+"""An instruction without a booking task, which the release has in addition to the six."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What the release counts in one file at scale 1, and how its annotations look."""
+    """Counts of the release in one file at scale 1, and the form of its annotations."""
 
     dialogs: int
     utterances: int
@@ -214,15 +214,16 @@ PARTS = {
     "self": Part(SELF_DIALOGS, 169_469, 169_469, 68_228, 17, 0, 0, 0, 65_748_638, 0.5, 0.2),
     "woz": Part(WOZ_DIALOGS, 126_000, 109_416, 41_000, 129, 13, 27, 30, 37_204_053, 0.03, 0.02),
 }
-"""Not documented for the spoken dialogs, and chosen: utterances, those with annotations, deleted turns."""
+"""Counts that are not documented for the spoken dialogs, and are chosen here: utterances, utterances with annotations,
+deleted turns."""
 
 
 STATUS_SHARE = 0.02
-"""How often the last annotated utterance, of each annotated one, speaks of the whole transaction."""
+"""Probability that a dialog's last annotated utterance is about the whole transaction, for each annotated utterance."""
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """The six data files of the release; sample.json is documentation and not generated."""
+    """Return the six data files of the release; sample.json is documentation and not generated."""
     files = [PlannedFile("ontology.json", 1_400)]
     for split, count in SPLITS.items():
         files.append(PlannedFile(f"train-dev-test/{split}.csv", scaled(count, scale) * 42, scale))
@@ -232,7 +233,7 @@ def plan(scale: float) -> list[PlannedFile]:
 
 
 def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
-    """One file of the release."""
+    """Yield the bytes of one file of the release."""
     name = planned.path.rpartition("/")[2].partition(".")[0]
     if name == "ontology":
         yield _ontology()
@@ -243,7 +244,7 @@ def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
 
 
 def split_members(split: str, scale: float, seed: int) -> list[str]:
-    """The ids of a split: a range of the sorted ids of the self dialogs."""
+    """Return the ids of a split: a range of the sorted ids of the self dialogs."""
     identifiers = conversation_ids("self", scale, seed)
     sizes = dict(zip(SPLITS, apportion(len(identifiers), tuple(SPLITS.values()), minimum=1), strict=True))
     first = sum(size for name, size in sizes.items() if list(SPLITS).index(name) < list(SPLITS).index(split))
@@ -251,7 +252,7 @@ def split_members(split: str, scale: float, seed: int) -> list[str]:
 
 
 def conversation_ids(part: str, scale: float, seed: int) -> list[str]:
-    """The ids of all dialogs of a file, in its order."""
+    """Return the ids of all dialogs of a file, in its order."""
     rng = random_stream(seed, "taskmaster1", part, "ids")
     count = scaled(PARTS[part].dialogs, scale, minimum=10)
     return sorted(f"dlg-{uuid.UUID(int=rng.getrandbits(128), version=4)}" for _ in range(count))
@@ -272,7 +273,7 @@ def _ontology() -> bytes:
 
 @dataclass(frozen=True)
 class DialogPlan:
-    """What one dialog is like."""
+    """Length and features of one dialog."""
 
     utterances: int
     annotated: int
@@ -283,7 +284,7 @@ class DialogPlan:
 
 
 def dialog_plans(part: Part, count: int, rng: random.Random) -> list[DialogPlan]:
-    """Lengths, annotated utterances and runs of all dialogs of a file; each adds up to the release's number."""
+    """Return length, annotated utterances and runs of all dialogs of a file; each adds up to the release's number."""
     share = count / part.dialogs
     empty = scaled(part.empty_dialogs, share) if part.empty_dialogs else 0
     monologues = scaled(part.one_speaker_dialogs, share) if part.one_speaker_dialogs else 0
@@ -303,14 +304,14 @@ def dialog_plans(part: Part, count: int, rng: random.Random) -> list[DialogPlan]
 
 
 def _lengths(total: int, count: int, rng: random.Random) -> list[int]:
-    """Numbers of utterances that add up to the total: even, except for one of them where the total is odd."""
+    """Return numbers of utterances that add up to the total: even, except for one of them if the total is odd."""
     lengths = [2 * pairs for pairs in apportion(total // 2, [rng.uniform(0.62, 1.38) for _ in range(count)])]
     lengths[-1] += total % 2
     return lengths
 
 
 def _dialogs(name: str, scale: float, seed: int) -> Iterator[dict]:
-    """All dialogs of a file."""
+    """Yield all dialogs of a file."""
     rng = random_stream(seed, "taskmaster1", name, "dialogs")
     part = PARTS[name]
     identifiers = conversation_ids(name, scale, seed)
@@ -326,7 +327,7 @@ def _dialogs(name: str, scale: float, seed: int) -> Iterator[dict]:
 
 
 def _speakers(first: str, dialog: DialogPlan, rng: random.Random) -> list[str]:
-    """Who speaks in each utterance; where somebody goes on speaking, it is mostly the one who began."""
+    """Return the speaker of each utterance; a speaker with several in a row is mostly the one who began the dialog."""
     lengths = [1] * dialog.runs
     for _ in range(dialog.utterances - dialog.runs):
         run = rng.randrange(dialog.runs)
@@ -339,7 +340,7 @@ def _speakers(first: str, dialog: DialogPlan, rng: random.Random) -> list[str]:
 
 
 def _utterances(dialog: DialogPlan, domain: Domain, speakers: list[str], part: Part, rng: random.Random) -> list[dict]:
-    """The turns of one dialog."""
+    """Return the turns of one dialog."""
     free = list(range(dialog.utterances))
     deleted = None
     if dialog.has_deleted_turn:
@@ -347,7 +348,7 @@ def _utterances(dialog: DialogPlan, domain: Domain, speakers: list[str], part: P
         free.remove(deleted)
     annotated = sorted(rng.sample(free, dialog.annotated))
     required = list(domain.required)
-    first = dialog.utterances % len(required)  # or each dialog would name the store, which workers forgot now and then
+    first = dialog.utterances % len(required)  # else every dialog would name the store; workers sometimes forgot it
     labels = required[first : first + 2] + rng.choices(list(domain.labels), k=3 * dialog.annotated)
     marked = set(annotated)
     utterances = []
