@@ -30,11 +30,13 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
         RESTORATIONS,
         deps=models,
         group_name="audit",
-        description="One row per source file: is it equal when rebuilt.",
+        description="One row per source file: is the restored file equal.",
         owners=resources.OWNERS,
         kinds={"parquet"},
     )
-    check = dg.AssetCheckSpec(CHECK, asset=RESTORATIONS, description="Each file rebuilt from core equals the one read.")
+    check = dg.AssetCheckSpec(
+        CHECK, asset=RESTORATIONS, description="Each file restored from core equals the one that was read."
+    )
 
     @dg.multi_asset(
         name="restorations",

@@ -34,7 +34,7 @@ def build_jobs(corpora: tuple[Corpus, ...]) -> list[Any]:
         dg.define_asset_job(
             corpus.corpus_id,
             selection=dg.AssetSelection.all(),
-            description=f"Land {corpus.title} anew and publish it beside the others, which stay as they are published.",
+            description=f"Land {corpus.title} again and publish it; the other corpora stay as published.",
             config={"resources": {"settings": {"config": {"refresh": [corpus.corpus_id]}}}},
             executor_def=dg.in_process_executor,
         )
@@ -64,7 +64,7 @@ def download(context: dg.OpExecutionContext) -> None:
             context.log_event(
                 dg.AssetMaterialization(
                     ["landing", corpus_id],
-                    description="looked at upstream",
+                    description="checked at the publisher",
                     metadata={"files": len(fetched), "bytes": sum(result.bytes for result in fetched)},
                 )
             )
@@ -91,7 +91,7 @@ def build_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
         job_name=EVERYTHING,
         cron_schedule=settings.cron,
         execution_timezone=settings.timezone,
-        description="Builds the source of the settings, unless what is published is just that.",
+        description="Builds the source of the settings, unless the published build is up to date.",
     )
     def daily() -> dg.RunRequest | dg.SkipReason:
         return build_or_skip(Settings.from_environment())
@@ -101,7 +101,7 @@ def build_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
         job_name=FETCH,
         cron_schedule=settings.fetch_cron,
         execution_timezone=settings.timezone,
-        description="Downloads what of the releases is not there yet.",
+        description="Downloads files of the releases that are missing.",
     )
     return [daily, weekly]
 

@@ -44,7 +44,7 @@ source at once or look at the result."""
 
 
 @dg.resource(
-    description="What the user set in the environment.",
+    description="Settings from the environment.",
     config_schema={
         "refresh": dg.Field(
             [str], default_value=[], description="Corpora to land; the others stay as published. None: all."
@@ -58,7 +58,7 @@ def settings_resource(context: dg.InitResourceContext) -> Settings:
 
 
 @dg.resource(
-    description="The warehouse folder, held against other builds.", required_resource_keys={"settings", "reporter"}
+    description="The warehouse folder, locked against other builds.", required_resource_keys={"settings", "reporter"}
 )
 def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
     """Yield the paths of the warehouse; its lock is held while the run lasts."""
@@ -71,7 +71,7 @@ def paths_resource(context: dg.InitResourceContext) -> Iterator[WarehousePaths]:
         yield paths
 
 
-@dg.resource(description="The source, looked at once a run.", required_resource_keys={"settings", "paths"})
+@dg.resource(description="The source, read once per run.", required_resource_keys={"settings", "paths"})
 def source_resource(context: dg.InitResourceContext) -> Source:
     """Return the source of the settings; it is read when the first step needs it."""
     return Source(context.resources.settings, context.resources.paths)
@@ -96,14 +96,14 @@ def spark_resource(context: dg.InitResourceContext) -> Iterator[session.Spark | 
         yield spark
 
 
-@dg.resource(description="What lands files.", required_resource_keys={"settings", "paths", "spark"})
+@dg.resource(description="Lands files.", required_resource_keys={"settings", "paths", "spark"})
 def lander_resource(context: dg.InitResourceContext) -> Iterator[Lander]:
     """Yield a lander whose processes start with the first large release, and end with the run."""
     with Lander(context.resources.paths.raw, context.resources.settings, context.resources.spark) as lander:
         yield lander
 
 
-@dg.resource(description="Tells the user what the build does; quiet under Dagster, which has its own log.")
+@dg.resource(description="Reports the progress of a build; quiet under Dagster, which has its own log.")
 def reporter_resource() -> Reporter:
     """Return a quiet reporter."""
     return Reporter(quiet=True)

@@ -87,7 +87,7 @@ def build_sensors() -> list[dg.SensorDefinition]:
     @dg.run_failure_sensor(
         name="tell_failure",
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Tells whoever the settings name that a run has failed, once a failure.",
+        description="Sends one alert for each failure of a run, to the channels of the settings.",
     )
     def tell_failure(context: dg.RunFailureSensorContext) -> None:
         errors = errors_of(context)
@@ -101,7 +101,7 @@ def build_sensors() -> list[dg.SensorDefinition]:
         run_status=dg.DagsterRunStatus.SUCCESS,
         name="tell_success",
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Tells them that it is well again.",
+        description="Sends an alert when a run succeeds after a failure.",
     )
     def tell_success(context: dg.RunStatusSensorContext) -> None:
         if context.dagster_run.job_name != FETCH:
@@ -112,7 +112,7 @@ def build_sensors() -> list[dg.SensorDefinition]:
         name="folder",
         job_name=EVERYTHING,
         minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
-        description="Builds when files below the source of the settings have changed and nobody writes there any more.",
+        description="Starts a build when files below the source have changed and are complete.",
     )
     def folder(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         settings = Settings.from_environment()
