@@ -21,7 +21,7 @@
 -- Source: "annotated by two workers" is the README's word; the number for a label is published nowhere.
 with
 
--- Numbered for this query alone, so once.
+-- The spans are numbered only for this query, and only once.
 spans as materialized (
     select
         row_number() over () as span,
