@@ -1,9 +1,9 @@
-"""The command in processes that begin with its libraries imported: what takes a build four seconds is done once a session.
+"""The command in processes that start with its libraries imported: four seconds per build are spent once per session.
 
 `python -m tests.forked FOLDER MODULE` is the process that they are forked from: one for the command, one for the audit
-that builds start beside them (`tests/launch.py` stands for it there). It imports what the module imports and nothing
-starts a thread; for each connection to `FOLDER/socket` it forks a process that becomes the program, with the
-arguments, the variables and the streams that came with it. Whoever closes the connection has the program killed.
+that builds start as a separate process (`tests/launch.py` replaces it there). It imports what the module imports,
+without starting a thread. For each connection to `FOLDER/socket` it forks a process that runs the program, with the
+arguments, the variables and the streams that the connection sent. Closing the connection kills the program.
 """
 
 from __future__ import annotations
