@@ -1,4 +1,4 @@
-"""A changed model is built in the published warehouse: what comes of it is what building everything comes to."""
+"""A changed model is built in the published warehouse: the result equals that of a complete build."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def changed(project: Path, sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[WarehousePaths, str]:
-    """The sample's warehouse, built again with that project, and what was told meanwhile."""
+    """Return the sample's warehouse, built again with that project, and the output of the build."""
     paths = WarehousePaths(tmp_path_factory.mktemp("changed") / "warehouse")
     shutil.copytree(sample_folder, paths.root, copy_function=shutil.copy2)
     completed = build_with(project, paths.root)
@@ -40,7 +40,7 @@ def changed(project: Path, sample_folder: Path, tmp_path_factory: pytest.TempPat
 
 
 def comments(database: Path) -> dict[str, str]:
-    """What a database says of its tables and columns."""
+    """Return the comments of the tables and columns of a database."""
     with duckdb.connect(str(database), read_only=True) as con:
         return dict(
             con.execute(

@@ -1,4 +1,4 @@
-"""Back and forth between the builds that are kept, and a pinned one that stays."""
+"""Rollback between the builds that are kept, and a pinned build that is never removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BUILDS = [f"2026010{day}T000000000000Z" for day in (1, 2, 3)]
 
 @pytest.fixture
 def paths(tmp_path: Path) -> WarehousePaths:
-    """A warehouse with three builds, the last one published."""
+    """Return a warehouse with three builds, the last one published."""
     paths = WarehousePaths(tmp_path / "warehouse")
     paths.root.mkdir()
     for build_id in BUILDS:
