@@ -91,7 +91,7 @@ def test_database_that_nobody_here_made_is_no_build_and_is_left_alone(paths: War
 
 
 def test_published_files_are_for_reading_only(paths: WarehousePaths) -> None:
-    """Whoever forgets to say read-only is refused; and the published file is not the build's own."""
+    """A reader that opens it for writing is refused; and the published file is a separate copy of the build's file."""
     for file in (paths.published, paths.build_database(SECOND)):
         assert file.stat().st_mode & 0o222 == 0
     assert not paths.published.samefile(paths.build_database(SECOND))
@@ -380,7 +380,10 @@ def test_build_in_a_damaged_warehouse_ends_well(awkward_folder: Path, awkward_re
 def test_unchanged_build_renews_a_report_of_another_build(
     awkward_folder: Path, awkward_releases: Path, tmp_path: Path
 ) -> None:
-    """Killed between publication and report; and a folder with something foreign in it is told and left."""
+    """The process was killed between publication and report.
+
+    A report folder with foreign files is reported and kept.
+    """
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
     build_id, _ = builds.published_build(paths)

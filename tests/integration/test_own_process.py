@@ -32,7 +32,7 @@ def run_probe(body: str, **pipes: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_nothing_that_says_goodbye_at_the_end_is_imported_before_the_process_begins() -> None:
-    """What is registered before our own end is never called, and leaves locks that are told as leaks."""
+    """Exit handlers registered before the command's own handler are never called; their locks are reported as leaks."""
     code = "import sys, dialogue_warehouse.cli.main; print('multiprocessing.util' in sys.modules)"
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=True).stdout == "False\n"
@@ -184,7 +184,7 @@ def test_signal_that_a_library_swallows_ends_the_command_all_the_same() -> None:
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_signal_that_comes_while_an_object_is_destroyed_is_not_lost(name: str) -> None:
-    """Python cannot raise it there, and would print a message; the command ends with the remaining time."""
+    """Python cannot raise it there, and would only print a message; it is raised later, and the command cleans up."""
     body = (
         "import os, signal, time\n"
         f"class Destroyed:\n    __del__ = lambda self: (os.kill(os.getpid(), signal.{name}), time.sleep(60))\n"

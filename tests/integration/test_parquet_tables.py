@@ -1,4 +1,4 @@
-"""A warehouse whose tables are Parquet answers as one in a file of DuckDB does, and is published, kept and mended so."""
+"""A warehouse with Parquet tables answers like one with a DuckDB file, and is published, kept and repaired alike."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def test_history_goes_on_across_the_forms(parquet_folder: Path) -> None:
 
 
 def test_build_in_duckdb_follows_one_in_parquet(paths: WarehousePaths) -> None:
-    """It reads the history of the other build, compares itself with it, and keeps the settings that are not changed."""
+    """It reads the history of the other build, and compares itself with it."""
     now = both(paths.root)[1]
     built = run_command("build", "--warehouse", paths.root, "--force", "--verify")
     assert built.returncode == 0, built.stderr

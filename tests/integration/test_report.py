@@ -439,7 +439,7 @@ def test_report_replaces_an_earlier_one(site: Path, warehouse: Path, tmp_path: P
 
 
 def test_nothing_published_names_the_folders_that_lead_to_the_source(awkward_folder: Path, awkward_releases: Path):
-    """The absolute path of the releases stood in quality.builds and on five pages, with the name of a user."""
+    """Regression: the absolute path of the releases, with a user's name, was in quality.builds and on five pages."""
     above = os.path.commonpath([awkward_folder, awkward_releases])
     told = os.path.relpath(awkward_releases, awkward_folder)
     with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:

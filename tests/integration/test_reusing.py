@@ -21,7 +21,7 @@ OF_EVERY_BUILD = {f"quality.{name}" for name in history.HISTORY_TABLES}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project of a copy of the clone: one query is written otherwise, one comes to fewer rows, one is described."""
+    """Return the project of a copy of the clone with one rewritten query, one with fewer rows, one new description."""
     project = copy_clone(tmp_path_factory.mktemp("clone"))
     replace(project / "models/marts/core/fct_turns.sql", "('turns') }}\n", "('turns') }} -- of all corpora")
     replace(project / f"{ANALYTICS}label_distribution.sql", "\nwindow", "\nwhere labels.label_kind <> 'domain'\nwindow")
