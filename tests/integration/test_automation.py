@@ -333,7 +333,7 @@ def test_every_check_runs_with_what_it_checks(definitions: Any) -> None:
 
     graph = definitions.resolve_asset_graph()
     for key in graph.asset_check_keys:
-        assert key in graph.get(key.asset_key).execution_set_entity_keys, key  # and never without it
+        assert key in graph.get(key.asset_key).execution_set_entity_keys, key  # and never without its asset
         assert graph.get(key).description, key
     for key in graph.materializable_asset_keys | graph.external_asset_keys:
         node = graph.get(key)

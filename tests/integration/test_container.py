@@ -186,7 +186,7 @@ def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Im
         with (tmp_path / name).open("wb") as log:
             started[name] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
-        # A look is a process that imports Dagster: not before the log says that it may be well.
+        # A health check is a process that imports Dagster: wait for the log before starting one.
         for name, ready in (("web", b"Serving dagster-webserver"), ("daemon", b"SensorDaemon - ")):
             until(lambda name=name, ready=ready: ready in (tmp_path / name).read_bytes(), every=0.2)
             until(lambda name=name: image.run(*health[name]).returncode == 0, every=1)

@@ -46,7 +46,7 @@ FILL = "(while ! test -e {}; do sleep 0.02; done; cat /dev/zero > filler 2>/dev/
 
 def test_disk_that_fills_up_after_publication_loses_the_history_alone(tmp_path: Path) -> None:
     fill = FILL.format("wh/.dagster/history")
-    said = BUILD.replace("--quiet", "")  # what is quiet says no notice
+    said = BUILD.replace("--quiet", "")  # with --quiet no notices are printed
     ended = on_a_disk_of(84, tmp_path, f"{fill}{said}; echo status $?; ls wh")
     assert f"{tmp_path}/wh/.dagster: the history of this build cannot be kept there: " in ended.stdout + ended.stderr
     assert "Traceback" not in ended.stderr

@@ -47,7 +47,7 @@ def test_parsed_project_is_written_as_dbt_writes_it(
         monkeypatch.setattr(dbt, "DBT_LAST_PARSE", tmp_path / "last" / "parse")
     dbt.parse(paths).write(str(tmp_path / "by_dbt.json"))
     written, by_dbt = (json.loads(path.read_bytes()) for path in (paths.dbt_manifest, tmp_path / "by_dbt.json"))
-    assert written["metadata"].keys() == by_dbt["metadata"].keys()  # which have the time
+    assert written["metadata"].keys() == by_dbt["metadata"].keys()  # whose values include the time
     assert {**written, "metadata": None} == {**by_dbt, "metadata": None}
 
 

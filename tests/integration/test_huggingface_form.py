@@ -97,13 +97,13 @@ def test_every_dialogue_of_the_form_is_one_of_the_release(both: duckdb.DuckDBPyC
 def test_core_has_the_same_facts(both: duckdb.DuckDBPyConnection, form_folder: Path) -> None:
     compared = {}
     for table in core_tables(form_folder):
-        if table == "dim_source_files":  # what was read, which is not the same
+        if table == "dim_source_files":  # the files differ
             continue
         form, released = (rows_of(both, database, table, LOSSY) for database in ("form", "released"))
         if table in ("dim_corpora", "dim_speakers", "dim_acts") or table.startswith("dim_services"):
             assert form, table
         if not {"corpus_id", "dialogue_key", "scenario_key"} & set(columns_of(both, table)):
-            form = [row for row in form if row in released]  # tables of other corpora, which have no form
+            form = [row for row in form if row in released]  # other corpora have no Hugging Face form
             released = form
         assert form == released, table
         compared[table] = len(form)
@@ -219,7 +219,7 @@ def test_other_layouts_and_types_give_the_same_rows(
     both.execute(f"attach '{tmp_path}/w/dialogues.duckdb' as other (read_only)")
     try:
         for table in core_tables(form_folder):
-            if table not in ("dim_source_files", "dim_key_pointers"):  # the files, and places in them
+            if table not in ("dim_source_files", "dim_key_pointers"):  # the files and the places in them differ
                 expected, found = (rows_of(both, database, table, set()) for database in ("form", "other"))
                 assert found == expected, table
     finally:

@@ -155,7 +155,7 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
 def test_force_lands_and_builds_all_the_same(again) -> None:
     source, paths = again
     before, earlier = landed_at(paths), retention.kept_builds(paths)
-    options = ("--force", "--corpora", "bbai", "--corpora", "mutualfriends", "--replace")  # they add up
+    options = ("--force", "--corpora", "bbai", "--corpora", "mutualfriends", "--replace")  # repeated options add up
     completed = run_command("build", "--source", source, "--warehouse", paths.root, *options)
     assert completed.returncode == 0, completed.stderr
     assert len(retention.kept_builds(paths)) == len(earlier) + 1

@@ -129,7 +129,7 @@ def test_a_run_about_one_corpus_leaves_the_others(kept: tuple[WarehousePaths, Pa
     assert built.returncode == 0, built.stderr
     carried = builds.read_manifest(paths, builds.pointed_build(paths) or "").carried
     assert set(carried) == set(registry.corpus_ids()) - {"mutualfriends"}
-    assert carried[DAMAGED].error.startswith(f"{DAMAGED}/ontology.json: not JSON")  # which it still is
+    assert carried[DAMAGED].error.startswith(f"{DAMAGED}/ontology.json: not JSON")  # it is still damaged
     assert carried[DAMAGED].build_id == before
     assert carried[NEW].cause is Cause.NOT_ASKED_FOR
     assert carried[NEW].build_id not in (before, builds.pointed_build(paths))
@@ -204,7 +204,7 @@ def test_rows_that_fail_a_check_stay_out(
     if not options:
         project = copy_with_unknown_split(tmp_path / "clone", DAMAGED, "dialogue_id = '4711'")
         built = build_with(project, paths.root, "--source", str(source), "--keep-going")
-    else:  # test_publishing has the other, which stops a build whatever is asked for
+    else:  # test_publishing has the other case, which always stops a build
         stopped = run_command(*command)
         assert stopped.returncode == 1
         assert f"error: {told}" in stopped.stderr
@@ -223,7 +223,7 @@ def test_rows_that_fail_a_check_stay_out(
     if options:
         return  # the repaired release is built once
     shutil.copytree(sample_folder / "sample" / DAMAGED, source / DAMAGED, dirs_exist_ok=True)
-    mended = run_command(*command)  # from the very files that the corpus stayed with, and yet not unchanged
+    mended = run_command(*command)  # the files are those of the kept build, but the build is not "unchanged"
     assert mended.returncode == 0, mended.stderr
     assert builds.read_manifest(paths, builds.pointed_build(paths) or "").carried == {}
     assert json.loads(paths.alerts.read_text().splitlines()[-1])["kind"] == "recovery"

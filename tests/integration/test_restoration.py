@@ -22,7 +22,7 @@ from tests.conftest import run_command
 CORPORA = registry.corpus_ids()
 
 OURS = {
-    # What we derive, and the publisher's files do not say: keys, shared labels, counts. Everything else must be missed.
+    # Derived columns, which the publisher's files do not have: keys, shared labels, counts. All others must be noticed.
     "*": {
         *("corpus_id", "split", "dialogue_key", "turn_key", "turn_index", "frame_index", "role"),
         *("annotation_type", "action_type", "event_type"),
@@ -57,13 +57,13 @@ OURS = {
     "source_quarantine": {"error", "record_pointer"},
 }
 ORDINALS = {
-    # Positions: the property-based tests hold the order of every list; one step may leave a place as it is.
+    # Positions: the property-based tests check the order of every list; a single change may leave a position as it is.
     *("position", "flow_position", "parent_position", "gold_position", "record_index", "attribute_index", "item_index"),
     *("action_index", "span_index", "annotation_index", "value_index", "result_index", "step_index"),
 }
 NOT_PUBLISHED = {"dim_corpora", "dim_speakers", "dim_pointer_forms", "dim_key_pointers"}
 PUBLISHED_ROWS = {
-    # Arguments of acts stand in fct_actions as well, and are restored from there; acts without a group were seen.
+    # Arguments of acts are in fct_actions too, and are restored from there; acts without a group come from the data.
     "fct_slots": "annotation_type <> 'action_value'",
     "dim_acts": "act_group is not null",
 }

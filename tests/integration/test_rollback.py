@@ -106,7 +106,7 @@ def test_commands_say_what_is_published_and_kept(tmp_path: Path, awkward_folder:
     back = run_command("rollback", "--warehouse", folder)
     published, renewed = back.stdout.splitlines()
     assert published == f"published  build {first}, before {BUILDS[0]}"
-    assert renewed == f"the report was of another build: {index} is written anew"  # though it listed this one
+    assert renewed == f"the report was of another build: {index} is written anew"  # although it listed this build
     assert f"<p>Build <code>{first}</code>, " in index.read_text()
     pinned = run_command("keep", "--warehouse", folder)
     assert pinned.stdout.startswith(f"build {first} is kept until `")

@@ -49,7 +49,7 @@ def why_not() -> str | None:
 pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
     pytest.mark.timeout(1800),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of py4j, which leaves its sockets to Python
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # from py4j, which leaves closing its sockets to Python
 ]
 
 

@@ -66,7 +66,7 @@ def install(wheel: Path, folder: Path) -> tuple[Path, Path]:
 def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the command of an environment with the wheel and all libraries of this environment."""
     command, site_packages = install(wheel, tmp_path_factory.mktemp("full"))
-    # A folder named in a .pth file is searched, but what lies in it of editable installations is not read.
+    # Python searches a folder named in a .pth file, but ignores the .pth files of editable installations in it.
     (site_packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return command
 
