@@ -72,7 +72,7 @@ def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
 
 
 Once = Callable[[str, Callable[[Path], object]], Path]
-"""Return the folder of this name. The first process of the session that requests it fills it with the function."""
+"""Function that returns the folder of this name; the first process of the session that calls it fills the folder."""
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,7 @@ from tests.dbt_runs import compiled
 TABLES = read_tables()
 BY_NAME = {table.name: table for table in TABLES}
 BOOKKEEPING = {"accounting", "exceptions", "pointer_forms", "key_pointers"}
-"""Tables that a corpus fills but that are not published."""
+"""Entities of a corpus that are not published as tables."""
 NORMALLY_EMPTY = {"exceptions"}
 
 

@@ -35,7 +35,7 @@ RECORDED = {
     for claim in load_claims(corpus_id)
     if claim.kind == "invariant" and claim.recorded
 }
-"""Number of rows of the complete release that are known to break a rule."""
+"""Rules for which a number of breaches in the complete release is recorded."""
 TARGET = re.compile(r"^(?:update|insert into|delete from) (core\.\w+) ")
 
 

@@ -54,11 +54,11 @@ SEED = int(os.environ.get("DIALOGUE_SEED") or int(commit(), 16) % 2**32)
 WANTED = 50
 """Minimum number of occurrences of each state, in records that the schema accepts."""
 ENOUGH = 70
-"""Maximum number of times a state is drawn on purpose: some records that show it are refused for another reason."""
+"""A state is drawn on purpose until it has occurred this often: some records that show it are refused."""
 COUNTED = 1000
-"""Maximum number of records of an entity that are counted; the records after them are drawn by chance alone."""
+"""Number of records of an entity that are counted; after them, records are drawn by chance alone."""
 FEWEST = 300
-"""Number of records of an entity that is enough."""
+"""Minimum number of records of an entity other than the first, unless fewer are requested."""
 ODD_TEXTS = (
     *("a/b", "50%", "~1", "~2", "é😀", '"', "'", "\\", "\x00", "null", "NULL", "1.10", "a.b.accept", "-1", "{}", "[]"),
     *("unheard_of", "none", "None", "true", "/", "..", "<b>&amp;", "{{ x }}", "%s", "e\u0301", "\u202eabc", "\x1b[31m"),
@@ -79,13 +79,13 @@ SCALARS: dict[type[inspect.Type], tuple[Any, ...]] = {
     inspect.NoneType: (None,),
 }
 NO_RECORDS: tuple[Any, ...] = (7, None, [], {"no": "record"}, [[[["deep"]]]], "text", True)
-"""Texts that stand among the records but are not records."""
+"""Values that stand among the records but are not records."""
 NO_RECORD, UNMENDED, EXTRA_KEY = 0.02, 0.03, 0.001
-"""Share of texts that are not records, of records that cannot be valid, and of objects with an unknown key."""
+"""Share of values that are not records, of records that stay invalid, and of objects with an unknown key."""
 MANY_ITEMS = 60
-"""One of this many items of a list is drawn."""
+"""Of a list with at least this many items, only one item is drawn again."""
 KNOWN_MOST = 100
-"""Number of values of the sample that are known for each place."""
+"""Maximum number of values of the sample that are remembered for each place."""
 ABSENT: Any = object()
 
 

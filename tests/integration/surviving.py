@@ -203,7 +203,7 @@ def failure_of_models(place: Place, select: str | None = None) -> str | None:
 
 
 Narrowing = Generator[list[Drawn], bool, list[Drawn]]
-"""Generator that yields records to try, and returns the smallest set that fails."""
+"""Generator that yields records to try, receives whether they fail, and returns the smallest set that fails."""
 
 
 def narrow(release: Sequence[Drawn], said: str) -> Narrowing:
@@ -273,7 +273,7 @@ def find(release: Sequence[Drawn], place: Place, failure: Failure) -> list[Drawn
 
 
 def _probe(release: Sequence[Drawn], place: Place, failure: Failure) -> Callable[[], str | None]:
-    """Return the test for failure of a part of the release: for a model, only its upstream models are built."""
+    """Return the function that tells how a part of the release fails; for a model, it builds only upstream models."""
     if failure.step == "build":
         write(release, place.source)
         node = NODE.search(failure.said)

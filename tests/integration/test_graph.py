@@ -135,7 +135,7 @@ def test_definitions_load_as_dagster_dev_loads_them(tmp_path: Path) -> None:
 
 
 def state_of_the_process() -> tuple[object, ...]:
-    """Return the state that belongs to the process that runs the graph."""
+    """Return state of the process that a run must not change."""
     return Path.cwd(), dict(os.environ), gc.isenabled(), gc.get_threshold()
 
 

@@ -46,12 +46,12 @@ def run_in(instance: dg.DagsterInstance) -> str:
 
 @pytest.fixture(scope="module")
 def built() -> dg.ExecuteInProcessResult:
-    """Return the result of the same assets and a published one on an ephemeral instance."""
+    """Return the result of the same assets, and of one published asset, on an ephemeral instance."""
     return dg.materialize([published, judged, landed], instance=dg.DagsterInstance.ephemeral())
 
 
 def latest(instance: dg.DagsterInstance, key: dg.AssetKey) -> dg.AssetMaterialization | None:
-    """Return the content of the page of an asset."""
+    """Return the latest materialization, which the page of an asset shows."""
     event = instance.get_latest_materialization_event(key)
     return event and event.asset_materialization
 
