@@ -1,4 +1,4 @@
-"""Fixtures that every test may use: warehouses built by the real command, once a session."""
+"""Fixtures for all tests: warehouses built by the real command, once per session."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared
 def run_command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `dialogue-warehouse` as a user would; never raises.
 
-    With no variables but settings of our own, the process is forked from one that has the libraries imported.
+    If the variables contain only settings of this project, the process is forked from one that has already imported
+    the libraries.
     """
     if all(name.startswith("DIALOGUE_") for name in environment) and (server := forked.server()) is not None:
         return server.run([*map(str, arguments)], environment | forked.audits())
@@ -52,7 +53,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(autouse=True)
 def main_module() -> Iterator[None]:
-    """Keep the main module: Streamlit's AppTest leaves its script there, and processes that are spawned would run it."""
+    """Restore the main module: Streamlit's AppTest replaces it with its script, which spawned processes would run."""
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
@@ -66,17 +67,17 @@ def build_warehouse(warehouse: Path, *arguments: object) -> Path:
 
 
 def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query."""
+    """Return the rows of a query."""
     return con.execute(query).fetchall()
 
 
 Once = Callable[[str, Callable[[Path], object]], Path]
-"""Gives the folder of this name, filled by the function: by the first that asks, for all processes of the session."""
+"""Function that returns the folder of this name; the first process of the session that calls it fills the folder."""
 
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
-    """What several processes of the tests (`-n`) need, and one of them makes."""
+    """Return a function that makes something once for all processes of the tests (`-n`)."""
     session = tmp_path_factory.getbasetemp()
     session = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
 
@@ -84,7 +85,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
         folder, filled = session / name, session / f"{name}.filled"
         with filelock.FileLock(session / f"{name}.lock"):
             if not filled.exists():
-                shutil.rmtree(folder, ignore_errors=True)  # of one that failed
+                shutil.rmtree(folder, ignore_errors=True)  # left by a failed attempt
                 folder.mkdir()
                 fill(folder)
                 filled.touch()
@@ -95,26 +96,26 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 @pytest.fixture(scope="session")
 def sample_folder(once: Once) -> Path:
-    """The folder of a warehouse built from the embedded sample."""
+    """Return the folder of a warehouse built from the embedded sample."""
     return once("sample", build_warehouse)
 
 
 @pytest.fixture(scope="session")
 def sample_warehouse(sample_folder: Path) -> Path:
-    """The database published from the embedded sample; copy it before you change it."""
+    """Return the database published from the embedded sample. Copy it before you change it."""
     return sample_folder / "dialogues.duckdb"
 
 
 @pytest.fixture(scope="session")
 def disturbed_folder(once: Once, sample_folder: Path) -> Path:
-    """The folder of a warehouse built from the disturbed sample, its releases in `releases`.
+    """Return the folder of a warehouse built from the disturbed sample, with its releases in `releases`.
 
-    What rarely happens in a release happens often there: generated dialogues follow every guideline and say every
-    value, so that many a column of an answer would be all zeros. No edit breaks the shape of a release.
+    Rare cases are frequent in the disturbed sample. Generated dialogues follow every guideline and say every value,
+    so that many columns of an answer would contain only zeros. No edit changes the structure of a release.
     """
 
     def disturb(folder: Path) -> None:
-        ownership.claim(WarehousePaths(folder))  # the releases come first, and a folder that holds files is refused
+        ownership.claim(WarehousePaths(folder))  # otherwise the folder with files is refused
         releases = folder / "releases"
         shutil.copytree(sample_folder / "sample", releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
         for corpus_id, module in fixtures.load_where_there("disturb").items():
@@ -126,24 +127,24 @@ def disturbed_folder(once: Once, sample_folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def generated_sample(once: Once) -> Path:
-    """All releases at the scale of the embedded sample."""
+    """Return all releases at the scale of the embedded sample."""
     return once("generated", lambda folder: simulate(folder, SAMPLE_SCALE))
 
 
 @pytest.fixture(scope="session")
 def scale_1_release(once: Once) -> Path:
-    """All releases, generated at scale 1, once for all tests: not to be changed."""
+    """Return all releases, generated at scale 1, once for all tests. Tests must not change them."""
     return once("scale_1", lambda folder: simulate(folder, 1, processes=2))
 
 
 @pytest.fixture(scope="session")
 def scale_1_tables(scale_1_release: Path) -> dict[str, duckdb.DuckDBPyConnection]:
-    """Corpus -> the files of scale 1 as tables."""
+    """Map each corpus to its files of scale 1 as tables."""
     return read_releases(scale_1_release)
 
 
 def read_releases(folder: Path) -> dict[str, duckdb.DuckDBPyConnection]:
-    """Corpus -> its generated files as tables, in a database of its own."""
+    """Map each corpus to its generated files as tables, in a separate database."""
     databases = {}
     for corpus_id, counts in fixtures.load_all("counts").items():
         databases[corpus_id] = duckdb.connect()
@@ -154,7 +155,7 @@ def read_releases(folder: Path) -> dict[str, duckdb.DuckDBPyConnection]:
 
 @pytest.fixture(scope="session")
 def awkward_releases(once: Once) -> Path:
-    """The hand-written releases of tests/fixtures; what the publisher zips stands there plain, and is zipped here."""
+    """Return the hand-written releases of tests/fixtures; files that the publisher zips are zipped here."""
     return once("awkward", _put_awkward_releases)
 
 
@@ -171,34 +172,34 @@ def _put_awkward_releases(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def awkward_folder(once: Once, awkward_releases: Path) -> Path:
-    """The folder of a warehouse built from the hand-written releases."""
+    """Return the folder of a warehouse built from the hand-written releases."""
     return once("awkward_warehouse", lambda folder: build_warehouse(folder, "--source", awkward_releases))
 
 
 @pytest.fixture(scope="session")
 def defective_releases(once: Once) -> Path:
-    """Releases in which each rule is broken once, and nearly broken once."""
-    from tests.integration import defective_release  # a corpus that lacks its part must not stop every test
+    """Return releases in which each rule is broken once, and nearly broken once."""
+    from tests.integration import defective_release  # one missing corpus must not stop every test
 
     return once("defective", defective_release.write)
 
 
 @pytest.fixture(scope="session")
 def defective_folder(once: Once, defective_releases: Path) -> Path:
-    """The folder of a warehouse built from them."""
+    """Return the folder of a warehouse built from the defective releases."""
     return once("defective_warehouse", lambda folder: build_warehouse(folder, "--source", defective_releases))
 
 
 @pytest.fixture(scope="session")
 def awkward_warehouse(awkward_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A read-only connection to the warehouse built from the hand-written releases."""
+    """Return a read-only connection to the warehouse built from the hand-written releases."""
     with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
         yield con
 
 
 @pytest.fixture(scope="session")
 def real_corpora() -> Path:
-    """Folder with a real part of each release."""
+    """Return the folder with a real part of each release."""
     if not REAL_CORPORA.is_dir():
         pytest.skip(f"no real data: neither DIALOGUE_CORPORA nor {REAL_CORPORA} is there")
     return REAL_CORPORA
@@ -206,20 +207,20 @@ def real_corpora() -> Path:
 
 @pytest.fixture(scope="session")
 def real_folder(once: Once, real_corpora: Path) -> Path:
-    """The folder of a warehouse built from the real data."""
+    """Return the folder of a warehouse built from the real data."""
     return once("real", lambda folder: build_warehouse(folder, "--source", real_corpora))
 
 
 @pytest.fixture(scope="session")
 def real_warehouse(real_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A read-only connection to the warehouse built from the real data."""
+    """Return a read-only connection to the warehouse built from the real data."""
     with duckdb.connect(str(real_folder / "dialogues.duckdb"), read_only=True) as con:
         yield con
 
 
 @pytest.fixture(scope="module", params=SOURCES)
 def source(request: pytest.FixtureRequest) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    """A warehouse, and the releases that it was built from."""
+    """Return a warehouse, and the releases that it was built from."""
     folder = request.getfixturevalue(f"{request.param}_folder")
     releases = {"sample": folder / "sample", "disturbed": folder / "releases"}.get(request.param)
     with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
@@ -228,9 +229,10 @@ def source(request: pytest.FixtureRequest) -> Iterator[tuple[duckdb.DuckDBPyConn
 
 @pytest.fixture
 def answered_signals() -> Iterator[None]:
-    """The signals that end a command, for its processes too: one who has the tests run in the background ignores some.
+    """Enable the signals that end a command, for its child processes too: a shell ignores some in the background.
 
-    What a process ignores its children ignore, and Dagster makes of an interrupt that is ignored a termination that is.
+    Child processes inherit ignored signals. If interrupts are ignored, Dagster turns an interrupt into a
+    termination.
     """
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     for number in before:

@@ -1,4 +1,4 @@
-"""Commands of dbt on the project, as a build runs them, for tests that look at what comes of each node."""
+"""Commands of dbt on the project, run as in a build, for tests that check the result of each node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run_dbt(manifest: Manifest, paths: WarehousePaths, *command: str) -> list[Any]:
-    """What came of each node that the command is about; a command that cannot run fails the test."""
+    """Return the result of each node that the command selects. A command that cannot run fails the test."""
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
 
@@ -32,7 +32,7 @@ def run_dbt(manifest: Manifest, paths: WarehousePaths, *command: str) -> list[An
 
 
 def compiled(folder: Path, selected: str) -> dict[str, str]:
-    """The SQL that dbt makes of each of these nodes, in an empty folder."""
+    """Return the SQL that dbt compiles for each of these nodes, in an empty folder."""
     paths = WarehousePaths(folder)
     results = run_dbt(dbt.parse(paths), paths, "compile", "--select", selected)
     return {of.node.name: of.node.compiled_code for of in results}

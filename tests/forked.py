@@ -1,9 +1,9 @@
-"""The command in processes that begin with its libraries imported: what takes a build four seconds is done once a session.
+"""The command in processes that start with its libraries imported: four seconds per build are spent once per session.
 
 `python -m tests.forked FOLDER MODULE` is the process that they are forked from: one for the command, one for the audit
-that builds start beside them (`tests/launch.py` stands for it there). It imports what the module imports and nothing
-starts a thread; for each connection to `FOLDER/socket` it forks a process that becomes the program, with the
-arguments, the variables and the streams that came with it. Whoever closes the connection has the program killed.
+that builds start as a separate process (`tests/launch.py` replaces it there). It imports what the module imports,
+without starting a thread. For each connection to `FOLDER/socket` it forks a process that runs the program, with the
+arguments, the variables and the streams that the connection sent. Closing the connection kills the program.
 """
 
 from __future__ import annotations
@@ -55,16 +55,17 @@ IMPORTED = {
     ),
     AUDIT: ("expectations.audit", "expectations.validation"),
 }
-"""What a build and its audit import, or the greater part of it; a module that is not there is imported by none."""
+"""Libraries that a build and its audit import, or most of them. Modules that are not installed are skipped."""
 Calls = list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]]
 SET_BY_LIBRARIES = {*TELEMETRY_OFF, "MPLBACKEND", "SF_PARTNER", "_RJEM_MALLOC_CONF"}
-"""What a process has in its variables as soon as it has called the command, or imported Streamlit, Dagster or Polars."""
+"""Variables that a process sets when it runs the command, or imports Streamlit, Dagster or Polars."""
 
 
 def variables() -> dict[str, str]:
-    """The variables of this process that a command is given: those of whoever began the tests, and what a test sets.
+    """Return the variables of this process that a command gets: those of the caller of the tests and of the test.
 
-    Settings of ours are not among them, nor the name of the test, nor what libraries set for the process they are in.
+    Settings of this project are left out, and so are the name of the test and the variables that libraries set for
+    their process.
     """
     ours = ("DIALOGUE_", "PYTEST_CURRENT_TEST")
     return {
@@ -76,7 +77,7 @@ USUAL = variables()
 
 
 class Server:
-    """The process of which a program is forked; it ends with the one that started it."""
+    """Process that a program is forked from; it ends with the process that started it."""
 
     def __init__(self, program: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="forked-"))
@@ -89,7 +90,7 @@ class Server:
         )
 
     def run(self, arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-        """Run the program with these variables besides, as `subprocess.run` does that captures what it prints."""
+        """Run the program with these additional variables, like `subprocess.run` with captured output."""
         with (
             Path(os.devnull).open() as nothing,
             tempfile.TemporaryFile() as out,
@@ -109,13 +110,13 @@ class Server:
 
 
 AUDITS = "FORKED_AUDITS"
-"""The variable of a command that says which socket its audit is asked for at."""
+"""Variable that gives a command the socket at which it requests its audit."""
 _servers: dict[str, Server] = {}
 _starting = threading.Lock()
 
 
 def server() -> Server | None:
-    """The process that commands are forked from, one a session; None while variables are not as when the tests began."""
+    """Return the process that commands are forked from, one per session; None if the variables have changed."""
     if variables() != USUAL:
         return None
     with _starting:
@@ -126,12 +127,12 @@ def server() -> Server | None:
 
 
 def audits() -> dict[str, str]:
-    """The variable by which a command finds what its audit is forked from."""
+    """Return the variable that gives a command the process that its audit is forked from."""
     return {AUDITS: str(_servers[AUDIT].folder / "socket")}
 
 
 def end() -> None:
-    """End those processes."""
+    """End these processes."""
     while _servers:
         _servers.popitem()[1].close()
 
@@ -148,7 +149,7 @@ def serve(folder: Path, program: str) -> None:
                 importlib.import_module(name)
     assert threading.active_count() == len(list(Path("/proc/self/task").iterdir())) == 1, "a fork would copy its locks"
     gc.collect()
-    gc.freeze()  # what is never looked at stays shared
+    gc.freeze()  # memory that is never accessed stays shared
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "starting"))
@@ -156,7 +157,7 @@ def serve(folder: Path, program: str) -> None:
         (folder / "starting").rename(folder / "socket")
         while True:
             ready, *_ = select.select([listening, sys.stdin], [], [])
-            if sys.stdin in ready:  # whoever started it has ended, or ends it
+            if sys.stdin in ready:  # the process that started it has ended, or ends it
                 return
             connection, _ = listening.accept()
             with connection:
@@ -166,7 +167,7 @@ def serve(folder: Path, program: str) -> None:
 
 
 def _look_after(connection: socket.socket, program: str, at_end: Calls) -> None:
-    """Run the program of a connection in a process of its own, and tell its status; killed where nobody listens."""
+    """Run the program of a connection in a separate process and report its status; kill it if the client leaves."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _, streams, _, _ = socket.recv_fds(connection, 1, 3)
     arguments, environment = json.loads(connection.makefile().readline())
@@ -187,9 +188,10 @@ def _look_after(connection: socket.socket, program: str, at_end: Calls) -> None:
 
 
 def _become(program: str, arguments: list[str], environment: dict[str, str], streams: list[int], at_end: Calls) -> None:
-    """What `python -m` does with the program once it is started. Does not return.
+    """Do what `python -m` does with the program after it has started. Does not return.
 
-    What the libraries want done at the end is registered after what the program registers first, as if imported then.
+    Exit handlers of libraries are registered after the first ones of the program, as if the libraries were imported
+    then.
     """
     for target, stream in enumerate(streams):
         os.dup2(stream, target)
@@ -208,9 +210,9 @@ def _become(program: str, arguments: list[str], environment: dict[str, str], str
         client.command = lambda: [sys.executable, "-IS", launch.__file__, audits]
     sys.argv[1:] = arguments if program == COMMAND else [str(os.getppid())]
     runpy.run_module(program, run_name="__main__", alter_sys=True)
-    os._exit(70)  # it ends by itself
+    os._exit(70)  # the process ends by itself
 
 
 if __name__ == "__main__":
     serve(Path(sys.argv[1]), sys.argv[2])
-    os._exit(0)  # what DuckDB calls leaks is told nobody
+    os._exit(0)  # DuckDB's reports of leaks are not printed

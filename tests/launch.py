@@ -1,6 +1,6 @@
-"""Stands for a program that is forked: `python -IS tests/launch.py SOCKET` has the program's streams, and ends as it does.
+"""Stand-in for a forked program: `python -IS tests/launch.py SOCKET` has the program's streams, and ends as it does.
 
-Whoever ends this process ends the program. It imports next to nothing: it is started for each audit.
+Ending this process ends the program. It imports very few modules, because it is started for each audit.
 """
 
 import json
@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 
 SECONDS = 300
-"""After which a server that does not begin is given up."""
+"""Seconds after which a server that does not start is given up."""
 
 
 def connect(path: str, is_alive: Callable[[], bool] = lambda: True) -> socket.socket:
-    """A connection to the server, as soon as its libraries are imported. Raises OSError when none can be had."""
+    """Return a connection to the server, as soon as its libraries are imported. Raises OSError without a server."""
     end = time.monotonic() + SECONDS
     while True:
         connection = socket.socket(socket.AF_UNIX)

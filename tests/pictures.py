@@ -1,4 +1,4 @@
-"""`make pictures`: the README's pictures, of the report and the dashboard of a published warehouse."""
+"""`make pictures`: take the README's pictures of the report and the dashboard of a published warehouse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEY = "/?key=sgd/dev/1_00000/2"
 
 
 def main(folder: Path) -> int:
-    """Take both; 1 where there is no Chromium."""
+    """Take both pictures; return 1 if there is no Chromium."""
     program = find_chromium()
     if program is None:
         print("error: no Chromium is installed", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Writes the table of the corpora into the README, from what the corpora declare: `python -m tests.readme`."""
+"""Write the table of the corpora into the README, from the declarations of the corpora: `python -m tests.readme`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ BEGIN, END = "<!-- corpora: begin -->", "<!-- corpora: end -->"
 
 
 def corpora_table() -> str:
-    """A line a corpus: its id, its title and what is special about it."""
+    """Return a table with one line per corpus: its id, its title and its special property."""
     lines = ["| corpus_id | corpus | what is special about it |", "|---|---|---|"]
     lines += [f"| {corpus.corpus_id} | {corpus.title} | {corpus.summary} |" for corpus in registry.load_corpora()]
     return "\n".join(lines)
 
 
 def rewrite(document: str) -> str:
-    """The document with the table of today between its marks."""
+    """Return the document with the current table between its marks."""
     if document.count(BEGIN) != 1 or document.count(END) != 1:
         raise ValueError(f"the document has no part between {BEGIN} and {END}")
     return re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{corpora_table()}\n{END}", document, flags=re.S)

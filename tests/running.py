@@ -1,15 +1,15 @@
-"""The processes that a test has set running."""
+"""Processes that a test has started."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 ALONE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
-"""A shell that may mount a disk of its own, which nobody else sees."""
+"""A shell that can mount its own disk, which other processes do not see."""
 
 
 def processes_below(parent: int) -> dict[int, str]:
-    """The processes that this one has started, and those that they have, with their commands."""
+    """Return the processes that this process has started, with their descendants and commands."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -23,7 +23,7 @@ def processes_below(parent: int) -> dict[int, str]:
 
 
 def is_alive(process: int) -> bool:
-    """Whether a process runs; one that has ended and that nobody has asked for does not."""
+    """Tell if a process runs. A process that has ended, but whose status has not been collected, does not run."""
     try:
         return (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -1,7 +1,7 @@
-{#- One entity of a corpus's accounting, for `account`: how many were published (`published` counts them in a record of
-    `raw`), staged and conformed, and the table of core where they stand. `record_entity` names the raw entity whose
-    records these rows are, so that quarantined records can be counted beside; it stays empty for what lies inside a
-    record. -#}
+{#- One entity of a corpus's accounting, as input of `account`: the number of rows that are published (`published`
+    counts them in a record of `raw`), staged and conformed, and the core table that has them. `record_entity` names
+    the raw entity whose records these rows are, so that records in quarantine can be counted separately. It is
+    empty for rows inside a record. -#}
 {% macro counted(entity, published, raw, staged, conformed, core, staged_where='true', conformed_where='true',
                  core_where='true', record_entity=none) -%}
     {{ return({
@@ -19,10 +19,11 @@
     {{ return('count(*)' if condition == 'true' else 'count(*) filter (where ' ~ condition ~ ')') }}
 {%- endmacro %}
 
-{#- The accounting of a corpus up to its conformed models, one row an entity of `entities` (each made by `counted`): a
-    small table, because the plan of all corpora in one query takes longer than the plans of each. Every relation is read
-    once, however many entities are counted in it, and no subquery is named twice: Spark would run it twice. Where the
-    entities stand in core is kept as `meta` of the model, for `row_accounting`: a conformed model reads no core table. -#}
+{#- The accounting of a corpus up to its conformed models, one row for each of `entities` (made by `counted`). It is
+    a small table, because planning all corpora in one query takes longer than planning them one by one. Each
+    relation is read once, however many entities are counted in it, and each subquery is referenced once: Spark
+    would run it twice otherwise. The core table of each entity is stored as `meta` of the model, for
+    `row_accounting`: a conformed model reads no core table. -#}
 {% macro account(corpus_id, entities) -%}
 {%- set relations, places = [], {} -%}
 {%- for entity in entities -%}
@@ -71,8 +72,8 @@ cross join (
 ) as entities
 {%- endmacro %}
 
-{#- Where the entities of all corpora stand in core, as their accounting models declare it: for each of `tables` a list of
-    entity, condition and corpora. A place that is none of `tables` is refused. -#}
+{#- Core tables of the entities of all corpora, as their accounting models declare them: for each of `tables` a list
+    of entity, condition and corpora. Raise if an entity names a table that is not in `tables`. -#}
 {% macro places_in_core(tables) -%}
     {%- set places = {} -%}
     {%- for corpus in var('corpora') if execute -%}
@@ -92,12 +93,13 @@ cross join (
     {{ return(places) }}
 {%- endmacro %}
 
-{#- How many elements the lists in `lists` have together. -#}
+{#- The total number of elements of the lists in `lists`. -#}
 {% macro count_within(lists) -%}
     cardinality({{ list_flatten(lists) }})
 {%- endmacro %}
 
-{#- How many elements of `list`, each named `variable`, satisfy `condition`: the length of a text with one letter each. -#}
+{#- The number of elements of `list`, each named `variable`, that satisfy `condition`. It is computed as the length
+    of a text with one letter for each such element. -#}
 {% macro count_where(list, variable, condition) -%}
     {%- set letter = "case when " ~ condition ~ " then 'x' else '' end" -%}
     length({{ list_join(list_map(list, variable, letter), "''") }})

@@ -1,8 +1,8 @@
-{#- The eleven constructs that DuckDB and Spark write differently; `dialect_spark` has how Spark writes them. Every other
-    line of SQL runs on both; a lint in the tests holds that. Positions count from 0. -#}
+{#- The eleven constructs that DuckDB and Spark write differently; `dialect_spark` has the Spark versions. All other
+    SQL runs on both engines; a lint in the tests checks this. Positions count from 0. -#}
 
-{#- Select-list items: one row an element of `list`, the element as `element`, its position as `position`.
-    With keep_empty a list without elements gives one row whose element is null. -#}
+{#- Select-list items: one row for each element of `list`, with the element as `element` and its position as
+    `position`. With keep_empty, a list without elements gives one row with NULL as its element. -#}
 {% macro explode_indexed(list, element, position, keep_empty=false) -%}
     {{ return(adapter.dispatch('explode_indexed')(list, element, position, keep_empty)) }}
 {%- endmacro %}
@@ -13,8 +13,8 @@
         cast(generate_subscripts({{ kept }}, 1) - 1 as integer) as {{ position }}
 {%- endmacro %}
 
-{#- Select-list items: one row an entry of `map`, its key, its value and its position. With keep_empty a map without
-    entries gives one row whose key and value are null. -#}
+{#- Select-list items: one row for each entry of `map`, with its key, its value and its position. With keep_empty, a
+    map without entries gives one row with NULL as its key and value. -#}
 {% macro explode_map(map, key, value, position, keep_empty=false) -%}
     {{ return(adapter.dispatch('explode_map')(map, key, value, position, keep_empty)) }}
 {%- endmacro %}
@@ -30,7 +30,7 @@
         cast(generate_subscripts({{ keys }}, 1) - 1 as integer) as {{ position }}
 {%- endmacro %}
 
-{#- The element of `list` at `position`, null outside. -#}
+{#- The element of `list` at `position`; NULL outside the list. -#}
 {% macro list_at(list, position) -%}
     {{ return(adapter.dispatch('list_at')(list, position)) }}
 {%- endmacro %}
@@ -48,7 +48,7 @@
     [{{ element }}]
 {%- endmacro %}
 
-{#- The value of `key` in `map`, null where it has none. -#}
+{#- The value of `key` in `map`; NULL if the map does not have the key. -#}
 {% macro map_at(map, key) -%}
     {{ return(adapter.dispatch('map_at')(map, key)) }}
 {%- endmacro %}
@@ -75,7 +75,7 @@
     array_to_string({{ list }}, {{ separator }})
 {%- endmacro %}
 
-{#- The lists in `lists`, one behind the other; one that is NULL counts as empty. -#}
+{#- The concatenation of the lists in `lists`; a list that is NULL counts as empty. -#}
 {% macro list_flatten(lists) -%}
     {{ return(adapter.dispatch('list_flatten')(lists)) }}
 {%- endmacro %}
@@ -102,8 +102,9 @@
     regexp_replace({{ text }}, {{ pattern }}, {{ replacement }}, 'g')
 {%- endmacro %}
 
-{#- Select-list item: one row a piece of `text` between the separators, a text and no pattern, the piece as `element`.
-    Where there are millions of them, positions that nobody needs would cost a quarter of the time. -#}
+{#- Select-list item: one row for each piece of `text` between the separators, with the piece as `element`. The
+    separator is a text, not a pattern. Positions are left out: with millions of pieces they cost a quarter of the
+    time. -#}
 {% macro explode_split(text, separator, element) -%}
     {{ return(adapter.dispatch('explode_split')(text, separator, element)) }}
 {%- endmacro %}
@@ -112,7 +113,7 @@
     unnest(string_split({{ text }}, {{ separator }})) as {{ element }}
 {%- endmacro %}
 
-{#- The words of `text`: what stands between white space of any kind, as Python's `str.split()` has it. -#}
+{#- The words of `text`, separated by white space of any kind, as in Python's `str.split()`. -#}
 {% macro words(text) -%}
     {{ return(adapter.dispatch('words')(text)) }}
 {%- endmacro %}
@@ -121,12 +122,13 @@
     regexp_extract_all({{ text }}, '[^\s\x0b\x1c-\x1f\x{85}\pZ]+')
 {%- endmacro %}
 
-{#- How many words `text` has. -#}
+{#- The number of words of `text`. -#}
 {% macro word_count(text) -%}
     {{ return(adapter.dispatch('word_count')(text)) }}
 {%- endmacro %}
 
-{#- The pattern of `words` is slow; only a text with more than ASCII and single spaces between words needs it. -#}
+{#- The pattern of `words` is slow. Only a text with non-ASCII characters, or with more than single spaces between
+    its words, needs it. -#}
 {% macro default__word_count(text) -%}
     case
             when regexp_matches({{ text }}, '^$|^ |  | $|[^ -~]') then len({{ default__words(text) }})

@@ -1,12 +1,12 @@
-{#- How Spark writes what `dialect` names. A literal with a backslash has an `r` before it, which keeps the backslash as it
-    stands, as DuckDB does. -#}
+{#- The Spark versions of the macros in `dialect`. A literal with a backslash has the prefix `r`, so that Spark
+    keeps the backslash as DuckDB does. -#}
 
 {% macro spark__explode_indexed(list, element, position, keep_empty) -%}
     {%- set kept = 'case when cardinality(' ~ list ~ ') = 0 then array(null) else ' ~ list ~ ' end' if keep_empty else list -%}
     posexplode({{ kept }}) as ({{ position }}, {{ element }})
 {%- endmacro %}
 
-{#- The fields of a struct have the same names in both branches, or Spark takes them for different types. -#}
+{#- The fields of a struct have the same names in both branches; otherwise Spark treats them as different types. -#}
 {% macro spark__explode_map(map, key, value, position, keep_empty) -%}
     {%- set entries -%}
         transform(
@@ -44,7 +44,8 @@
     flatten(filter({{ lists }}, list -> list is not null))
 {%- endmacro %}
 
-{#- `collect_list` keeps no order and leaves NULL out; within a struct it stays. No row gives NULL, as in DuckDB. -#}
+{#- `collect_list` keeps no order and leaves NULL out, but it keeps a struct that contains NULL. Without rows the
+    result is NULL, as in DuckDB. -#}
 {% macro spark__list_agg_ordered(expression, order_by) -%}
     {%- set columns = order_by.split(',') -%}
     {%- set names = [] -%}
@@ -73,7 +74,7 @@
     cardinality({{ spark__words(text) }})
 {%- endmacro %}
 
-{#- A type of a contract, which is written as DuckDB has it, as Spark's `describe` names it. -#}
+{#- The name that Spark's `describe` gives to a type of a contract, which is written as in DuckDB. -#}
 {% macro spark_type(type) -%}
     {%- set names = {'varchar': 'string', 'integer': 'int', 'timestamp': 'timestamp_ntz'} -%}
     {%- set type = type | lower | trim -%}

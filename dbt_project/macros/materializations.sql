@@ -1,9 +1,10 @@
-{#- A table on DuckDB, in one round trip. dbt's own way is made for a database that others read meanwhile: it looks for what
-    stands there, builds under another name, renames, drops, asks for the columns twice and comments last, a dozen
-    statements a table, half of the time of a small build. Here nobody reads the database before it is published, so there
-    is no transaction either: what a table that fails leaves behind is thrown away with the build.
-    Where another engine has made the table, its configuration has `made_of`, the files: they are read in its place, and
-    the contract is held all the same.
+{#- A table on DuckDB, in one round trip. dbt's own materialization is made for a database with concurrent readers:
+    it looks for an existing table, builds under another name, renames, drops, queries the columns twice and adds
+    comments last. These are a dozen statements per table and half of the time of a small build. Here the database
+    has no readers before it is published, so there is no transaction either: if a table fails, its remains are
+    deleted with the build.
+    If another engine has made the table, its configuration has `made_of`, a list of files. They are read instead of
+    running the query, and the contract is still checked.
     What is NOT here, because no model has any: grants, indexes, Python models. -#}
 {% materialization table, adapter='duckdb', supported_languages=['sql'] %}
     {%- set target_relation = this.incorporate(type='table') -%}
@@ -29,17 +30,18 @@
     {%- endcall -%}
 
     {{ run_hooks(post_hooks, inside_transaction=True) }}
-    {%- if (pre_hooks + post_hooks) | selectattr('transaction') | list -%} {#- only they have begun one -#}
+    {%- if (pre_hooks + post_hooks) | selectattr('transaction') | list -%} {#- only these begin a transaction -#}
         {{ adapter.commit() }}
     {%- endif -%}
     {{ run_hooks(post_hooks, inside_transaction=False) }}
     {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}
 
-{#- The columns of the model's contract with their constraints, as dbt writes them. Of a fact the first is its own key, which
-    no two of its rows share: the dictionary in which DuckDB keeps text by itself is only in the way there, and where the
-    model's configuration names a column in `hardly_repeated`. With those compressed as text the published file of scale 1
-    has 199.5 MiB for 256.2; they are written in less time, and counted and looked up in about the same. -#}
+{#- The columns of the model's contract with their constraints, as dbt writes them. The first column of a fact table
+    is its own unique key. DuckDB's default dictionary compression of text does not help for unique values, nor for
+    columns that the model's configuration lists in `hardly_repeated`. With those columns compressed as text, the
+    published file of scale 1 has 199.5 MiB instead of 256.2. They are written in less time, and counting and
+    lookups take about the same time. -#}
 {% macro columns_of_contract() -%}
     {%- set own_key = 1 if model.name.startswith('fct_') else 0 -%}
     {%- set as_text = (model.columns.keys() | list)[:own_key] + config.get('hardly_repeated', []) -%}
@@ -50,8 +52,8 @@
     )
 {%- endmacro %}
 
-{#- The columns of the model's contract out of files of Parquet, in the order of the first, which is the key of most
-    tables. Where there is no row there may be no file. -#}
+{#- The columns of the model's contract from Parquet files, ordered by the first column, which is the key of most
+    tables. If the table has no rows, there may be no file. -#}
 {% macro select_from_files(files) -%}
     {%- set names = [] -%}
     {%- for column in model.columns.values() -%}
@@ -68,14 +70,14 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#- Raise unless `sql` gives the columns of the model's contract in their types. Only where something differs does dbt's own
-    check run, which says what: it plans the query once more, and another one of typed nulls beside it. -#}
+{#- Raise unless `sql` returns the columns of the model's contract with their types. dbt's own check runs only if
+    there is a difference, to report it: it plans the query again, and a second query of typed nulls. -#}
 {% macro refuse_other_types(sql) -%}
     {%- set wanted, given = [], [] -%}
     {%- for column in model.columns.values() -%}
         {%- do wanted.append(column.name ~ ' ' ~ column.data_type | upper) -%}
     {%- endfor -%}
-    {%- for column in adapter.get_column_schema_from_query(sql ~ '\n') -%} {#- it may end in a comment -#}
+    {%- for column in adapter.get_column_schema_from_query(sql ~ '\n') -%} {#- the SQL may end in a comment -#}
         {%- do given.append(column.name ~ ' ' ~ column.dtype | upper) -%}
     {%- endfor -%}
     {%- if wanted | sort != given | sort -%}
@@ -83,7 +85,7 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#- The statements that keep the model's descriptions in the database, where its configuration says so. -#}
+{#- The statements that store the model's descriptions in the database, if its configuration requests it. -#}
 {% macro comments_on(relation) -%}
     {%- if config.persist_relation_docs() and model.description %}
 comment on table {{ relation }} is '{{ model.description | replace("'", "''") }}';
@@ -95,7 +97,7 @@ comment on column {{ relation }}.{{ column.name }} is '{{ column.description | r
     {%- endif -%}
 {%- endmacro %}
 
-{#- A test on DuckDB without a transaction of its own, for it only reads. What is NOT here: rows that fail being stored. -#}
+{#- A test on DuckDB without a transaction, because it only reads. What is NOT here: storing the rows that fail. -#}
 {% materialization test, adapter='duckdb' %}
     {%- call statement('main', fetch_result=True, auto_begin=False) -%}
         {{ get_test_sql(sql, config.get('fail_calc'), config.get('warn_if'), config.get('error_if'), config.get('limit')) }}

@@ -1,7 +1,9 @@
-{#- A table on Spark: a folder of Parquet where its schema lies, partitioned by corpus where it has one.
-    The contract is held against what Spark says that it wrote; dbt's own check would plan each query twice more. NOT NULL
-    and comments are given where the one DuckDB file is made of the folders (see `made_of` in `materializations`).
-    What is NOT here, because no model has any: grants, indexes, Python models, tables that grow. -#}
+{#- A table on Spark: a folder of Parquet files in the folder of its schema, partitioned by corpus if it has that
+    column.
+    The contract is compared with the columns that Spark reports after writing; dbt's own check would plan each query
+    twice more. NOT NULL and comments are added when the single DuckDB file is made from the folders (see `made_of` in
+    `materializations`).
+    What is NOT here, because no model has any: grants, indexes, Python models, incremental tables. -#}
 {% materialization table, adapter='spark', supported_languages=['sql'] %}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set contract = config.get('contract') -%}
@@ -20,7 +22,7 @@
     {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}
 
-{#- Raise unless a table has the columns of the model's contract in their types. -#}
+{#- Raise unless a table has the columns of the model's contract with their types. -#}
 {% macro refuse_other_types_on_spark(relation) -%}
     {%- set wanted, given = [], [] -%}
     {%- for column in model.columns.values() -%}

@@ -1,4 +1,5 @@
-{#- Schemas are named as the models say. On Spark, where others may have a schema of such a name, dbt's prefix is kept. -#}
+{#- Schemas have the names that the models give. On Spark, where other users may have a schema of the same name,
+    dbt's prefix is kept. -#}
 {% macro generate_schema_name(custom_schema_name, node) -%}
     {%- set name = (custom_schema_name or target.schema) | trim -%}
     {{ name if target.type == 'duckdb' or not custom_schema_name else target.schema ~ '_' ~ name }}

@@ -3,8 +3,9 @@
     replace(replace({{ text }}, '~', '~0'), '/', '~1')
 {%- endmacro %}
 
-{#- The forms of a corpus's keys, where it is built: `forms` maps the form of a key behind the dialogue's key to the
-    form of its JSON pointer inside the record, and of a second one where the row stands in two places. -#}
+{#- The forms of a corpus's keys, if the corpus is built. `forms` maps the form of a key, without the dialogue's key
+    in front, to the form of its JSON pointer inside the record, and to a second form if the row has two places in
+    the record. -#}
 {% macro pointer_forms(corpus_id, forms) -%}
 select
     corpora.corpus_id,
@@ -28,11 +29,12 @@ inner join {{ ref('stg_landing__corpora') }} as corpora
     on corpora.corpus_id = '{{ corpus_id }}'
 {%- endmacro %}
 
-{#- Publishes two macros of the database, which need no file and open in any client of DuckDB from 1.5 on:
-    `from core.source_of(key)` gives file, record and JSON pointers, `core.json_pointer(key)` the pointer alone.
-    Whether the key has a row is not checked: a dialogue's turn 99 has a pointer too. A key's segments become pointer
-    tokens at once; `%25` comes last, because the `%` that it stands for escapes nothing. A caller's column is put in
-    where `key` stands, so the names of `wanted` are ones that no table has. On other engines nothing is published. -#}
+{#- Publishes two macros of the database, which need no file and work in any client of DuckDB from 1.5 on: `from
+    core.source_of(key)` returns file, record and JSON pointers, `core.json_pointer(key)` only the pointer.
+    The macros do not check that the key has a row: a dialogue's turn 99 has a pointer too. All segments of a key become
+    pointer tokens at once; `%25` is replaced last, because the `%` that it becomes does not escape anything. DuckDB
+    inserts a caller's column in place of `key`, so the names in `wanted` must not be column names of any table. On
+    other engines nothing is published. -#}
 {% macro create_pointer_macros() -%}
 {%- set dialogues, forms = ref('dim_dialogues'), ref('dim_pointer_forms') -%}
 {%- if target.type == 'duckdb' -%}

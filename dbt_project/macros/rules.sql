@@ -1,11 +1,11 @@
-{#- The rows that break a rule, stacked. The rules are given by what their rows are, each by its rule_id: the name of the
-    CTE that finds its rows. Every CTE has `detail`, and besides
+{#- The rows that break a rule, stacked. The arguments list the rules by the kind of their rows. A rule_id is the name
+    of the CTE that finds the rows of the rule. Every CTE has `detail`, and in addition
       turns: dialogue_key, turn_index, row_key       dialogues: dialogue_key, row_key
       definitions: row_key                           files: source_file_id, record_index
-    The place of the first two is their dialogue's, that of definitions the one of their key in dim_key_pointers. The
-    rules in `others` have other_key too, those in `slots` have service and slot_name. Without `corpus_id` the rules are
-    those of all corpora, and every CTE has that column too. Under them stand the rows of `relations`, which were made
-    in this way themselves. A corpus may have no rule of its own. -#}
+    The place of turns and dialogues is that of their dialogue, the place of definitions is that of their key in
+    dim_key_pointers. The rules in `others` also have other_key, the rules in `slots` have service and slot_name.
+    Without `corpus_id` the rules are shared by all corpora, and every CTE has that column too. The rows of
+    `relations`, which were made with this macro, are added at the end. A corpus may have no rules of its own. -#}
 {% macro stack_rules(
     corpus_id=none, turns=[], dialogues=[], definitions=[], files=[], others=[], slots=[], relations=[]
 ) -%}

@@ -1,8 +1,8 @@
-{#- Fails if a row breaks what its table's YAML declares of it, and says how: one query a table, since a node of dbt
-    costs more than what it looks for. This is NOT about NULL: where there must be a value, the contract says so.
-      keys        columns that are a key; of a list, the columns that are one together, NULL counting as a value
-      references  `columns` that are those (or the `fields`) of a row of `to`, where none of them is NULL
-    and every column that `vars.vocabularies` knows has one of its words, or is NULL. -#}
+{#- Fails if a row breaks a declaration in its table's YAML, and says how. One query checks a table, because a node of
+    dbt costs more than the checks. This is NOT about NULL: the contract says which columns must have a value.
+      keys        columns that are unique; a list of columns is unique together, with NULL counted as a value
+      references  `columns` that must exist in a row of `to` (there named `fields`, if given), unless one is NULL
+    In addition, every column in `vars.vocabularies` must have one of its allowed values, or NULL. -#}
 {% test sound_rows(model, keys, references=[]) %}
 {%- set identity = joined_columns(columns_of_key(keys[0])) -%}
 {%- set words = known_words(model.identifier) -%}
@@ -93,8 +93,8 @@ group by column_name, value
     {{ texts | join(" || ', ' || ") }}
 {%- endmacro %}
 
-{#- Column -> its words as SQL, for each column of a table's contract that has a vocabulary: one of its own, named
-    `<table>.<column>`, else that of its name. -#}
+{#- Maps each column with a vocabulary, in a table's contract, to its allowed values as SQL. A vocabulary named
+    `<table>.<column>` takes precedence over one named after the column alone. -#}
 {% macro known_words(table) %}
     {%- set words = {} -%}
     {%- if execute -%}

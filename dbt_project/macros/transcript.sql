@@ -1,7 +1,7 @@
-{#- Publishes a macro of the database, which needs no file and opens in any client of DuckDB from 1.5 on:
-    `from core.transcript(key)` is the dialogue that a key belongs to, to read. A text is cut where a span begins or
-    ends, and put together again with the marks between. A caller's column is put in where `key` stands, so the name
-    of what is wanted is one that no table has. On other engines nothing is published. -#}
+{#- Publishes a macro of the database, which needs no file and works in any client of DuckDB from 1.5 on: `from
+    core.transcript(key)` returns the dialogue of a key as readable text. A text is cut where a span begins or ends,
+    and put together again with marks at the cuts. DuckDB inserts a caller's column in place of `key`, so the inner
+    name must not be a column name of any table. On other engines nothing is published. -#}
 {% macro create_transcript_macro() -%}
 {%- set turns, slots = ref('fct_turns'), this -%}
 {%- if target.type == 'duckdb' -%}
@@ -77,7 +77,7 @@ create or replace macro core.transcript(key) as table
         group by turn_key, first_char, past_char
     ),
 
-    -- What ends stands before what begins; of two that begin or end together, the shorter one is inside.
+    -- Ends come before beginnings. If two spans begin or end together, the shorter one is inside.
     marks as (
         select
             turn_key,

@@ -1,8 +1,8 @@
-{#- The whole of a core model: `int_<corpus>__<entity>` of every corpus that has the entity, stacked, with the columns of
-    the model's own contract (`union all by name` would hide a forgotten column as NULL). A model that computes columns
-    of its contract beside the stacked ones names them in `computed`.
-    A conformed model that declares less or more than these columns is refused. Its declaration is what is compared,
-    which costs no plan; that it declares what its SQL gives is held by tests/integration/test_conformed_models.py. -#}
+{#- The whole of a core model: `int_<corpus>__<entity>` of every corpus that has the entity, stacked, with the
+    columns of the model's own contract (`union all by name` would hide a forgotten column as NULL). A model that
+    computes some columns of its contract itself names them in `computed`.
+    Raise if a conformed model declares fewer or more columns than these. Only its declaration is compared, which needs
+    no query plan; tests/integration/test_conformed_models.py checks that the SQL returns the declared columns. -#}
 {% macro union_corpora(entity, computed=[]) -%}
     {%- set wanted = model.columns.keys() | reject('in', computed) | list -%}
     {%- set having = [] -%}

@@ -1,4 +1,4 @@
--- Fails if an entity has another number of rows in one layer than in the next, from the raw Parquet to core.
+-- Fails if an entity has a different number of rows in two successive layers, from the raw Parquet to core.
 -- This is NOT about defective rows: they are counted like all others and flagged in quality.violations.
 select
     corpus_id,

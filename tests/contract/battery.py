@@ -1,8 +1,8 @@
-"""What is declared of the shared tables, read from where it is declared, each with the change that must break it.
+"""Declarations about the shared tables, read from their sources, each with the change that must break it.
 
-Contracts, keys, references and words stand in the YAML of the marts and in dbt_project.yml: their twins follow from the
-declaration. What rows and tables have to agree on stands in SQL, in expectations/marts.toml and dbt_project/tests:
-their twins stand in shared_twins.toml. No rule is written here again, and no corpus is named.
+Contracts, keys, references and vocabularies are declared in the YAML of the marts and in dbt_project.yml: their failing
+twins follow from the declaration. Rules about rows and tables are SQL in expectations/marts.toml and dbt_project/tests:
+their twins are in shared_twins.toml. No rule is repeated here, and no corpus is named.
 """
 
 from __future__ import annotations
@@ -24,54 +24,54 @@ ENTITIES: dict[str, list[str]] = PROJECT["vars"]["corpora"]
 DERIVED: dict[str, list[str]] = PROJECT["vars"]["derived"]
 VOCABULARIES: dict[str, list[str]] = PROJECT["vars"]["vocabularies"]
 EVERY_CORPUS = "every corpus"
-"""The rows of all corpora: where a table is not stacked from those of the corpora."""
+"""Stands for the rows of all corpora: used if a table is not stacked from the rows of the corpora."""
 UNHEARD = "unheard-of"
-"""What is no word, and no row's key."""
+"""A value that is in no vocabulary and is not the key of any row."""
 FILLERS = {"varchar": "'filler'", "boolean": "false", "timestamp": "timestamp '2026-01-01'"}
-"""A value of a type; of every other type it is 0, or an empty list."""
+"""A value for each type; all other types use 0, or an empty list."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a table that must be noticed, and what is said of it."""
+    """Change of a table that must be noticed, and the expected message."""
 
     name: str
     statement: str
     noticed: tuple[str, str]
-    """Of `sound_rows`, what is broken and in which columns; of a contract, the words of the refusal."""
+    """For `sound_rows`, the broken declaration and its columns; for a contract, the error message."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the marts, as its YAML declares it."""
+    """Table of the marts, as its YAML declares it."""
 
     name: str
     """`<schema>.<table>`."""
     types: dict[str, str]
-    """Column -> type."""
+    """Type of each column, by name."""
     required: tuple[str, ...]
     """Columns that are never NULL."""
     keys: tuple[tuple[str, ...], ...]
     references: tuple[tuple[tuple[str, ...], str], ...]
-    """Columns, and the table of which they name a row."""
+    """Columns, and the table that they refer to."""
     entity: str | None
-    """What it stacks of each corpus that has it; None where it is made in another way."""
+    """Entity that the table stacks from each corpus that has it; None if it is made in another way."""
 
     @property
     def short_name(self) -> str:
-        """The table without its schema."""
+        """Return the name of the table without its schema."""
         return self.name.partition(".")[2]
 
     @property
     def own_key(self) -> str | None:
-        """The column of core that names the table's rows and no other's: its first, unless that refers to a row."""
+        """Return the column of a core table that is its own key: the first column, unless it is a reference."""
         first = next(iter(self.types))
         is_own = (first,) in self.keys and all(columns != (first,) for columns, _ in self.references)
         return first if is_own and first.endswith("_key") and self.name.startswith("core.") else None
 
     @property
     def filler(self) -> str:
-        """The statement that inserts a row, for a table of which the sample has none."""
+        """Return the statement that inserts a row, for a table that is empty in the sample."""
         values = [
             f"'{words[0]}'"
             if (words := self.words(column))
@@ -81,15 +81,15 @@ class Table:
         return f"insert into {self.name} ({', '.join(self.required)}) values ({', '.join(values)})"
 
     def words(self, column: str) -> list[str]:
-        """The words that a column may have; none where it may have any."""
+        """Return the values that a column may have; empty if it may have any value."""
         return VOCABULARIES.get(f"{self.short_name}.{column}", VOCABULARIES.get(column, []))
 
     def compiled(self, by_dbt: Mapping[str, str]) -> str:
-        """The SQL of the table's test, of that which dbt makes of each of its tests."""
+        """Return the SQL of the table's test, from the compiled SQL of all tests."""
         return by_dbt[f"sound_{self.short_name}"]
 
     def unsound(self) -> Iterator[Change]:
-        """For each key, reference and word a change that dbt's test must notice."""
+        """Return, for each key, reference and vocabulary, a change that dbt's test must notice."""
         first = f"where rowid = (select min(rowid) from {self.name})"
         for columns in self.keys:
             names = ", ".join(columns)
@@ -108,7 +108,7 @@ class Table:
                 yield Change(f"{column} is a word of ours", misnamed, ("unknown word", column))
 
     def refused(self) -> Iterator[Change]:
-        """For each column that is never NULL a change that the published table itself must refuse."""
+        """Return, for each column that is never NULL, a change that the published table itself must refuse."""
         for column in self.required:
             statement = f"update {self.name} set {column} = null where rowid = (select min(rowid) from {self.name})"
             yield Change(f"{column} has a value", statement, ("NOT NULL", f"{self.short_name}.{column}"))
@@ -116,22 +116,22 @@ class Table:
 
 @dataclass(frozen=True)
 class Rule:
-    """SQL that selects the rows which break it, and the statement after which there must be some."""
+    """SQL that selects the rows that break a rule, and the statement that makes such rows."""
 
     name: str
     query: str | None
-    """None: the SQL of a test of dbt, which it compiles."""
+    """None for a test of dbt, whose SQL dbt compiles."""
     twin: str | None
     table: str | None
-    """The table whose rows it is about."""
+    """Table whose rows the rule is about."""
 
     def compiled(self, by_dbt: Mapping[str, str]) -> str:
-        """Its SQL, that of dbt's test as dbt makes it."""
+        """Return the rule's SQL; for a test of dbt, as dbt compiles it."""
         return by_dbt[self.name] if self.query is None else self.query
 
 
 def read_tables() -> list[Table]:
-    """Every table of the marts; what has no columns is inlined where it is read, and published nowhere."""
+    """Return every table of the marts. Models without columns are inlined and not published."""
     tables = []
     for path in sorted((DBT_PROJECT / "models" / "marts").rglob("*.yml")):
         for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
@@ -141,7 +141,7 @@ def read_tables() -> list[Table]:
 
 
 def read_rules() -> list[Rule]:
-    """Every rule in SQL: of the shared suites those that select rows, and dbt's own tests."""
+    """Return every rule in SQL: the expectations of the shared suites that select rows, and dbt's own tests."""
     expected = [
         Rule(expectation.expectation_id, expectation.kwargs["query"], _twin(suite.name, expectation), expectation.table)
         for suite in load_marts_suites()
@@ -176,6 +176,6 @@ def _table(path: Path, model: dict[str, Any]) -> Table:
 
 
 def _entity(path: Path) -> str | None:
-    """What a core model stacks, with the macro that stacks."""
+    """Return the entity that a core model stacks with the macro `union_corpora`."""
     stacked = re.findall(r"union_corpora\('(\w+)'", path.read_text(encoding="utf-8"))
     return stacked[0] if len(stacked) == 1 else None

@@ -1,4 +1,4 @@
-"""The battery: what is declared of the shared tables holds of every corpus, and each declaration notices its breach."""
+"""Battery: declarations about the shared tables hold for every corpus, and each declaration notices a breach."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from tests.dbt_runs import compiled
 TABLES = read_tables()
 BY_NAME = {table.name: table for table in TABLES}
 BOOKKEEPING = {"accounting", "exceptions", "pointer_forms", "key_pointers"}
-"""What a corpus says of its rows, and publishes nowhere."""
+"""Entities of a corpus that are not published as tables."""
 NORMALLY_EMPTY = {"exceptions"}
 
 
 def corpora_of(table: Table | None) -> list[str]:
-    """The corpora that have rows in a table, each for itself, or all together where it is not stacked from theirs."""
+    """Return the corpora that have rows in a table, one by one, or all together if the table is not stacked."""
     if table is None or table.entity is None:
         return [EVERY_CORPUS]
     return [corpus for corpus in registry.corpus_ids() if table.entity in ENTITIES[corpus]]
 
 
 def judged_on(rule: Rule) -> list[str]:
-    """A rule is judged on each corpus that has rows for it; one about no stacked table, on each corpus there is."""
+    """Return the corpora that a rule is tested on: those with rows for it, or all if its table is not stacked."""
     table = BY_NAME.get(rule.table or "")
     return corpora_of(table) if table and table.entity else list(registry.corpus_ids())
 
@@ -75,19 +75,19 @@ def sample(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @pytest.fixture(scope="module")
 def target(sample_folder: Path) -> Path:
-    """Where dbt left what it made of the project when it built the sample."""
+    """Return the folder in which dbt left the compiled project when it built the sample."""
     return sample_folder / ".scratch" / "dbt_target"
 
 
 @pytest.fixture(scope="module")
 def by_dbt(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What dbt makes of the SQL of each of its tests."""
+    """Return the SQL that dbt compiles for each of its tests."""
     return compiled(tmp_path_factory.mktemp("battery"), "resource_type:test")
 
 
 @pytest.fixture(scope="module")
 def copies(sample_warehouse: Path) -> dict[str, duckdb.DuckDBPyConnection]:
-    """For each corpus, and for all, a database in memory with its rows of each table, under the published contracts."""
+    """Return in-memory databases, one per corpus and one for all, with their rows under the published contracts."""
     made = {}
     for corpus in (*registry.corpus_ids(), EVERY_CORPUS):
         con = duckdb.connect()
@@ -107,7 +107,7 @@ def copies(sample_warehouse: Path) -> dict[str, duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def undone(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Take back what is changed inside."""
+    """Undo the changes made inside the context."""
     con.execute("begin")
     try:
         yield

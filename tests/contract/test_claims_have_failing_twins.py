@@ -1,7 +1,7 @@
-"""Every expectation of every suite holds of the sample warehouse, and fails when the warehouse is made wrong.
+"""Every expectation of every suite holds for the sample warehouse, and fails if the warehouse is made wrong.
 
-The statements that make it wrong stand in the twins.toml of each corpus's fixtures and in shared_twins.toml. Each is applied
-alone to a copy of the sample, its one expectation is audited, and the table it changed is put back.
+The statements that make it wrong are in the twins.toml of each corpus's fixtures and in shared_twins.toml. Each is
+applied alone to a copy of the sample, its expectation is audited, and the changed table is restored.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ EXPECTATIONS = {
     for expectation in suite.expectations
     if expectation.type != QUERY_ROWS
 }
-"""Numbers are not judged on the sample; `integration/test_ledger.py` spoils what they count."""
+"""Numbers are not judged on the sample; `integration/test_ledger.py` changes the rows that they count."""
 RECORDED = {
     f"{claim.corpus_id}/{claim.claim_id}": claim
     for corpus_id in corpus_ids()
     for claim in load_claims(corpus_id)
     if claim.kind == "invariant" and claim.recorded
 }
-"""Rules that so many rows of the complete release are known to break."""
+"""Rules for which a number of breaches in the complete release is recorded."""
 TARGET = re.compile(r"^(?:update|insert into|delete from) (core\.\w+) ")
 
 
 def twin_of(key: str) -> str | None:
-    """The statement for an expectation's key, `<suite>/<expectation>`."""
+    """Return the statement for an expectation's key, `<suite>/<expectation>`."""
     suite, _, identifier = key.partition("/")
     return twins.twin_of(suite, identifier, EXPECTATIONS[key].table if key in EXPECTATIONS else "")
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of the sample's tables, without constraints, and the audit that reads it."""
+    """Copy of the sample's tables, without constraints, and the audit that reads it."""
 
     database: Path
     pristine: Path
@@ -68,19 +68,19 @@ class Copy:
         return self.audit.run(request | ({"only": list(only)} if only else {}))
 
     def change(self, statement: str) -> int:
-        """Make the copy wrong; how many rows that changed."""
+        """Make the copy wrong; return the number of changed rows."""
         with duckdb.connect(str(self.database)) as connection:
             row = connection.execute(statement).fetchone()
         return row[0] if row else 0
 
     def restore(self, table: str) -> None:
-        """Put a table back."""
+        """Restore a table."""
         with duckdb.connect(str(self.database)) as connection:
             connection.execute(f"attach '{self.pristine}' as pristine (read_only)")
             connection.execute(f"create or replace table {table} as from pristine.{table}")
 
     def empty_table(self, suite: str, expectation: Expectation) -> str | None:
-        """A table that the expectation reads and of which the sample has no row, none of its corpus where it has one."""
+        """Return a table that the expectation reads and that has no rows in the sample (of its corpus, if any)."""
         tables = {expectation.table, *re.findall(r"\bcore\.\w+", str(expectation.kwargs.get("query", "")))}
         with duckdb.connect(str(self.database), read_only=True) as connection:
             for table in sorted(tables):
@@ -94,7 +94,7 @@ class Copy:
 
 @pytest.fixture(scope="module")
 def copy(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
-    """A copy to spoil. Nothing that it does reaches the sample."""
+    """Return a copy that tests can change without changing the sample."""
     folder = tmp_path_factory.mktemp("twins")
     database, pristine = folder / "copy.duckdb", folder / "pristine.duckdb"
     with AuditProcess() as audit:
@@ -113,7 +113,7 @@ def copy(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture(scope="module")
 def baseline(copy: Copy) -> dict[str, dict[str, str]]:
-    """What each suite finds wrong with the sample as it is: observed, by expectation."""
+    """Return the violations of each suite on the unchanged sample: observed values, by expectation."""
     return {
         suite: {failure["expectation"]: failure["observed"] for failure in summary["failures"]}
         for suite, summary in copy.run().items()

@@ -1,7 +1,8 @@
-"""The answers to the queries of `warehouse/queries`, found in the release files in plain Python, without any SQL.
+"""Answers to the queries of `warehouse/queries`, computed from the release files in plain Python, without SQL.
 
-One function a query, of the same name, gives its rows in its order; nothing here imports the project. A number that the
-query rounds is a `Rounded` exact fraction. The files are read as they are: a release with refused records is not asked.
+One function per query, with the same name, returns its rows in its order; this module imports nothing from the project.
+A number that the query rounds is a `Rounded` exact fraction. The files are read as they are: releases with refused
+records are not supported.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Row = tuple[Any, ...]
 
 
 class Rounded:
-    """An exact number that a query gives with some decimals: equal to a float at most half a unit away."""
+    """Exact number that a query returns with some decimals: equal to a float that differs by at most half a unit."""
 
     def __init__(self, value: Fraction, digits: int) -> None:
         self.value, self.digits = value, digits
@@ -59,13 +60,13 @@ def _percent(flags: Iterable[bool], digits: int = 1) -> Rounded | None:
 
 
 def _order(*values: Any) -> Row:
-    """A sort key that puts None last, as DuckDB does."""
+    """Return a sort key that puts None last, as DuckDB does."""
     return tuple((value is None, value or "") for value in values)
 
 
 def how_large_are_the_corpora(releases: Path) -> list[Row]:
     def at(lengths: list[int], tenths: int) -> int:
-        """The smallest length that this many tenths of the dialogues do not exceed."""
+        """Return the smallest length that this many tenths of the dialogues do not exceed."""
         return next(
             length for length in lengths if sum(other <= length for other in lengths) * 10 >= tenths * len(lengths)
         )
@@ -419,12 +420,12 @@ def when_is_the_mutual_friend_found(releases: Path) -> list[Row]:
 
 
 class Texts(NamedTuple):
-    """The texts of a corpus, each with its split."""
+    """Texts of a corpus, each with its split."""
 
     said: list[tuple[str | None, str]]
-    """What a user or a peer says."""
+    """Texts that a user or a peer says."""
     whole: list[tuple[str | None, str]]
-    """All that is said in a dialogue, letters and digits only."""
+    """All utterances of a dialogue, letters and digits only."""
     labels: list[tuple[str | None, str, str, str]]
     """Kind of label, text and label."""
 

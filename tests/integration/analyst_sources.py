@@ -1,4 +1,4 @@
-"""The dialogues of the release files, read in plain Python for `analyst_answers`; nothing here imports the project."""
+"""Dialogues of the release files, read in plain Python for `analyst_answers`; nothing here imports the project."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 class Turn(NamedTuple):
-    """A turn of any corpus: user, system, peer or unknown; the text is None where the turn is no utterance."""
+    """Turn of any corpus, by a user, system, peer or unknown; the text is None if the turn is not an utterance."""
 
     role: str
     text: str | None
@@ -29,7 +29,7 @@ class Turn(NamedTuple):
 
 
 class Dialogue(NamedTuple):
-    """A dialogue of any corpus."""
+    """Dialogue of any corpus."""
 
     corpus_id: str
     split: str | None

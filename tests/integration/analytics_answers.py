@@ -1,7 +1,7 @@
-"""The tables of schema `analytics` about the quality of the corpora, found in the release files without any SQL.
+"""Tables of schema `analytics` about the quality of the corpora, computed from the release files without SQL.
 
-One function a table, of the same name, gives its rows in any order; nothing here imports the project. A share is an
-exact fraction.
+One function per table, with the same name, returns its rows in any order; nothing here imports the project. A share is
+an exact fraction.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def split_leakage(releases: Path) -> list[Row]:
         for place, split in enumerate(order):
             for other in order[place:]:
                 here, there = splits[split], splits[other]
-                # A text is shared by two different dialogues: within a split another one must have it.
+                # A shared text has two different dialogues: within one split, another dialogue must have the text.
                 times, other_times = Counter(here), Counter(there)
                 shared = {
                     text
@@ -77,9 +77,9 @@ def annotator_agreement(releases: Path) -> list[Row]:
     ontology = load(releases / "taskmaster1/ontology.json")
     verticals = {domain["id"]: domain["vertical"] for domain in ontology.values()}
     texts: dict[Row, str] = defaultdict(str)
-    """Cell -> all its utterances, one behind the other."""
+    """All utterances of a cell, concatenated."""
     marked: dict[Row, Counter[Row]] = defaultdict(Counter)
-    """Cell and label -> how often each stretch of that text carries it, and with which status."""
+    """For a cell and a label: how often each range of the text carries the label, and with which status."""
     for part, split, dialog in read_dialogs(releases):
         cell = "taskmaster1", split, "spoken" if part == "woz" else "written"
         for utterance in dialog["utterances"]:
@@ -126,9 +126,9 @@ def _f1(shared: int, not_shared: int) -> Fraction | None:
 
 
 def _krippendorff_alpha(units: Counter[tuple[bool, bool]]) -> Fraction | None:
-    """Of two coders who give each unit a value, by the coincidences of values: 1 - observed by expected disagreement.
+    """Return alpha for two coders who give each unit a value: 1 - observed / expected disagreement.
 
-    `units` are the two values of a unit, and how many units have them.
+    `units` maps the two values of a unit to the number of such units.
     """
     values: Counter[bool] = Counter()
     for (one, other), times in units.items():
@@ -321,7 +321,7 @@ def belief_states(releases: Path) -> list[Row]:
 
 
 def _changes(old: dict[str, list[str]], new: dict[str, list[str]]) -> list[Row]:
-    """What became of each slot: its name, the change, the first value, all of them, the first one before."""
+    """Return the change of each slot: its name, the change, the first value, all values, the previous first value."""
     rows: list[Row] = [(slot, "dropped", None, None, (old[slot] or [None])[0]) for slot in old if slot not in new]
     for slot, values in new.items():
         change = "added"

@@ -1,4 +1,7 @@
-"""A headless Chromium without a network beyond this machine, driven over its debugging pipe: what a page asks for, says and measures."""
+"""Headless Chromium without network access beyond this machine, driven over its debugging pipe.
+
+It records the requests, messages and measurements of a page.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +26,24 @@ FLAGS = (
 
 
 def find_chromium() -> str | None:
-    """The program, None where there is none."""
+    """Return the path of Chromium, None if it is not installed."""
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
 @dataclass
 class Visit:
-    """What happened while a page was open."""
+    """Events that happened while a page was open."""
 
     requests: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """Errors of the console, uncaught ones, and what the page's own policy has blocked."""
+    """Errors of the console, uncaught errors, and requests that the page's own policy has blocked."""
 
 
 class Browser:
-    """One tab. Commands are sent with `send`; events that come meanwhile are noted in `visit`."""
+    """Browser with one tab. `send` sends commands; events that arrive in the meantime are recorded in `visit`."""
 
     def __init__(self, program: str, profile: Path, reachable: str | None = None) -> None:
-        """Start it; `reachable` is the one host that it may ask."""
+        """Start the browser; `reachable` is the only host that it can connect to."""
         hosts = "MAP * ~NOTFOUND" + (f", EXCLUDE {reachable}" if reachable else "")
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
@@ -94,13 +97,13 @@ class Browser:
         return self.visit
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
+        """Return the value of a JavaScript expression in the page."""
         result = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
     def screenshot(self, to: Path) -> None:
-        """Write what the tab shows as PNG."""
+        """Write the content of the tab as PNG."""
         to.write_bytes(base64.b64decode(self.send("Page.captureScreenshot")["data"]))
 
     def close(self) -> None:

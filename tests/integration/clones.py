@@ -1,4 +1,4 @@
-"""Copies of the clone, in which a test changes what a build runs."""
+"""Copies of the clone, in which a test changes the code that a build runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.conftest import CLONE
 
 
 def copy_clone(clone: Path) -> Path:
-    """Copy what a build runs, and what dbt keeps of its last parse; returns the folder of dbt's project."""
+    """Copy the code that a build runs, and dbt's stored parse results; return the folder of dbt's project."""
     for folder in ("dialogue_warehouse", "pipelines", "expectations", "dbt_project"):
         shutil.copytree(CLONE / folder, clone / folder, ignore=shutil.ignore_patterns(".*"))
     return clone / "dbt_project"
 
 
 def copy_with_unknown_split(clone: Path, corpus_id: str, where: str = "source_part = 'train'") -> Path:
-    """Copy a clone in which these dialogues of a corpus have a split of no vocabulary: tests of the models fail."""
+    """Copy a clone in which these dialogues of a corpus have an unknown split, so that dbt's tests fail."""
     project = copy_clone(clone)
     model = project / f"models/intermediate/{corpus_id}/int_{corpus_id}__dialogues.sql"
     text = model.read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def copy_with_unknown_split(clone: Path, corpus_id: str, where: str = "source_pa
 
 
 def build_with(project: Path, warehouse: Path, *options: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Build the sample, or what the options say, with the project of a copied clone."""
+    """Build the sample, or the source in the options, with the project of a copied clone."""
     return subprocess.run(
         [sys.executable, "-m", "dialogue_warehouse", "build", "--warehouse", str(warehouse), *options],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Fixtures of the integration tests: a server on this machine that publishers' files are downloaded from."""
+"""Fixtures of the integration tests: a local server that replaces the publishers' servers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SAID = {
 
 @pytest.fixture(scope="session")
 def hostile_folder(once: Once, sample_folder: Path) -> Path:
-    """The folder of the sample's warehouse, saying what a corpus could say."""
+    """Return the folder of the sample's warehouse, with hostile texts that a corpus could contain."""
 
     def fill(folder: Path) -> None:
         shutil.copytree(sample_folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "raw", "sample"))
@@ -56,7 +56,7 @@ def no_proxy_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextlib.contextmanager
 def serving(context: ssl.SSLContext | None = None) -> Iterator[Web]:
-    """A server of this machine, over TLS where there is a context."""
+    """Return a local server, with TLS if there is a context."""
 
     class OwnHandler(Handler):
         pass
@@ -66,7 +66,7 @@ def serving(context: ssl.SSLContext | None = None) -> Iterator[Web]:
         block_on_close = False
 
         def handle_error(self, request, client_address) -> None:
-            """A client that hangs up is none."""
+            """Ignore a client that closes the connection."""
 
     with Server(("127.0.0.1", 0), OwnHandler) as server:
         if context:
@@ -85,7 +85,7 @@ def web(no_proxy_of_the_machine: None) -> Iterator[Web]:
 
 @pytest.fixture(scope="session")
 def company_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A PEM file of a certificate for this machine that nobody has signed; its key is beside it, as `key`."""
+    """Return the PEM file of a self-signed certificate for this machine; its key is beside it, as `key`."""
     folder = tmp_path_factory.mktemp("certificate")
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=company"]
     command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key", "-out", "company.pem"]
@@ -95,7 +95,7 @@ def company_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def company_context(company_certificate: Path) -> ssl.SSLContext:
-    """TLS of a server that has this certificate."""
+    """Return the TLS context of a server with this certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(company_certificate, company_certificate.with_name("key"))
     return context
@@ -103,6 +103,6 @@ def company_context(company_certificate: Path) -> ssl.SSLContext:
 
 @pytest.fixture
 def company_web(no_proxy_of_the_machine: None, company_context: ssl.SSLContext) -> Iterator[Web]:
-    """A server that has this certificate."""
+    """Return a server with this certificate."""
     with serving(company_context) as web:
         yield web

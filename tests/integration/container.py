@@ -1,8 +1,8 @@
-"""An image without a container engine: the steps of a Dockerfile, carried out over this machine's own root.
+"""Image without a container engine: the steps of a Dockerfile, run on top of this machine's own root.
 
-What the steps write goes to an overlay in memory that ends with the test, in namespaces of its own: mounts, processes,
-and a network that has the loopback address alone. This machine and the environment of the tests stand in for the image
-that the Dockerfile starts from, so that what its lock pins is installed already and pip has nothing to download.
+The steps write to an overlay in memory that ends with the test, in separate namespaces for mounts, processes, and a
+network that has only the loopback address. This machine and the environment of the tests replace the base image of the
+Dockerfile, so that the packages of its lock are already installed and pip downloads nothing.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ read -r _
 
 @dataclass
 class Image:
-    """An image, and where its steps are carried out."""
+    """Image, and the namespaces in which its steps run."""
 
     holder: int
-    """The process that keeps the namespaces."""
+    """Process that keeps the namespaces alive."""
     folder: str
-    """Where the root of the image lies there."""
+    """Path of the image's root in those namespaces."""
     variables: dict[str, str] = field(default_factory=dict)
     arguments: dict[str, str] = field(default_factory=dict)
     workdir: str = "/"
@@ -61,15 +61,15 @@ class Image:
 
     @property
     def root(self) -> Path:
-        """The root of the image, as this process reaches it."""
+        """Return the root of the image, as this process reaches it."""
         return Path(f"/proc/{self.holder}/root{self.folder}")
 
     def path(self, absolute: str) -> Path:
-        """A path of the image, as this process reaches it."""
+        """Return a path of the image, as this process reaches it."""
         return self.root / absolute.lstrip("/")
 
     def entered(self, *command: str, user: str | None = None, **variables: str) -> list[str]:
-        """The command that runs a command in the image."""
+        """Return the command that runs a command in the image."""
         given = {"PATH": f"{Path(sys.executable).parent}:{SYSTEM_PATH}"} | self.variables | variables
         uid, gid = (user or self.user).split(":")
         return [
@@ -80,7 +80,7 @@ class Image:
         ]
 
     def written_by(self, user: str) -> list[str]:
-        """What belongs to this user in the image, beside what the machine's own root has."""
+        """Return the files that belong to this user in the image, except those of the machine's own root."""
         upper = self.root.with_name("upper")
         owner = int(user.split(":")[0])
         return ["/" + str(path.relative_to(upper)) for path in upper.rglob("*") if path.lstat().st_uid == owner]
@@ -91,7 +91,7 @@ class Image:
         return subprocess.run(entered, capture_output=True, text=True, check=False, timeout=300)
 
     def step(self, instruction: str, value: str, context: Path) -> None:
-        """Carry out one instruction. One that is not known fails: nothing is passed over."""
+        """Run one instruction. An unknown instruction fails; no instruction is skipped."""
         if instruction == "RUN":
             ran = self.run("/bin/sh", "-c", value, **self.arguments)
             assert ran.returncode == 0, f"RUN {value}\n{ran.stdout}{ran.stderr}"
@@ -119,7 +119,7 @@ class Image:
         return string.Template(value).substitute(self.arguments | self.variables)
 
     def _copy(self, context: Path, sources: list[str], target: str) -> None:
-        """Copy files of the context: to a folder where the target ends so, the content of a folder as its content."""
+        """Copy files of the context: into a folder if the target ends with a slash; of a folder, copy its content."""
         files = context_files(context)
         for source in sources:
             copied = [file for file in files if file == source or file.startswith(f"{source}/")]
@@ -133,20 +133,20 @@ class Image:
 
 
 def context_files(context: Path) -> list[str]:
-    """The files that are sent to the builder, by the rules of .dockerignore."""
+    """Return the files that are sent to the builder, by the rules of .dockerignore."""
     lines = (context / ".dockerignore").read_text(encoding="utf-8").splitlines()
     patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return sorted(file for file in exclude_paths(str(context), patterns) if (context / file).is_file())
 
 
 def instructions(dockerfile: str) -> list[tuple[str, str]]:
-    """The instructions of a Dockerfile, with what they are given."""
+    """Return the instructions of a Dockerfile, with their arguments."""
     parser = DockerfileParser(fileobj=io.BytesIO(dockerfile.encode()), env_replace=False)
     return [(part["instruction"], re.sub(r"\s+", " ", part["value"])) for part in parser.structure]
 
 
 def build_image(dockerfile: Path, context: Path, folder: Path) -> Iterator[Image]:
-    """The image, as long as the generator is open. Skips where this machine does not let a process have namespaces."""
+    """Yield the image, as long as the generator is open. Skips the test if this machine does not allow namespaces."""
     missing = [name for name in ("unshare", "nsenter", "setpriv", "ip", "chroot") if not shutil.which(name)]
     if missing or os.geteuid() != 0:
         pytest.skip(f"the steps need {', '.join(missing) or 'root'}, to be carried out where they change nothing")
@@ -163,7 +163,7 @@ def build_image(dockerfile: Path, context: Path, folder: Path) -> Iterator[Image
                 pytest.skip(f"no overlay can be laid over / here: {holding.stderr.read().decode()}")
             image = Image(next(iter(processes_below(holding.pid))), f"{folder}/root")
             for place in (Path(sys.executable), Path(sys.base_prefix) / "bin"):
-                for parent in place.parents:  # the interpreter may lie in the home of root
+                for parent in place.parents:  # the interpreter may be in the home folder of root
                     image.path(str(parent)).chmod(0o755)
             for instruction, value in instructions(dockerfile.read_text(encoding="utf-8")):
                 image.step(instruction, value, context)
@@ -173,7 +173,7 @@ def build_image(dockerfile: Path, context: Path, folder: Path) -> Iterator[Image
 
 
 def until(is_so: Callable[[], bool], every: float, seconds: float = 90) -> None:
-    """Wait until this is so; fails when it does not come."""
+    """Wait until the condition is true; fail after the timeout."""
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline

@@ -1,8 +1,8 @@
-"""A release in which each rule of `quality.violations` is broken once, nearly broken once, and broken again.
+"""Release in which each rule of `quality.violations` is broken once, nearly broken once, and broken repeatedly.
 
-Every case is some records beside clean ones: the first breaks the rule, the second does what the rule is not about, and
-two more break it twice and three times in one place, where that can be. A clean record breaks no rule at all, so that whatever is found in a record is its case's doing. What the records are
-stands in `tests/fixtures/<corpus>/broken.py`.
+Each case is a few records among clean ones: the first breaks the rule, the second nearly breaks it, and, if possible,
+two more break it twice and three times at one place. A clean record breaks no rule, so every violation in a record is
+caused by its case. The records are in `tests/fixtures/<corpus>/broken.py`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ BROKEN: dict[str, Broken] = fixtures.load_all("broken")
 
 
 def place(corpus_id: str, case: Case) -> int:
-    """The record of its file that breaks the case's rule; the others of the case are behind it."""
+    """Return the record of its file that breaks the case's rule; the other records of the case come after it."""
     cases = BROKEN[corpus_id].CASES
     return 1 + sum(len(earlier.edits()) for earlier in cases[: cases.index(case)])
 
 
 def records(broken: Broken) -> list[Record]:
-    """A clean record, then those of each case."""
+    """Return a clean record, then the records of each case."""
     made = [broken.record(0, "clean question")]
     for case in broken.CASES:
         for word, edit in case.edits():
@@ -35,7 +35,7 @@ def records(broken: Broken) -> list[Record]:
 
 
 def write(folder: Path) -> Path:
-    """Write the releases of all corpora; returns the folder."""
+    """Write the releases of all corpora; return the folder."""
     for corpus_id, broken in BROKEN.items():
         for name, document in broken.documents(records(broken)).items():
             path = folder / corpus_id / name

@@ -1,4 +1,4 @@
-"""Edits a file of a generated release in place: what the `disturb.py` of a corpus's fixtures is made of."""
+"""Edits of a file of a generated release in place, used by the `disturb.py` of a corpus's fixtures."""
 
 from __future__ import annotations
 

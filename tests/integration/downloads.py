@@ -1,4 +1,4 @@
-"""A server on this machine that has files and misbehaves, and downloads from it."""
+"""Local server with files and configurable faults, and downloads from it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Fault = Callable[["Handler", bytes], None]
 
 @dataclass
 class Web:
-    """A server on this machine: what it has, how it misbehaves at a path (once each, in turn), what it was asked."""
+    """Local server: its files, its faults at a path (each once, in order), and the requests that it received."""
 
     url: str
     files: dict[str, bytes] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Web:
     asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
     """Path, Range and If-Range of each request."""
     sent: int = 0
-    """Bytes of bodies."""
+    """Number of bytes of the bodies."""
 
     def ranges(self, path: str) -> list[str | None]:
         return [asked for found, asked, _ in self.asked if found == path]
@@ -65,7 +65,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(404)
 
     def answer(self, status: int, body: bytes = b"", **headers: object) -> None:
-        """A whole answer; `Content_Range` stands for the header Content-Range."""
+        """Send a whole answer; `Content_Range` stands for the header Content-Range."""
         self.send_response(status)
         for name, value in ({"Content_Length": len(body)} | headers).items():
             if value is not None:
@@ -84,7 +84,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.connection.shutdown(socket.SHUT_RDWR)
 
     def give(self, content: bytes, until: int | None = None) -> None:
-        """The content or the range asked for, as HTTP wants it; cut at an offset."""
+        """Send the content or the requested range, as HTTP requires; cut it at an offset."""
         etag = self.web.etags.get(self.path)
         wanted = self.headers["Range"] if self.headers["If-Range"] in (None, etag) else None
         start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted else 0
@@ -113,7 +113,7 @@ def stall(seconds: float) -> Fault:
 
 
 def drip(first: bytes, again: bytes, pause: float) -> Fault:
-    """Sends some bytes, and others again and again, until nobody reads them any more."""
+    """Send some bytes, then other bytes again and again, until the client stops reading."""
 
     def fault(handler: Handler, _content: bytes) -> None:
         with contextlib.suppress(OSError):
@@ -130,12 +130,12 @@ def redirect(target: str) -> Fault:
 
 
 def whole(handler: Handler, content: bytes) -> None:
-    """As a server that knows no ranges."""
+    """Answer like a server that does not support ranges."""
     handler.answer(200, content)
 
 
 def listed(web: Web, path: str, content: bytes = CONTENT, **facts: object) -> SourceFile:
-    """A file of the server, with its size and checksum unless told otherwise."""
+    """Return a listed file of the server, with its size and checksum unless they are given."""
     web.files[f"/{path}"] = content
     known = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     return SourceFile(path, f"{web.url}/{path}", **(known | facts))
@@ -153,7 +153,7 @@ def run(to: Path, *files: SourceFile, settings: Settings = QUICK) -> list[Result
 
 
 def fetched(to: Path, file: SourceFile, settings: Settings = QUICK) -> bytes:
-    """The content that takes the file's place, with nothing left beside it."""
+    """Return the content of the fetched file; fail if other files are left beside it."""
     (result,) = run(to, file, settings=settings)
     assert (result.outcome, result.cause) == (Outcome.FETCHED, None)
     assert names(to) == [file.path]
@@ -161,7 +161,7 @@ def fetched(to: Path, file: SourceFile, settings: Settings = QUICK) -> bytes:
 
 
 def refused(to: Path, file: SourceFile, settings: Settings = QUICK) -> str:
-    """The cause for which a file is not fetched; there is nothing at its place."""
+    """Return the reason why a file is not fetched; fail if there is a file at its path."""
     (result,) = run(to, file, settings=settings)
     assert result.outcome is Outcome.FAILED
     assert not result.wanted.target.exists()

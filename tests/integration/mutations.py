@@ -1,7 +1,7 @@
-"""Damage done to the bytes of a file: what a broken disk, a careless script or an attacker makes of a release.
+"""Damage to the bytes of a file, as a broken disk, a careless script or an attacker could do it to a release.
 
-Each mutation is a function of a random source and the bytes. Those of JSON put something in at a place where JSON can
-have it, so that the file stays JSON and landing has to decide.
+Each mutation is a function of a random source and the bytes. The mutations of JSON insert valid JSON at a valid place,
+so that the file stays JSON and landing has to decide.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ NASTY = (
     b"NaN",
     b"01",
 )
-"""Values that grammar, types or readers disagree on; the last two are no JSON."""
+"""Values that grammar, types or readers disagree on; the last two are not JSON."""
 KEYS = (b'"zz"', rb'"\ud83d"', b'"a/b~c"', b'""', b'"~u"', rb'"\u0000"', b'"' + b"k" * 300 + b'"', b'"id"', b'"ID"')
 MEMBER = re.compile(rb'"(?:[^"\\]|\\.)*"\s*:\s*(?:"(?:[^"\\]|\\.)*"|-?[0-9.]+|\[\]|\{\}|null|true|false)')
 SCALAR = re.compile(rb'(?<=[:,\[])\s*+(?:"(?:[^"\\]|\\.)*"(?!\s*:)|-?[0-9.]+|null|true|false)')
 
 
 def _at(chance: random.Random, pattern: re.Pattern[bytes], data: bytes) -> tuple[int, int]:
-    """One of the places where the pattern stands; the end of the data where it stands nowhere."""
+    """Return one of the positions that match the pattern; the end of the data if none matches."""
     places = [found.span() for found in pattern.finditer(data)]
     return chance.choice(places) if places else (len(data), len(data))
 
 
 def put_in_a_member(chance: random.Random, data: bytes) -> bytes:
-    """A key more in some object."""
+    """Insert a key into an object."""
     _, end = _at(chance, re.compile(rb"\{"), data)
     rest = data[end:]
     comma = b"" if rest.lstrip().startswith(b"}") else b","
@@ -63,7 +63,7 @@ def put_in_a_member(chance: random.Random, data: bytes) -> bytes:
 
 
 def repeat_a_member(chance: random.Random, data: bytes) -> bytes:
-    """A key of some object again, with its own value or another."""
+    """Repeat a key of an object, with its own value or another."""
     start, end = _at(chance, MEMBER, data)
     member = data[start:end]
     key = member[: re.match(rb'"(?:[^"\\]|\\.)*"|', member).end()]
@@ -72,25 +72,25 @@ def repeat_a_member(chance: random.Random, data: bytes) -> bytes:
 
 
 def replace_a_value(chance: random.Random, data: bytes) -> bytes:
-    """Another value in place of some text or number."""
+    """Replace a text or a number by another value."""
     start, end = _at(chance, SCALAR, data)
     return data[:start] + chance.choice(NASTY) + data[end:]
 
 
 def put_in_an_element(chance: random.Random, data: bytes) -> bytes:
-    """An element more in some array."""
+    """Insert an element into an array."""
     _, end = _at(chance, re.compile(rb"\["), data)
     comma = b"" if data[end:].lstrip().startswith(b"]") else b","
     return data[:end] + chance.choice(NASTY) + comma + data[end:]
 
 
 def put_in_and_repeat(chance: random.Random, data: bytes) -> bytes:
-    """An unknown key and a repeated one in the same file."""
+    """Insert an unknown key and a repeated key into the same file."""
     return put_in_a_member(chance, repeat_a_member(chance, data))
 
 
 def flip_bits(chance: random.Random, data: bytes) -> bytes:
-    """Up to three bytes that are others."""
+    """Change up to three bytes."""
     changed = bytearray(data)
     for _ in range(chance.randint(1, 3)):
         if changed:
@@ -99,38 +99,38 @@ def flip_bits(chance: random.Random, data: bytes) -> bytes:
 
 
 def cut_off(chance: random.Random, data: bytes) -> bytes:
-    """The beginning of the file."""
+    """Return the beginning of the file."""
     return data[: chance.randrange(len(data) + 1)]
 
 
 def lose_a_piece(chance: random.Random, data: bytes) -> bytes:
-    """The file without some bytes of its midst."""
+    """Remove some bytes from the middle of the file."""
     start = chance.randrange(len(data) + 1)
     return data[:start] + data[start + chance.randint(1, 40) :]
 
 
 def repeat_a_piece(chance: random.Random, data: bytes) -> bytes:
-    """Some bytes of the file, twice."""
+    """Repeat some bytes of the file."""
     start = chance.randrange(len(data) + 1)
     end = start + chance.randint(1, 200)
     return data[:end] + data[start:]
 
 
 def put_in_bytes(chance: random.Random, data: bytes) -> bytes:
-    """Some bytes that belong to no text, or to none of this encoding."""
+    """Insert some bytes that are not text, or not text of this encoding."""
     place = chance.randrange(len(data) + 1)
     piece = chance.choice([b"\0", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\x1b[31m", b"\r", b"\x0c", b"\xc3"])
     return data[:place] + piece + data[place:]
 
 
 def encode_otherwise(chance: random.Random, data: bytes) -> bytes:
-    """The same text in another encoding, or with a mark in front."""
+    """Return the same text in another encoding, or with a byte order mark."""
     encoding = chance.choice(["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
     return data.decode("utf-8", "replace").encode(encoding)
 
 
 def write_otherwise(chance: random.Random, data: bytes) -> bytes:
-    """The same JSON, written with other blanks and escapes."""
+    """Return the same JSON, written with other blanks and escapes."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -158,7 +158,7 @@ OF_BYTES: tuple[Mutation, ...] = (
 
 
 def mutate(chance: random.Random, data: bytes) -> bytes:
-    """The data with one to three mutations, three times in four such that it may stay JSON."""
+    """Return the data with one to three mutations; in three of four cases they are such that it may stay JSON."""
     kinds = OF_JSON if chance.random() < 0.75 else OF_JSON + OF_BYTES * 2
     for _ in range(chance.randint(1, 3)):
         data = chance.choice(kinds)(chance, data)
@@ -166,7 +166,7 @@ def mutate(chance: random.Random, data: bytes) -> bytes:
 
 
 def pack(chance: random.Random, data: bytes) -> bytes:
-    """The data as an archive: usually whole, else in members, with zeros behind it, or damaged."""
+    """Return the data as an archive: usually whole, else in members, with zeros after it, or damaged."""
     kind = chance.randrange(8)
     if kind == 0:
         middle = chance.randrange(len(data) + 1)

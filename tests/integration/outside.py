@@ -1,7 +1,7 @@
-"""Commands run where nothing outside can be reached, and every attempt to reach it is written down.
+"""Commands run without access to the outside, with every attempt to reach it recorded.
 
-They are in a network of their own, which has the loopback address alone, so that no attempt succeeds; strace, where there is
-one, sees the attempts of all their threads and children, whatever a library makes of the failure.
+They run in a network that has only the loopback address, so that no attempt succeeds. strace, if installed, sees the
+attempts of all their threads and children, however a library handles the failure.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ ADDRESS = re.compile(
     r'|sin6_port=htons\((\d+)\).*?inet_pton\(AF_INET6, "([^"]+)"'
 )
 RESOLVER = re.compile(r'sun_path=@?"([^"]*resolve[^"]*)"')
-"""A service of the machine that looks names up for others."""
+"""Service of the machine that looks up names for other processes."""
 LOOK_UP = "53"
 
 
 def closed_off(*command: object) -> list[str]:
-    """The command that runs a command in a network without a way out. Skips where there can be none."""
+    """Return the command that runs a command in a network without access to the outside. Skips if impossible."""
     as_root = () if os.geteuid() == 0 else ("--map-root-user",)
     separate = ["unshare", *as_root, "--net", "--pid", "--fork", "--kill-child"]
     separate += ["sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
@@ -39,14 +39,14 @@ def closed_off(*command: object) -> list[str]:
 
 
 def beside(closed: subprocess.Popen[bytes], *command: object) -> list[str]:
-    """The command that runs a command in the network of a process that is closed off."""
+    """Return the command that runs a command in the network of a process that is closed off."""
     inside = next(iter(processes_below(closed.pid)), closed.pid)
     as_root = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
     return ["nsenter", "--target", str(inside), *as_root, "--net", *map(str, command)]
 
 
 def watched(attempts: Path, *command: object) -> list[str]:
-    """The command that runs a command so that strace writes what it connects or sends to into the file."""
+    """Return the command that runs a command so that strace writes its connections to the file."""
     if STRACE is None:
         return [*map(str, command)]
     options = ("--follow-forks", "--seccomp-bpf", "-qq", "--signal=none", "--string-limit=0", f"--trace={TRACED}")
@@ -54,7 +54,7 @@ def watched(attempts: Path, *command: object) -> list[str]:
 
 
 def outside(attempts: Path) -> list[str]:
-    """The addresses that were not of this machine, and the look-ups of names, which somebody else answers."""
+    """Return the addresses outside this machine, and the look-ups of names, which another server answers."""
     if STRACE is None:
         return []
     found = set()
@@ -69,7 +69,7 @@ def outside(attempts: Path) -> list[str]:
 
 
 def quiet_environment(home: Path) -> dict[str, str]:
-    """The environment of somebody who has set nothing: whoever is silent is so by what the project itself says."""
+    """Return an environment without settings: it shows the default behavior of the project."""
     spoken = (
         "DIALOGUE_",
         "DAGSTER_",

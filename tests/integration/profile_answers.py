@@ -1,7 +1,7 @@
-"""The tables of schema `analytics` that pictures are drawn of, counted from the release files without any SQL.
+"""Tables of schema `analytics` that the pictures show, counted from the release files without SQL.
 
-One function a table, of the same name, gives its rows in any order, from what the `recount.py` of each corpus's fixtures
-reads in the files; nothing here imports the project. A share is an exact fraction.
+One function per table, with the same name, returns its rows in any order. It uses the rows that the `recount.py` of
+each corpus's fixtures reads from the files; nothing here imports the project. A share is an exact fraction.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tests.integration.recount import load, recount
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 Record = dict[str, Any]
 COUNTED = re.compile(r"dim_(dialogues|dialogue_services|slots)\b|fct_(turns|frames|actions|slots|candidates)\b")
-"""The parts of a recount that are read here; a column that is compared apart is not."""
+"""Parts of a recount that are read here; columns that are compared separately are left out."""
 
 
 @cache
 def _tables(releases: Path) -> dict[str, list[Record]]:
-    """Core table -> its rows as the files have them, those of all corpora, each with its columns by name."""
+    """Return the rows of each core table as the files have them, for all corpora, each with its columns by name."""
     tables: dict[str, list[Record]] = defaultdict(list)
     for path in sorted(FIXTURES.glob("*/recount.py")):
         corpus_id = path.parent.name
@@ -51,7 +51,7 @@ def _dialogues(releases: Path) -> dict[str, Record]:
 
 
 def _domains(releases: Path) -> Iterator[Row]:
-    """(dialogue, service, domain) of each dialogue: the domain of a corpus without services is its own word."""
+    """Return (dialogue, service, domain) of each dialogue; the domain of a corpus without services is its own word."""
     flows = {
         subflow: flow
         for flow, subflows in load(releases / "abcd/ontology.json")["intents"]["subflows"].items()
@@ -137,7 +137,7 @@ def act_transitions(releases: Path) -> list[Row]:
 
 
 def _definitions(releases: Path) -> dict[Row, Record]:
-    """(corpus, split, service, slot) -> the definition, which holds for each split where it names none."""
+    """Map (corpus, split, service, slot) to the definition, which holds for each split if it names none."""
     tables = _tables(releases)
     splits = {(row["corpus_id"], row["split"]) for row in tables["dim_dialogues"]}
     return {
@@ -184,7 +184,7 @@ def slot_profile(releases: Path) -> list[Row]:
 
 
 def _declared(definition: Record) -> tuple[bool | None, str | None]:
-    """Whether a slot is categorical, as one of ABCD is whose values are enumerated, and whether it is required."""
+    """Tell if a slot is categorical (in ABCD: if its values are enumerated), and if it is required."""
     is_enumerated = "possible_values" in definition if definition.get("corpus_id") == "abcd" else None
     return definition.get("is_categorical", is_enumerated), definition.get("requirement")
 

@@ -1,8 +1,8 @@
-"""Draw releases at random from the types of each corpus' schema.
+"""Draw releases at random from the types of each corpus's schema.
 
-A record begins as one of the generated sample; then none, a few or many of its values are replaced. What the records show
-is counted, and a state that falls behind is drawn next: so each of them is there often, and in few records. What a record
-must keep beyond the types of its schema says `tests/fixtures/<corpus>/strategies.py`.
+A record begins as a record of the generated sample; then none, a few or many of its values are replaced. The states
+that the records show are counted, and a state that is rare is drawn next, so that each state occurs often and in few
+records. `tests/fixtures/<corpus>/strategies.py` says what a record must satisfy beyond the types of its schema.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ from tests.integration.record_states import (
 
 
 def commit() -> str:
-    """The commit of the clone, in hexadecimal; 0 where there is none."""
+    """Return the commit of the clone, in hexadecimal; 0 if there is none."""
     command = ["git", "rev-parse", "HEAD"]
     found = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=False).stdout.strip()
     return found or "0"
 
 
 SEED = int(os.environ.get("DIALOGUE_SEED") or int(commit(), 16) % 2**32)
-"""Each commit tries releases of its own, and the same ones whenever it is tested."""
+"""Seed: each commit tries different releases, and the same ones each time it is tested."""
 WANTED = 50
-"""How often each state occurs at least, in records that the schema takes."""
+"""Minimum number of occurrences of each state, in records that the schema accepts."""
 ENOUGH = 70
-"""How often a state is drawn because it is wanted: some records that show it are refused for something else."""
+"""A state is drawn on purpose until it has occurred this often: some records that show it are refused."""
 COUNTED = 1000
-"""Records of an entity that are counted, at most: in those that follow chance alone decides."""
+"""Number of records of an entity that are counted; after them, records are drawn by chance alone."""
 FEWEST = 300
-"""Records of an entity that are enough for that."""
+"""Minimum number of records of an entity other than the first, unless fewer are requested."""
 ODD_TEXTS = (
     *("a/b", "50%", "~1", "~2", "é😀", '"', "'", "\\", "\x00", "null", "NULL", "1.10", "a.b.accept", "-1", "{}", "[]"),
     *("unheard_of", "none", "None", "true", "/", "..", "<b>&amp;", "{{ x }}", "%s", "e\u0301", "\u202eabc", "\x1b[31m"),
@@ -79,36 +79,36 @@ SCALARS: dict[type[inspect.Type], tuple[Any, ...]] = {
     inspect.NoneType: (None,),
 }
 NO_RECORDS: tuple[Any, ...] = (7, None, [], {"no": "record"}, [[[["deep"]]]], "text", True)
-"""What stands among the records and is none."""
+"""Values that stand among the records but are not records."""
 NO_RECORD, UNMENDED, EXTRA_KEY = 0.02, 0.03, 0.001
-"""The share of what is no record, of records that nothing makes right, and of objects with a key that no schema knows."""
+"""Share of values that are not records, of records that stay invalid, and of objects with an unknown key."""
 MANY_ITEMS = 60
-"""Of so many items of a list one is drawn."""
+"""Of a list with at least this many items, only one item is drawn again."""
 KNOWN_MOST = 100
-"""Values of the sample that are known of each place."""
+"""Maximum number of values of the sample that are remembered for each place."""
 ABSENT: Any = object()
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A record of a release, as JSON text."""
+    """Record of a release, as JSON text."""
 
     corpus: Corpus
     entity: Entity
     path: str
     index: int
-    """Its place in the file, from 0; in its part, where the file has parts."""
+    """Position in the file, from 0; in its part, if the file has parts."""
     key: str | None
     text: bytes
 
     @property
     def file(self) -> str:
-        """The file, as `source_file_id` has it."""
+        """Return the file, as in `source_file_id`."""
         return f"{self.corpus.corpus_id}/{self.path}"
 
 
 def files_of(corpus: Corpus, most: int = 2) -> list[tuple[Entity, str]]:
-    """The first listed paths of each entity."""
+    """Return the first listed paths of each entity."""
     found: list[tuple[Entity, str]] = []
     for entity in corpus.entities:
         listed = [
@@ -119,7 +119,7 @@ def files_of(corpus: Corpus, most: int = 2) -> list[tuple[Entity, str]]:
 
 
 class Known:
-    """What the generated sample has: its records by entity, and its values by place."""
+    """Content of the generated sample: its records by entity, and its values by place."""
 
     def __init__(self, corpus: Corpus, folder: Path) -> None:
         self.records: dict[str, list[tuple[str | None, Any]]] = defaultdict(list)
@@ -140,7 +140,7 @@ class Known:
 
 
 class Drawing:
-    """Draws the records of a corpus, and counts what those show that the schema takes."""
+    """Draws the records of a corpus, and counts the states of those that the schema accepts."""
 
     def __init__(self, corpus: Corpus, known: Known, mend: Strategies, chance: random.Random) -> None:
         self.corpus, self.known, self.mend, self.chance = corpus, known, mend, chance
@@ -152,7 +152,7 @@ class Drawing:
         self.is_mended = True
 
     def release(self, count: int) -> Iterator[Drawn]:
-        """Draw so many records of the first entity, half as many of each other one, and one where it is a document."""
+        """Draw this number of records of the first entity, half as many of each other entity, and one of a document."""
         for entity in self.corpus.entities:
             files = [path for of, path in files_of(self.corpus) if of is entity]
             wanted = count if entity is self.corpus.entities[0] else max(count // 2, min(count, FEWEST))
@@ -170,9 +170,10 @@ class Drawing:
         stretch: tuple[float, float] = (0, 1),
         wanted: Set[State] = frozenset(),
     ) -> Iterator[Drawn]:
-        """The records of a file; `stretch` is the part of the entity's records that they are.
+        """Return the records of a file; `stretch` is the part of the entity's records that they are.
 
-        More than `count` are drawn, a quarter at most, until each of the `wanted` states has been shown often enough.
+        More than `count` are drawn, up to a quarter more, until each of the `wanted` states has occurred often
+        enough.
         """
         begin, end = stretch
         count = 1 if entity.container is Container.DOCUMENT else count
@@ -193,7 +194,7 @@ class Drawing:
             indexes[place] += 1
 
     def record(self, entity: Entity) -> tuple[str | None, bytes]:
-        """The key and the text of a record."""
+        """Return the key and the text of a record."""
         is_document = entity.container is Container.DOCUMENT
         self.rate = self.chance.choice((0, 0.01, 0.01, 0.1, 0.1))
         self.eagerness = 0.1 if is_document else 0.8 if self.rate and self.is_counted else 0
@@ -211,12 +212,12 @@ class Drawing:
         return key, text
 
     def states(self, record: Drawn) -> set[State]:
-        """The states that a record shows."""
+        """Return the states that a record shows."""
         kind = type_of(record.entity.record)
         return set(states_of(kind, (record.entity.name, "record"), json.loads(record.text)))
 
     def draw(self, kind: inspect.Type, place: Place, base: Any = ABSENT) -> Any:
-        """A value of this type, from a base that is kept where chance says so."""
+        """Return a value of this type, from a base that is kept with some probability."""
         kind = unwrapped(kind)
         state = self._state_behind(kind, place)
         if state is not None:
@@ -226,7 +227,7 @@ class Drawing:
         return self._vary(kind, place, base)
 
     def _state_behind(self, kind: inspect.Type, place: Place) -> str | None:
-        """A state that this value is to show: one that few have shown, or any."""
+        """Return the state that this value should show: a rare one, or any."""
         is_eager = self.chance.random() < self.eagerness
         if not is_eager and self.chance.random() >= self.rate / 2:
             return None
@@ -240,7 +241,7 @@ class Drawing:
         return self.chance.choice(rarest) if rarest else None
 
     def _of_state(self, kind: inspect.Type, place: Place, state: str) -> Any:
-        """A value that shows the state."""
+        """Return a value that shows the state."""
         match kind:
             case inspect.UnionType():
                 found = members(kind)
@@ -263,7 +264,7 @@ class Drawing:
         return {}
 
     def _fresh(self, kind: inspect.Type, place: Place) -> Any:
-        """A value that owes nothing to the record it comes into."""
+        """Return a value that does not depend on the record that it is put into."""
         kind = unwrapped(kind)
         match kind:
             case inspect.UnionType():
@@ -279,19 +280,19 @@ class Drawing:
         return self.chance.choice(SCALARS[type(kind)])
 
     def _known(self, place: Place, otherwise: Any) -> Any:
-        """A value that the sample has at the place, of the type of the other one."""
+        """Return a value that the sample has at the place, with the same type as the other value."""
         values = [value for value in self.known.values[place] if isinstance(value, type(otherwise) | list)]
         return self.chance.choice(values or [otherwise])
 
     def _text(self, place: Place) -> str:
-        """A text: one that the place knows, one that another place knows, or an odd one."""
+        """Return a text: one known at the place, one known at another place, or an odd one."""
         odd = self.chance.random()
         places = [place] if odd < 0.5 else [self.chance.choice(list(self.known.values))] if odd < 0.6 else []
         texts = [value for known in places for value in self.known.values[known] if isinstance(value, str)]
         return self.chance.choice(texts or ODD_TEXTS if odd < 0.95 else TEXTS["long text"])
 
     def _vary(self, kind: inspect.Type, place: Place, base: Any) -> Any:
-        """The base, with some of its parts drawn."""
+        """Return the base, with some of its parts drawn again."""
         owner, name = place
         match kind:
             case inspect.UnionType():
@@ -317,7 +318,7 @@ class Drawing:
         return base
 
     def _items(self, base: list[Any]) -> list[Any]:
-        """The items, of which one may be missing, there twice, or in another place."""
+        """Return the items; one may be missing, repeated, or moved."""
         items = list(base)
         if items and self.chance.random() < self.rate:
             position = self.chance.randrange(len(items))
@@ -350,17 +351,17 @@ class Drawing:
         return value
 
     def _is_there(self, of: str, field: str, otherwise: bool) -> bool:
-        """Whether an optional field is there."""
+        """Tell if an optional field is present."""
         if self.chance.random() < self.eagerness:
             if self.shown[of, field, "absent"] < ENOUGH * self.progress and self.chance.random() < 0.3:
                 return False
-            if self.shown[of, field, "there"] < 5 * WANTED * self.progress:  # what it holds has states as well
+            if self.shown[of, field, "there"] < 5 * WANTED * self.progress:  # its content has states as well
                 return True
         return self.chance.random() < 0.5 if self.chance.random() < self.rate else otherwise
 
 
 def is_taken(entity: Entity, text: bytes) -> bool:
-    """Whether the schema takes a record."""
+    """Tell if the schema accepts a record."""
     try:
         msgspec.json.decode(text, type=entity.record)
     except msgspec.DecodeError:
@@ -369,7 +370,7 @@ def is_taken(entity: Entity, text: bytes) -> bool:
 
 
 def write(release: Iterable[Drawn], folder: Path) -> None:
-    """Write a release in place of the one before."""
+    """Write a release in place of the previous one."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     grouped: dict[str, list[Drawn]] = defaultdict(list)
@@ -383,7 +384,7 @@ def write(release: Iterable[Drawn], folder: Path) -> None:
 
 
 def content_of(drawn: list[Drawn]) -> bytes:
-    """The content of a file with these records, in the layout of their entity's container."""
+    """Return the content of a file with these records, in the layout of their entity's container."""
     texts = [record.text for record in drawn]
     match drawn[0].entity.container:
         case Container.DOCUMENT:
@@ -404,7 +405,7 @@ def content_of(drawn: list[Drawn]) -> bytes:
 
 
 def _line(text: bytes) -> bytes:
-    """The line of a record; one that is no value stands there as it is."""
+    """Return the line of a record; a text that is not a value is written as it is."""
     value = json.loads(text)
     value = f"{value['value']}," if isinstance(value, dict) and "value" in value else json.dumps(value)
     return " ".join(value.splitlines()).encode() + b"\n"

@@ -1,7 +1,7 @@
-"""The states that the fields of a schema have, and which of them a record shows.
+"""States of the fields of a schema, and the states that a record shows.
 
-A state is what a model can trip over: an optional field that is absent or there, each member of a union, each word of a
-literal, an empty, blank or long text, an empty list or object, an item that repeats.
+A state is a property of a value that can break a model: an optional field that is absent or present, each member of a
+union, each word of a literal, an empty, blank or long text, an empty list or object, a repeated item.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dialogue_warehouse.corpora.release import Container, Corpus, Entity
 from tests.fixtures.shapes import State
 
 Place = tuple[str, str]
-"""A record type and its field; `[]`, `{}` and `{key}` behind the field are its items, its values and its keys."""
+"""Record type and its field; the suffixes `[]`, `{}` and `{key}` mean its items, its values and its keys."""
 LONG = 200
-"""Characters of a text that is called long."""
+"""Number of characters of a text that counts as long."""
 MEMBERS: dict[type[inspect.Type], str] = {
     inspect.NoneType: "null",
     inspect.StrType: "text",
@@ -39,21 +39,21 @@ PYTHON: dict[type[inspect.Type], type | tuple[type, ...]] = {
     inspect.DictType: dict,
     inspect.StructType: (dict, list),
 }
-"""The Python types that JSON's values of a type are read as."""
+"""Python types that the JSON values of a type are read as."""
 
 
 def unwrapped(kind: inspect.Type) -> inspect.Type:
-    """The type itself, without the notes about it."""
+    """Return the type itself, without its annotations."""
     return unwrapped(kind.type) if isinstance(kind, inspect.Metadata) else kind
 
 
 def members(kind: inspect.UnionType) -> dict[str, inspect.Type]:
-    """The members of a union by their names."""
+    """Return the members of a union by their names."""
     return {MEMBERS[type(member)]: member for member in map(unwrapped, kind.types)}
 
 
 def member_of(kind: inspect.UnionType, value: Any) -> tuple[str, inspect.Type] | None:
-    """The member of a union that a value is of, None where there is none."""
+    """Return the member of a union that a value belongs to, None if there is none."""
     for name, member in members(kind).items():
         if isinstance(value, PYTHON[type(member)]) and isinstance(value, bool) is isinstance(member, inspect.BoolType):
             return name, member
@@ -64,7 +64,7 @@ _possible: dict[int, tuple[inspect.Type, list[str]]] = {}
 
 
 def possible(kind: inspect.Type) -> list[str]:
-    """The states that a value of this type can have, in order."""
+    """Return the states that a value of this type can have, in order."""
     known = _possible.get(id(kind))
     if known is None or known[0] is not kind:
         known = _possible[id(kind)] = kind, sorted(_states(kind))
@@ -92,7 +92,7 @@ def _states(kind: inspect.Type) -> set[str]:
 
 
 def shown(kind: inspect.Type, value: Any) -> Iterator[str]:
-    """The states that a value of this type has."""
+    """Return the states that a value of this type has."""
     match unwrapped(kind), value:
         case inspect.UnionType() as union, _:
             found = member_of(union, value)
@@ -114,12 +114,12 @@ def shown(kind: inspect.Type, value: Any) -> Iterator[str]:
 
 
 def repeats(items: list[Any]) -> bool:
-    """Say whether an item is in a list more than once."""
+    """Tell if an item occurs in a list more than once."""
     return any(item in items[:position] for position, item in enumerate(items))
 
 
 def parts_of(kind: inspect.Type, place: Place, value: Any) -> Iterator[tuple[inspect.Type, Place, Any]]:
-    """The values directly in a value, each with its type and place; the keys of a mapping too."""
+    """Return the values directly inside a value, each with its type and place; for a mapping, the keys too."""
     owner, name = place
     match unwrapped(kind), value:
         case inspect.UnionType() as union, _:
@@ -141,7 +141,7 @@ def parts_of(kind: inspect.Type, place: Place, value: Any) -> Iterator[tuple[ins
 
 
 def states_of(kind: inspect.Type, place: Place, value: Any) -> Iterator[State]:
-    """Every state that a value and all in it show."""
+    """Return every state that a value and its content show."""
     yield from ((*place, state) for state in shown(kind, value))
     match unwrapped(kind), value:
         case inspect.StructType() as of, dict():
@@ -154,13 +154,13 @@ def states_of(kind: inspect.Type, place: Place, value: Any) -> Iterator[State]:
 
 
 def states_of_schema(corpus: Corpus) -> set[State]:
-    """Every state that the records of a corpus can show. A document is one record a build and is left out."""
+    """Return every state that the records of a corpus can show. Documents (one record per build) are left out."""
     entities = [entity for entity in corpus.entities if entity.container is not Container.DOCUMENT]
     return set().union(*map(states_of_entity, entities))
 
 
 def states_of_entity(entity: Entity) -> set[State]:
-    """Every state that the records of an entity can show."""
+    """Return every state that the records of an entity can show."""
     found: set[State] = set()
     _collect(type_of(entity.record), (entity.name, "record"), found)
     return found

@@ -1,15 +1,15 @@
-"""An independent recount of the releases: what each core table must hold, counted from the files in plain Python.
+"""An independent recount of the releases: the rows that each core table must have, counted in plain Python.
 
-Nothing here, and nothing in the `recount.py` of a corpus's fixtures, imports the project: the counting follows
-`house.md` sections 4 and 5, the record shapes follow the corpora's own documentation. Where the contract leaves a word
-open (the domain of a corpus that has none, a key that is nobody's path) nothing is counted, and the query leaves the
-column out. Some answers go beyond its letter, and agree with the warehouse by choice: a frame without a state has NULL
-requested_slots, not `[]`; utterance_count counts the turns whose event_type is `utterance`; others are said in the
-corpus's own file.
+Nothing here, and nothing in the `recount.py` of a corpus's fixtures, imports the project: the counting follows the
+written contract of the shared tables (`house.md` sections 4 and 5), the record shapes follow the corpora's own
+documentation. If the contract does not define a value (the domain of a corpus that has none, a key that is not the path
+of a row), it is not counted, and the query leaves the column out. Some choices go beyond the contract, and agree with
+the warehouse on purpose: a frame without a state has NULL requested_slots, not `[]`; utterance_count counts the turns
+whose event_type is `utterance`; others are documented in the corpus's own file.
 
-A corpus's `QUERIES` say how each part is read from the warehouse, its `count` gives the same rows from the files; lists
-are tuples and maps are sorted tuples of pairs, so that rows can be counted. A name is a table, and behind a blank the
-kind of its rows; a name with a dot is a column that is compared apart.
+A corpus's `QUERIES` define how each part is read from the warehouse, and its `count` returns the same rows from the
+files. Lists are tuples and maps are sorted tuples of pairs, so that rows can be counted. A name is a table, followed by
+a blank and the kind of its rows if it has several; a name with a dot is a column that is compared separately.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ SHARED = {
     "source_extras": "select * from core.source_extras",
     "source_quarantine": "select * from core.source_quarantine",
 }
-"""What is counted of all corpora at once; extras, refused records and forms that no column can show do not occur."""
+"""Rows that are counted over all corpora; extras, refused records and forms that no column can show do not occur."""
 
 
 class Part(Protocol):
-    """What is used of a corpus's `recount.py`."""
+    """Functions and values that are used from a corpus's `recount.py`."""
 
     DATA_FILES: str
     ONE_RECORD: set[str]
@@ -63,17 +63,17 @@ class Part(Protocol):
 
 
 def place(partition: str) -> str:
-    """The position inside a group, from 0, whether the table counts there or over the whole."""
+    """Return the position inside a group, from 0, whether the table counts in the group or over all rows."""
     return f"row_number() over (partition by {partition} order by position) - 1"
 
 
 def of(corpus_id: str, table: str, columns: str, where: str = "true") -> str:
-    """The query of some columns of a corpus's rows."""
+    """Return the query of some columns of a corpus's rows."""
     return f"select {columns} from core.{table} where corpus_id = '{corpus_id}' and {where}"
 
 
 def source_parts(corpus_id: str) -> str:
-    """The query of the part that a corpus's files of dialogues belong to."""
+    """Return the query of the part that a corpus's files of dialogues belong to."""
     return of(
         corpus_id,
         "dim_source_files",
@@ -83,14 +83,14 @@ def source_parts(corpus_id: str) -> str:
 
 
 def recount(part: Part, folder: Path) -> Rows:
-    """The rows that each of a corpus's queries must return, in any order."""
+    """Return the rows that each of a corpus's queries must return, in any order."""
     rows: Rows = defaultdict(list)
     part.count(folder, rows)
     return dict(rows)
 
 
 def recount_shared(parts: Mapping[str, Part], corpora: Path) -> Rows:
-    """The rows that the queries of `SHARED` must return."""
+    """Return the rows that the queries of `SHARED` must return."""
     rows: Rows = {name: [] for name in SHARED}
     rows["dim_corpora"] = [(corpus_id,) for corpus_id in parts]
     for corpus_id, part in parts.items():
@@ -112,7 +112,7 @@ def recount_shared(parts: Mapping[str, Part], corpora: Path) -> Rows:
 
 
 def verifications(parts: Mapping[str, Part], corpora: Path, listing: Path) -> list[Row]:
-    """(source_file_id, verification) of every data file, against the checksums of sources.csv."""
+    """Return (source_file_id, verification) of every data file, against the checksums of sources.csv."""
     with listing.open(newline="", encoding="utf-8") as stream:
         listed = {f"{line['corpus']}/{line['path']}": line for line in csv.DictReader(stream)}
     found = []
@@ -132,36 +132,36 @@ def verifications(parts: Mapping[str, Part], corpora: Path, listing: Path) -> li
 
 
 def data_files(folder: Path, pattern: str) -> list[str]:
-    """The paths of a release's data files, sorted."""
+    """Return the paths of a release's data files, sorted."""
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return [path for path in paths if re.fullmatch(pattern, path)]
 
 
 def load(path: Path) -> Any:
-    """The JSON of a file, zipped or not."""
+    """Return the JSON of a file, zipped or not."""
     data = path.read_bytes()
     return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
 
 
 def segment(text: str) -> str:
-    """A text as a segment of a key."""
+    """Return a text as a segment of a key."""
     return text.replace("%", "%25").replace("/", "%2F").replace("~", "%7E")
 
 
 def letters_and_digits(text: str) -> str:
-    """What is compared of a text: its letters and digits, of any script, in lower case."""
+    """Return the form of a text that is compared: its letters and digits, of any script, in lower case."""
     return "".join(letter for letter in text.lower() if unicodedata.category(letter)[0] in "LN")
 
 
 class DialogueKeys:
-    """Gives out dialogue keys: a native id that occurs again in its part gets a number."""
+    """Assigns dialogue keys: a native id that occurs again in its part gets a number."""
 
     def __init__(self, corpus_id: str) -> None:
         self.corpus_id = corpus_id
         self.seen: Counter[tuple[str, str]] = Counter()
 
     def key(self, part: str, native_id: str) -> str:
-        """The key of the next dialogue."""
+        """Return the key of the next dialogue."""
         self.seen[part, native_id] += 1
         occurrence = self.seen[part, native_id]
         again = f"~{occurrence}" if occurrence > 1 else ""

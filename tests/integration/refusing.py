@@ -1,4 +1,4 @@
-"""The variables with which a command finds that its file system refuses calls of the system."""
+"""Variables that make a command's file system refuse system calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCE = Path(__file__).with_name("refusing.c")
 
 
 def refusing(below: Path, **calls: int) -> dict[str, str]:
-    """The variables that have these calls refused below a folder, each with an error's number. Skips without a compiler."""
+    """Return the variables that make these system calls fail below a folder, each with its errno. Skips without cc."""
     listed = " ".join(f"{call}={code}" for call, code in calls.items())
     return {"LD_PRELOAD": str(_library()), "REFUSED_BELOW": str(below), "REFUSED": listed}
 

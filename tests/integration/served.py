@@ -1,4 +1,4 @@
-"""Dagster's webserver and daemon about a warehouse, as the units of `deploy/` start them, and what its page asks them."""
+"""Dagster's webserver and daemon for a warehouse, started like the units of `deploy/`, and the requests of its page."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ mutation Launch($params: ExecutionParams!) {
   }
 }
 """
-"""What the page sends when somebody launches a run."""
+"""Request that the page sends to launch a run."""
 PLACE = {"repositoryLocationName": "pipelines.definitions", "repositoryName": "__repository__"}
-"""Where Dagster has our graph."""
+"""Location of this project's graph in Dagster."""
 LEFT_TO_END = 20
-"""Seconds in which both have to end when they are asked to."""
+"""Seconds in which both processes must end after a request to end."""
 
 
 @dataclass
 class Served:
-    """A page of Dagster that answers, and the daemon that starts what is launched there."""
+    """Page of Dagster that answers, and the daemon that starts launched runs."""
 
     url: str
     processes: tuple[subprocess.Popen[bytes], ...]
     logs: tuple[Path, ...]
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
-        """What GraphQL answers."""
+        """Return the answer of GraphQL."""
         request = urllib.request.Request(
             f"{self.url}/graphql",
             json.dumps({"query": query, "variables": variables}).encode(),
@@ -59,17 +59,17 @@ class Served:
         return told["data"]
 
     def launch(self, job: str, **selection: Any) -> dict[str, Any]:
-        """Launch a job, or the part of it that is selected, as the page does."""
+        """Launch a job, or the selected part of it, as the page does."""
         params = {"selector": PLACE | {"pipelineName": job} | selection, "mode": "default", "runConfigData": {}}
         return self.ask(LAUNCH, params=params)["launchPipelineExecution"]
 
     def runs(self) -> dict[str, dict[str, Any]]:
-        """How each run stands, and when it began and ended, by its id."""
+        """Return the status of each run, and its start and end, by its id."""
         told = self.ask("{ runsOrError { ... on Runs { results { runId status startTime endTime } } } }")
         return {run["runId"]: run for run in told["runsOrError"]["results"]}
 
     def wait_for(self, what: Callable[[], Any], seconds: float) -> Any:
-        """What is true at last; fails, with what the processes said, when one of them ends or time is up."""
+        """Wait until the condition is true; fail with the output of the processes if one of them ends or time is up."""
         end = time.monotonic() + seconds
         while not (found := what()):
             ended = [process.args for process in self.processes if process.poll() is not None]
@@ -79,12 +79,12 @@ class Served:
         return found
 
     def said(self) -> str:
-        """The end of what the processes have said."""
+        """Return the end of the output of the processes."""
         return "\n".join(log.read_text(errors="replace")[-3000:] for log in self.logs)
 
 
 def command_of(unit: str, **replaced: str) -> list[str]:
-    """What a unit of `deploy/` starts, with the programs of this environment."""
+    """Return the command that a unit of `deploy/` starts, with the programs of this environment."""
     text = (CLONE / "deploy" / unit).read_text(encoding="utf-8")
     (line,) = [line for line in text.splitlines() if line.startswith("ExecStart=")]
     program, *arguments = shlex.split(line.removeprefix("ExecStart="))
@@ -96,7 +96,7 @@ def command_of(unit: str, **replaced: str) -> list[str]:
 
 @contextlib.contextmanager
 def served(paths: WarehousePaths, logs: Path, **settings: str) -> Iterator[Served]:
-    """Both about this warehouse, on a free port of the loopback address; at the end nothing of them is left."""
+    """Start both for this warehouse, on a free port of the loopback address; at the end, no process is left."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -131,7 +131,7 @@ def served(paths: WarehousePaths, logs: Path, **settings: str) -> Iterator[Serve
         for process in processes:
             _end(process)
         end = time.monotonic() + LEFT_TO_END
-        while (left := left_of(paths)) and time.monotonic() < end:  # code servers have groups of their own
+        while (left := left_of(paths)) and time.monotonic() < end:  # code servers have their own process groups
             for number in left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(number, signal.SIGKILL)
@@ -147,7 +147,7 @@ def _answers(url: str) -> bool:
 
 
 def left_of(paths: WarehousePaths) -> dict[int, str]:
-    """The processes that work for this warehouse, by their environment: its folder is named there."""
+    """Return the processes that work for this warehouse: their environment names its folder."""
     wanted = f"DIALOGUE_WAREHOUSE={paths.root}".encode()
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
@@ -158,7 +158,7 @@ def left_of(paths: WarehousePaths) -> dict[int, str]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask a process and what it has started to end, as systemd does."""
+    """Ask a process and its children to end, as systemd does."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):

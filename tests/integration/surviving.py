@@ -1,6 +1,6 @@
-"""Build a random release, use all that is made of it, and search for the records of which something fails.
+"""Build a random release, use all its outputs, and search for the records that make a step fail.
 
-The search takes away corpora, then files, then records, for as long as the same step fails of what is left.
+The search removes corpora, then files, then records, as long as the same step fails for the rest.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from tests.conftest import run_command
 from tests.integration.random_releases import Drawn, write
 
 SHOWN, PRINTED, TRACED = 120, 5, 2
-"""Dialogues of a corpus that are shown as pages, those that are printed, and keys of a table that are traced."""
+"""Number of dialogues per corpus shown as pages, number printed, and number of keys traced per table."""
 SECONDS_OF_SEARCH = 900
 SHOWN_CHARACTERS = 3000
 NODE = re.compile(r"^(?:error: )?(?:model|test) (\w+): ", re.MULTILINE)
 GATHERED = "gathered from its records"
-"""The end of what is said of a key that has no single place."""
+"""End of the message about a key that has no single place."""
 T = TypeVar("T")
 
 
 class Failure(NamedTuple):
-    """A step that failed, and what it said."""
+    """Step that failed, and its message."""
 
     step: str
     said: str
@@ -56,7 +56,7 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """The folders of a trial."""
+    """Folders of a trial."""
 
     root: Path
 
@@ -136,7 +136,7 @@ def script(name: str) -> None:
 
 
 def browse(place: Place) -> str | None:
-    """Open each page of the dashboard, that of the corpora for each of them."""
+    """Open each page of the dashboard; the page of the corpora once for each corpus."""
     pages = [(name, {}) for name in app.PAGES]
     pages += [("corpora", {"corpus": corpus_id}) for corpus_id in registry.corpus_ids()]
     for name, address in pages:
@@ -160,7 +160,7 @@ STEPS: dict[str, Callable[[Place], str | None]] = {
 
 
 def first_failure(place: Place, until: str | None = None) -> Failure | None:
-    """Take one step after the other, up to one of them, and return the first that fails."""
+    """Run one step after the other, up to the given one, and return the first that fails."""
     for name, step in STEPS.items():
         if said := step(place):
             return Failure(name, said)
@@ -170,13 +170,13 @@ def first_failure(place: Place, until: str | None = None) -> Failure | None:
 
 
 CORE = "+path:models/marts/core"
-"""The models that the files are rebuilt from."""
+"""Models that the files are rebuilt from."""
 
 
 def failure_of_models(place: Place, select: str | None = None) -> str | None:
-    """Return what fails when models are built in this process, which takes a fraction of a whole build.
+    """Return the failure of models built in this process, which takes a fraction of a whole build.
 
-    Without a selection those of core are built, and each file is rebuilt from them and compared.
+    Without a selection, the models of core are built, and each file is rebuilt from them and compared.
     """
     paths, settings = WarehousePaths(place.warehouse), Settings()
     paths.scratch_database.unlink(missing_ok=True)
@@ -203,11 +203,11 @@ def failure_of_models(place: Place, select: str | None = None) -> str | None:
 
 
 Narrowing = Generator[list[Drawn], bool, list[Drawn]]
-"""Asks whether some records fail, and returns the fewest that do."""
+"""Generator that yields records to try, receives whether they fail, and returns the smallest set that fails."""
 
 
 def narrow(release: Sequence[Drawn], said: str) -> Narrowing:
-    """Narrow a release that fails to one corpus where that is enough, to one file, and to the fewest records."""
+    """Narrow a release that fails to one corpus if possible, to one file, and to the fewest records."""
     left = list(release)
     for part in (lambda record: record.corpus.corpus_id, lambda record: record.file, id):
         groups: dict[str | int, list[Drawn]] = {}
@@ -225,9 +225,9 @@ def narrow(release: Sequence[Drawn], said: str) -> Narrowing:
 
 
 def reduce(items: Sequence[T]) -> Generator[list[T], bool, list[T]]:
-    """Reduce items that fail to some of which none can be left out: ddmin of Zeller and Hildebrandt (2002).
+    """Reduce items that fail to a set in which every item is necessary: ddmin of Zeller and Hildebrandt (2002).
 
-    Yields items to try, is sent whether those fail, and returns what is left.
+    Yields items to try, receives a bool for whether they fail, and returns the remaining items.
     """
     left, pieces = list(items), 2
     while len(left) > 1:
@@ -249,7 +249,7 @@ def reduce(items: Sequence[T]) -> Generator[list[T], bool, list[T]]:
 
 
 def answer(search: Generator[list[T], bool, list[T]], fails: Callable[[list[T]], bool]) -> list[T]:
-    """Return what a search finds whose questions a function answers."""
+    """Return the result of a search whose trials a function answers."""
     try:
         tried = next(search)
         while True:
@@ -259,7 +259,7 @@ def answer(search: Generator[list[T], bool, list[T]], fails: Callable[[list[T]],
 
 
 def find(release: Sequence[Drawn], place: Place, failure: Failure) -> list[Drawn]:
-    """Find the fewest records of which the step fails; what is left when time is up is taken for that."""
+    """Find the fewest records for which the step fails; if time is up, the remaining records are returned."""
     ends = time.monotonic() + SECONDS_OF_SEARCH
     probe = _probe(release, place, failure)
 
@@ -273,7 +273,7 @@ def find(release: Sequence[Drawn], place: Place, failure: Failure) -> list[Drawn
 
 
 def _probe(release: Sequence[Drawn], place: Place, failure: Failure) -> Callable[[], str | None]:
-    """What tells of a part of the release that it fails: of a model, no more is built than what leads there."""
+    """Return the function that tells how a part of the release fails; for a model, it builds only upstream models."""
     if failure.step == "build":
         write(release, place.source)
         node = NODE.search(failure.said)
@@ -289,7 +289,7 @@ def _probe(release: Sequence[Drawn], place: Place, failure: Failure) -> Callable
 
 
 def told(found: Sequence[Drawn], failure: Failure) -> str:
-    """The records that were found and what fails of them, to be read by whoever mends it."""
+    """Return a report of the found records and their failure, for the person who fixes it."""
     lines = [f"the step '{failure.step}' fails: {failure.said[:SHOWN_CHARACTERS]}"]
     for record in found[:5]:
         text = record.text.decode()

@@ -1,4 +1,4 @@
-"""A webhook and a mail server are sent messages, and cannot hold a build, whatever they answer."""
+"""A webhook and a mail server receive messages, and cannot delay a build, however they answer."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ pytestmark = [
 
 
 def undelivered(text: str = "x: y", **settings: Any) -> list[str]:
-    """Send a message to the channels of these settings; where it did not arrive."""
+    """Send a message to the channels of these settings; return the channels that it did not reach."""
     return list(channels.undelivered(Settings(alert_to=("b@b.example",), **settings), text))
 
 
 class Post:
-    """A mail server: what it was given."""
+    """Mail server that records the messages that it receives."""
 
     def __init__(self) -> None:
         self.mails: list[Any] = []
@@ -46,7 +46,7 @@ class Post:
 
 @pytest.fixture
 def post() -> Iterator[tuple[Post, int]]:
-    """A mail server of this machine that wants a password, and its port."""
+    """Return a mail server of this machine that requires a password, and its port."""
     handler = Post()
 
     def authenticate(*given: Any) -> AuthResult:
@@ -80,7 +80,7 @@ def test_mail_is_sent_with_a_password(post: tuple[Post, int]) -> None:
 
 @pytest.fixture
 def peer() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
-    """Servers of this machine that do with each connection what they are given; `HOST:PORT` of each."""
+    """Return the `HOST:PORT` of servers of this machine that handle each connection with the given functions."""
     with contextlib.ExitStack() as open_servers:
 
         def serve(answer: Callable[[socket.socket], None]) -> str:
@@ -103,7 +103,7 @@ class Peers(socketserver.ThreadingTCPServer):
 
 
 def repeat(first: bytes, again: bytes, pause: float) -> Callable[[socket.socket], None]:
-    """Send some bytes, and others again and again."""
+    """Send some bytes, then other bytes again and again."""
 
     def answer(connection: socket.socket) -> None:
         connection.sendall(first)
@@ -140,7 +140,7 @@ def test_webhook_that_answers_without_end_does_not_hold_a_build(
     pause: float,
     told: Any,
 ) -> None:
-    """A body of gigabytes filled the memory, and one of a byte now and then was waited for without end."""
+    """Regression: a body of gigabytes filled the memory, and a slow body of single bytes was read without end."""
     monkeypatch.setattr(channels, "SECONDS", 0.5)
     started = time.monotonic()
     found = undelivered(alert_webhook=f"http://{peer(repeat(first, again, pause))}/services/T0/B1/xyzzy")

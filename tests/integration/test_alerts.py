@@ -1,4 +1,4 @@
-"""Whoever the settings name is told once that building fails and once that it is well again, and of no secret."""
+"""The recipients in the settings get one message for a failure and one for the recovery, without any secret."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECRET = "T0/B1/xyzzy"
 
 
 class Hook(http.server.BaseHTTPRequestHandler):
-    """Keeps what it is told, and answers with the status of the class."""
+    """Webhook that records its messages, and answers with the status of the class."""
 
     told: list[dict[str, Any]]
     status = 200
@@ -41,12 +41,12 @@ class Hook(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def hook() -> Iterator[tuple[type[Hook], str]]:
-    """A webhook of this machine: what it was told, and its URL."""
+    """Return a webhook of this machine: its recorded messages, and its URL."""
 
     class Own(Hook):
         pass
@@ -74,14 +74,14 @@ def test_nothing_is_told_of_a_folder_that_is_not_a_warehouse(tmp_path: Path, hoo
 
 
 def written(paths: WarehousePaths) -> list[dict[str, Any]]:
-    """The lines of the file."""
+    """Return the lines of the file."""
     return [json.loads(line) for line in paths.alerts.read_text(encoding="utf-8").splitlines()]
 
 
 def test_a_failure_is_told_once_and_so_is_its_end(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
     settings = Settings(warehouse=paths.root, alert_webhook=hook[1])
     alerts.tell_success(paths, settings)
-    assert not paths.alerts.exists()  # nobody was told of a failure
+    assert not paths.alerts.exists()  # no failure was reported
     for _ in range(3):
         alerts.tell_failure(paths, settings, "sgd: S01: dialogues (critical): 3, expected 4; such as sgd/dev/x.json /7")
     alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # another failure
@@ -96,7 +96,7 @@ def test_a_failure_is_told_once_and_so_is_its_end(paths: WarehousePaths, hook: t
     )
     assert "is no JSON" in told[1]
     assert f"The build of {paths.root} is well again.\nIt had failed since 20" in told[2]
-    alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # the same once more, later
+    alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # the same again, later
     assert len(hook[0].told) == 4
 
 
@@ -136,7 +136,7 @@ URLS = [
 def test_no_spelling_of_a_webhook_is_recorded(
     paths: WarehousePaths, url: str, no_proxy_of_the_machine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client writes URLs in its own way, in errors too; no text of it is used, nor any spelling in other errors."""
+    """A client writes URLs in its own form, in errors too: neither its texts nor other spellings are recorded."""
     monkeypatch.setenv("DIALOGUE_ALERT_WEBHOOK", url)
     settings = Settings.from_environment(warehouse=paths.root)
     other_spellings = " ".join((url, requests.Request("POST", url).url, urllib.parse.unquote(url), spelled(url)))
@@ -150,7 +150,7 @@ def test_no_spelling_of_a_webhook_is_recorded(
 
 
 def spelled(url: str) -> str:
-    """The URL as the client asks for it; itself where there can be no such request."""
+    """Return the URL as the client requests it; the URL itself if there can be no such request."""
     with contextlib.suppress(requests.exceptions.InvalidURL):
         return requests.Request("POST", url).prepare().url or url
     return url
@@ -170,7 +170,7 @@ def test_redirect_does_not_carry_the_secret_elsewhere(
 def test_file_of_alerts_that_is_none_is_refused_and_the_message_still_sent(
     paths: WarehousePaths, hook: tuple[type[Hook], str], kind: str
 ) -> None:
-    """A link would write into another's file, and a pipe that nobody reads would hold the build."""
+    """A link would write into another file, and a pipe without a reader would block the build."""
     own = paths.root.parent / "of another"
     if kind == "link":
         own.write_text("mine")
@@ -191,7 +191,7 @@ def test_file_of_alerts_that_is_none_is_refused_and_the_message_still_sent(
 
 
 def test_alert_is_sent_where_nothing_can_be_written(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
-    """Such as on a full disk: whoever can free some room has to hear of it."""
+    """For example on a full disk: the person who can free space must get the message."""
     paths.trouble.mkdir()
     (paths.trouble / "x").touch()
     paths.alerts.mkdir()
@@ -207,7 +207,7 @@ def test_long_line_is_not_cut_in_the_middle_of_a_secret(paths: WarehousePaths) -
 
 
 def test_no_message_has_a_secret_in_it(paths: WarehousePaths) -> None:
-    """The URL of a dead webhook is in the library's words, and a password may be in an error's."""
+    """The library's errors contain the URL of a dead webhook, and an error can contain a password."""
     settings = Settings(
         warehouse=paths.root,
         alert_webhook=f"http://127.0.0.1:1/services/{SECRET}?token=plugh",

@@ -1,7 +1,8 @@
-"""Every query of `warehouse/queries` runs, says what its columns and rows are, and is right.
+"""Every query of `warehouse/queries` runs, describes its columns and rows, and is right.
 
-Right is what `analyst_answers` finds in the release files without SQL: on the embedded sample, on the sample disturbed
-(`disturb.py` of the fixtures), where rare things are frequent, and on the real data where they are.
+The right answer is the one that `analyst_answers` computes from the release files without SQL: on the embedded sample,
+on the disturbed sample (`disturb.py` of the fixtures), where rare cases are frequent, and on the real data if they are
+available.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ WRONG = {
     "when_is_the_mutual_friend_found": ("solvability.is_found", "solvability.selector_count = 2 as is_found"),
     "which_test_texts_stand_in_train": ("core.same_text(utterance)", "lower(utterance)"),
 }
-"""Query -> a slip and what stands there rightly: each must be noticed."""
+"""Maps a query to an error and the right text: each error must be noticed."""
 
 
 def title(path: Path) -> str:
-    """The file's name without number and ending."""
+    """Return the file's name without number and suffix."""
     return path.stem[3:]
 
 
 def answer(path: Path) -> Callable[[Path], list[tuple[Any, ...]]]:
-    """The function that answers the query from the release files."""
+    """Return the function that answers the query from the release files."""
     return getattr(analyst_answers, title(path))
 
 
 def header(path: Path) -> dict[str, Any]:
-    """What the comment at the head of the file says: question, grain, columns and tables."""
+    """Return the content of the comment at the top of the file: question, grain, columns and tables."""
     lines = path.read_text(encoding="utf-8").splitlines()
     comment = "\n".join(lines[: lines.index("with")])
     question, grain = lines[:2]
@@ -76,7 +77,7 @@ def header(path: Path) -> dict[str, Any]:
 
 
 def run(con: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
-    """Names and types of the columns, and the rows."""
+    """Return names and types of the columns, and the rows."""
     cursor = con.execute(sql)
     return [(column[0], str(column[1])) for column in cursor.description], cursor.fetchall()
 
@@ -178,7 +179,7 @@ def test_queries_are_linted_and_nothing_is_found() -> None:
 
 
 def answered(con: duckdb.DuckDBPyConnection, name: str, columns: str, where: str) -> list[tuple[Any, ...]]:
-    """Some columns and rows of a query's result."""
+    """Return some columns and rows of a query's result."""
     (path,) = [path for path in QUERIES if title(path) == name]
     return con.execute(f"select {columns} from ({path.read_text(encoding='utf-8')}) where {where}").fetchall()
 

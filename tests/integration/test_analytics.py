@@ -1,7 +1,8 @@
 """The tables of schema `analytics` are right, and their invariants can fail.
 
-Right is what `analytics_answers` and `profile_answers` find in the release files without SQL: on the embedded sample, on
-the sample disturbed (`disturb.py` of the fixtures), where rare things are frequent, and on the real data where they are.
+The right rows are those that `analytics_answers` and `profile_answers` compute from the release files without SQL: on
+the embedded sample, on the disturbed sample (`disturb.py` of the fixtures), where rare cases are frequent, and on the
+real data if they are available.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ WRONG = {
     "vote_agreement": ("2 * cast(votes as bigint) > voter_count", "3 * cast(votes as bigint) > voter_count"),
     "vote_consensus": ("where top_options > 1", "where top_options > 0"),
 }
-"""Table -> what stands in its model, and a slip: each must be noticed."""
+"""Maps a table to a text of its model, and an error in its place: each error must be noticed."""
 
 
 def comparable(rows: list[Row]) -> list[Row]:
-    """The rows in one order, their fractions and floats to nine decimals."""
+    """Return the rows in one order, with fractions and floats to nine decimals."""
 
     def plain(value: Any) -> Any:
         return round(float(value), 9) if isinstance(value, Fraction | float) else value
@@ -56,12 +57,12 @@ def comparable(rows: list[Row]) -> list[Row]:
 
 
 def read(con: duckdb.DuckDBPyConnection, table: str) -> list[Row]:
-    """The rows of a table of schema `analytics`."""
+    """Return the rows of a table of schema `analytics`."""
     return con.execute(f"from analytics.{table}").fetchall()
 
 
 def answer(table: str, releases: Path) -> list[Row]:
-    """The rows of the table as the release files have them."""
+    """Return the rows of the table, computed from the release files."""
     (module,) = [module for module in (analytics_answers, profile_answers) if hasattr(module, table)]
     return getattr(module, table)(releases)
 
@@ -74,7 +75,7 @@ def test_table_holds_what_the_files_say(source, table) -> None:
 
 @pytest.fixture(scope="module")
 def by_dbt(tmp_path_factory) -> dict[str, str]:
-    """What dbt makes of the SQL of each table."""
+    """Return the SQL that dbt compiles for each table."""
     return compiled(tmp_path_factory.mktemp("analytics"), "marts.analytics")
 
 
@@ -98,7 +99,7 @@ def test_no_column_is_the_same_throughout(disturbed_folder, table) -> None:
 
 
 def test_agreement_counts_what_one_annotator_alone_marked(disturbed_folder) -> None:
-    """Of the segments with one label, which used to drop out, each lowers the agreement of its label."""
+    """Regression: segments with one label were left out; each of them lowers the agreement of its label."""
     with duckdb.connect(str(disturbed_folder / "dialogues.duckdb"), read_only=True) as con:
         counts = con.execute(
             "select spans_by_both, spans_by_one, span_f1, least_span_precision from analytics.annotator_agreement"
@@ -115,12 +116,12 @@ def test_every_table_has_its_answer_and_its_slip() -> None:
 
 
 def unearned(con: duckdb.DuckDBPyConnection) -> int:
-    """Dialogues whose reward does not follow from the selections."""
+    """Return the dialogues whose reward does not follow from the selections."""
     return sum(row[-1] is False for row in read(con, "scenario_solvability"))
 
 
 def leaking(con: duckdb.DuckDBPyConnection) -> int:
-    """Dialogues of another corpus's kind of text than questions that stand in two splits or in one twice."""
+    """Return the dialogues whose text is in two splits, or twice in one, except for corpora of questions."""
     return sum(row[7] for row in read(con, "split_leakage") if row[1] == "dialogue")
 
 
@@ -138,7 +139,7 @@ def test_questions_are_shared_as_measured(real_warehouse) -> None:
         row[2:4]: (row[6], row[7] - row[6]) for row in read(real_warehouse, "split_leakage") if row[1] == "question"
     }
     assert leaks["train", "test"][0] == 31
-    # Within a split, the questions that repeat an earlier one.
+    # Within a split, the questions that repeat an earlier question.
     assert leaks["train", "train"][1] == 22
     assert leaks["test", "test"][1] == 10
 
@@ -159,7 +160,7 @@ def test_votes_are_distributed_as_measured(real_warehouse) -> None:
 
 
 def test_leaderboard_is_the_published_one(real_warehouse) -> None:
-    """Table 3 of the paper, cut after two decimals; the three best together miss one question in nine."""
+    """Table 3 of the paper, truncated to two decimals; the three best agents together miss one question in nine."""
     columns = "voted_for, agent_rank, floor(10000 * precision_at_1) / 100, answerable_count, covered_share"
     found = real_warehouse.execute(
         f"select {columns} from analytics.vote_agreement where split = 'test' order by agent_rank nulls last"
@@ -176,7 +177,7 @@ def test_leaderboard_is_the_published_one(real_warehouse) -> None:
 
 
 def published_definition(con: duckdb.DuckDBPyConnection, claim_id: str) -> list[Row]:
-    """Split by split, what the claim's query finds, which gives the publisher's table on the complete release."""
+    """Return the result of the claim's query per split, which is the publisher's table on the complete release."""
     (claim,) = [claim for claim in load_claims("sgd") if claim.claim_id == claim_id]
     with con.cursor() as cursor:
         cursor.execute("set search_path = 'core,analytics,quality'")
@@ -197,7 +198,7 @@ def published_definition(con: duckdb.DuckDBPyConnection, claim_id: str) -> list[
     ],
 )
 def test_profile_has_the_definitions_of_the_published_table(real_warehouse, claim_id, columns) -> None:
-    """The table of SGD's dstc8.md, of which the part of the release at hand has the rows of fewer dialogues."""
+    """The table of SGD's dstc8.md; the available part of the release has its rows for fewer dialogues."""
     found = real_warehouse.execute(
         f"select split, {columns} from analytics.corpus_profile where corpus_id = 'sgd' and not is_whole_corpus"
     ).fetchall()
@@ -206,7 +207,7 @@ def test_profile_has_the_definitions_of_the_published_table(real_warehouse, clai
 
 
 def test_ontology_is_as_large_as_documented(real_warehouse) -> None:
-    """Of ABCD: 10 flows with so many subflows each, and 55 in each split that has dialogues."""
+    """ABCD: 10 flows with the documented number of subflows each, and 55 subflows in each split that has dialogues."""
     tasks = real_warehouse.execute(
         "select split, flow, count(*) from analytics.flow_profile group by all order by all"
     ).fetchall()

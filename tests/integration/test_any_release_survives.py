@@ -1,8 +1,9 @@
-"""Whatever the schemas admit is built, verified, reported, shown and traced: releases drawn at random from their types.
+"""All data that the schemas accept are built, verified, reported, shown and traced: releases are drawn at random.
 
-One build has the records of all corpora, drawn so that each state of each field is in many of them. The records are others
-at each commit. When something fails, the records are taken apart until those that it fails of are left, and the message
-names corpus, file and record. `DIALOGUE_RECORDS` says how many records a corpus has, `DIALOGUE_SEED` which.
+One build has the records of all corpora, drawn from the types of their schemas so that each state of each field is in
+many of them. Each commit has other records. If a step fails, records are removed until only those that cause the
+failure are left, and the message names corpus, file and record. `DIALOGUE_RECORDS` sets the number of records per
+corpus, `DIALOGUE_SEED` selects them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 RECORDS = int(os.environ.get("DIALOGUE_RECORDS", "400"))
 FEW = 16
-"""Records of a corpus in which a planted bug is found."""
+"""Number of records of a corpus in which a planted bug is found."""
 CORPORA = registry.corpus_ids()
 
 
@@ -54,7 +55,7 @@ def draw(corpus_id: str, sample: Path, count: int) -> tuple[Drawing, list[Drawn]
 
 @pytest.fixture(scope="module")
 def drawn(generated_sample: Path) -> dict[str, tuple[Drawing, list[Drawn]]]:
-    """Corpus -> what was drawn of it."""
+    """Map each corpus to its drawn records."""
     return {corpus_id: draw(corpus_id, generated_sample, RECORDS) for corpus_id in CORPORA}
 
 
@@ -62,7 +63,7 @@ def drawn(generated_sample: Path) -> dict[str, tuple[Drawing, list[Drawn]]]:
 def test_every_state_of_every_field_is_drawn_often(
     corpus_id: str, drawn: dict[str, tuple[Drawing, list[Drawn]]]
 ) -> None:
-    """Every optional field is absent, null and empty, and each member of a union there, in records that pass the schema."""
+    """Every optional field is absent, null and empty, and each member of a union occurs, in valid records."""
     drawing, records = drawn[corpus_id]
     wanted = states_of_schema(drawing.corpus) - drawing.mend.NEVER
     assert {state: drawing.shown[state] for state in wanted if drawing.shown[state] < WANTED} == {}
@@ -72,7 +73,7 @@ def test_every_state_of_every_field_is_drawn_often(
         assert taken[entity.name, True] > 2 * taken[entity.name, False], entity.name
 
 
-@pytest.mark.timeout(7200)  # of a failure, and of many records; what holds takes a build
+@pytest.mark.timeout(7200)  # of a failure, and of many records; success takes one build
 def test_whatever_the_schemas_admit_survives(tmp_path: Path, drawn: dict[str, tuple[Drawing, list[Drawn]]]) -> None:
     release = [record for _, records in drawn.values() for record in records]
     place = Place(tmp_path)
@@ -91,7 +92,7 @@ def test_whatever_the_schemas_admit_survives(tmp_path: Path, drawn: dict[str, tu
 
 
 def test_files_of_nothing_but_refused_records_come_back(tmp_path: Path) -> None:
-    """Every file of every corpus lands whole in quarantine, documents too: core has no row of it, and it is restored."""
+    """Every file of every corpus, documents too, lands in quarantine: core has no rows of it, and it is restored."""
     texts = ("7", '{"no": "record"}', "[7]")
     refused = [
         Drawn(
@@ -114,7 +115,7 @@ def test_files_of_nothing_but_refused_records_come_back(tmp_path: Path) -> None:
 
 
 def plant(project: Path, corpus_id: str) -> tuple[str, str, str]:
-    """Put the bug of a corpus into a copy of dbt's project; the state of a record that it fails of."""
+    """Plant the bug of a corpus into a copy of dbt's project; return the state of a record that triggers it."""
     planted = tomllib.loads((fixtures.folder_of(corpus_id) / "planted.toml").read_text(encoding="utf-8"))
     model = project / planted["model"]
     text = model.read_text(encoding="utf-8")
@@ -125,7 +126,7 @@ def plant(project: Path, corpus_id: str) -> tuple[str, str, str]:
 
 @pytest.fixture(scope="module")
 def buggy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, tuple[str, str, str]]]:
-    """A copy of dbt's project with a bug in each corpus, and what each fails of."""
+    """Return a copy of dbt's project with a bug in each corpus, and the states that trigger them."""
     project = tmp_path_factory.mktemp("buggy") / "dbt_project"
     shutil.copytree(DBT_PROJECT, project, ignore=shutil.ignore_patterns(".*", "target"))
     return project, {corpus_id: plant(project, corpus_id) for corpus_id in CORPORA}
@@ -134,7 +135,7 @@ def buggy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, tup
 def test_planted_bug_of_each_corpus_is_found_with_its_record(
     buggy: tuple[Path, dict[str, tuple[str, str, str]]], generated_sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The searches of all corpora go on side by side: each build answers a question of every one of them."""
+    """The searches of all corpora run in parallel: each build answers one trial of every search."""
     project, fails_of = buggy
     monkeypatch.setattr(dbt, "DBT_PROJECT", project)
     place = Place(project.parent)
@@ -160,7 +161,7 @@ def test_planted_bug_of_each_corpus_is_found_with_its_record(
 
 
 def broken_corpora(asked: dict[str, list[Drawn]], place: Place) -> set[str]:
-    """The corpora of which a file does not come back from the models of core."""
+    """Return the corpora of which a file is not restored from the models of core."""
     write((record for records in asked.values() for record in records), place.source)
     said = failure_of_models(place) or ""
     assert said.count("\n") + 1 == said.count(": restored otherwise: ") or not said, said
@@ -168,7 +169,7 @@ def broken_corpora(asked: dict[str, list[Drawn]], place: Place) -> set[str]:
 
 
 def test_fewest_items_are_found() -> None:
-    """Two items that fail only together are both left, and nothing else."""
+    """Two items that fail only together are both kept, and no others."""
     tried: list[list[int]] = []
 
     def fails(items: list[int]) -> bool:

@@ -1,4 +1,4 @@
-"""The audit's process: it forks only while it has no thread, it is given up after a time, and ends with its parent."""
+"""The audit's process forks only while it has no threads, is given up after a timeout, and ends with its parent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.running import is_alive
 
 
 def test_audit_forks_for_it_has_no_thread_and_with_one_it_would_not(tmp_path: Path) -> None:
-    """Fails when a library that it imports starts one; it then validates in one process, at half the speed."""
+    """Fails if a library that it imports starts a thread: it then validates in one process, at half the speed."""
     file = tmp_path / "look.py"  # pyspark ends a process whose main module has no file
     file.write_text(
         "import threading, time\nfrom dialogue_warehouse.common import processes\nfrom expectations import validation\n"
@@ -51,7 +51,7 @@ def test_audit_ends_with_its_parent_however_that_ends() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=CLONE) as parent:
         assert parent.stdout is not None
         audit = int(parent.stdout.readline())
-        time.sleep(2)  # it has asked to be told of its parent's end, and imports
+        time.sleep(2)  # it has registered for the end of its parent, and imports
         assert is_alive(audit)
         parent.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 10

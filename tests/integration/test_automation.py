@@ -1,4 +1,4 @@
-"""What starts by itself, in Dagster's own terms: schedule and sensor ticks, told failures, runs that wait in a queue."""
+"""Automatic runs in Dagster's own terms: ticks of schedules and sensors, reported failures, and queued runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 @pytest.fixture
 def paths(tmp_path: Path, sample_folder: Path, monkeypatch: pytest.MonkeyPatch) -> WarehousePaths:
-    """The sample's warehouse, which the environment names."""
+    """Return the sample's warehouse, which the environment names."""
     paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
     monkeypatch.setenv("DIALOGUE_PATIENCE", "0.01")
@@ -45,7 +45,7 @@ def definitions(paths: WarehousePaths) -> Any:
 
 @pytest.fixture
 def instance(paths: WarehousePaths) -> Iterator[Any]:
-    """Dagster's history in the warehouse, as page and daemon have it."""
+    """Return Dagster's instance in the warehouse, as page and daemon use it."""
     import dagster as dg
 
     with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
@@ -53,7 +53,7 @@ def instance(paths: WarehousePaths) -> Iterator[Any]:
 
 
 def told(paths: WarehousePaths) -> list[dict[str, Any]]:
-    """The alerts."""
+    """Return the alerts."""
     return [json.loads(line) for line in paths.alerts.read_text().splitlines()] if paths.alerts.exists() else []
 
 
@@ -78,7 +78,7 @@ def test_schedules_are_off_and_at_the_times_of_the_settings(
 
 
 def tick(definitions: Any) -> Any:
-    """What the daily schedule does now."""
+    """Return the result of a tick of the daily schedule."""
     import dagster as dg
 
     return definitions.get_schedule_def("daily").evaluate_tick(dg.build_schedule_context())
@@ -108,7 +108,7 @@ def test_daily_leaves_a_source_that_is_not_there_to_the_run(
 
 
 class Folder:
-    """The sensor of a folder, tick by tick, at moments of the test's choice."""
+    """Sensor of a folder, tick by tick, at times that the test chooses."""
 
     def __init__(self, definitions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         from pipelines.dagster_graph import sensors
@@ -140,7 +140,7 @@ def test_folder_is_built_once_a_change_when_it_is_quiet(
     (source / "sgd" / "a.json").write_text("[")
     assert folder.look(15).skip_message == "files are being written"
     (source / "sgd" / "a.json").write_text("[1]")
-    assert folder.look(50).skip_message == "files are being written"  # it has changed meanwhile
+    assert folder.look(50).skip_message == "files are being written"  # it has changed in the meantime
     assert folder.look(50).skip_message == "files are being written"
     (first,) = folder.look(15).run_requests
     for seconds in (15, 1_000_000):
@@ -165,7 +165,7 @@ def run(definitions: Any, instance: Any, job: str = "everything", **options: Any
 
 
 def tell(definitions: Any, instance: Any, result: Any) -> None:
-    """Let the sensor that is for the outcome of a run see it."""
+    """Let the sensor for the outcome of runs see the run."""
     import dagster as dg
 
     name, event = ("tell_success", result.dagster_run.status) if result.success else ("tell_failure", None)
@@ -183,7 +183,7 @@ def tell(definitions: Any, instance: Any, result: Any) -> None:
 def test_a_run_that_fails_is_told_of_once_and_so_is_the_one_that_is_well(
     paths: WarehousePaths, definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A cut file, then a lock that is held, then all is well: three failed runs, two failures told, one end."""
+    """A truncated file, then a held lock, then success: three failed runs, two reported failures, one recovery."""
     source = tmp_path / "releases"
     shutil.copytree(paths.sample / "bbai", source / "bbai")
     cut = source / "bbai" / "test_classifier.json"
@@ -234,7 +234,7 @@ def test_a_run_waits_for_a_build_that_ends_in_time(tmp_path: Path) -> None:
 
 
 def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitions: Any, instance: Any) -> None:
-    """What belongs together cannot be divided, and a step without what comes before it says so in one line."""
+    """Steps that depend on each other cannot be separated: a step without its upstream steps fails with one line."""
     import dagster as dg
 
     def of(*keys: dg.AssetKey) -> Any:
@@ -262,9 +262,9 @@ def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitio
         )
         before = told(paths)
         tell(definitions, instance, failed)
-        assert told(paths) == before  # whoever asked for it has read it
+        assert told(paths) == before  # its caller has read it
     assert builds.pointed_build(paths) == published
-    report = of(dg.AssetKey(["published", "report"]))  # it is about what is published, and can be made again
+    report = of(dg.AssetKey(["published", "report"]))  # it is about the published build, and can be made again
     assert report.success
 
 
@@ -333,7 +333,7 @@ def test_every_check_runs_with_what_it_checks(definitions: Any) -> None:
 
     graph = definitions.resolve_asset_graph()
     for key in graph.asset_check_keys:
-        assert key in graph.get(key.asset_key).execution_set_entity_keys, key  # and never without it
+        assert key in graph.get(key.asset_key).execution_set_entity_keys, key  # and never without its asset
         assert graph.get(key).description, key
     for key in graph.materializable_asset_keys | graph.external_asset_keys:
         node = graph.get(key)
@@ -346,7 +346,7 @@ def test_every_check_runs_with_what_it_checks(definitions: Any) -> None:
 
 
 def test_releases_that_were_read_are_shown_so(paths: WarehousePaths) -> None:
-    """`landing` is what a build has read, and when."""
+    """`landing` is the time at which a build read the release."""
     import dagster as dg
 
     with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
@@ -360,7 +360,7 @@ def test_releases_that_were_read_are_shown_so(paths: WarehousePaths) -> None:
 def test_download_is_noted_and_tried_again(
     definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, generated_sample: Path
 ) -> None:
-    """Of a mirror that has one corpus: that one is noted, what the others lack is told and worth another try."""
+    """The mirror has one corpus: this one is recorded, the missing ones are reported and worth a retry."""
     import dagster as dg
 
     from pipelines.dagster_graph import jobs
@@ -403,7 +403,7 @@ def test_a_run_keeps_going_and_verifies_unless_it_is_told_not_to(monkeypatch: py
 def test_a_run_never_replaces_real_files_by_the_sample(
     paths: WarehousePaths, definitions: Any, instance: Any, real_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ "Materialize all" without a source, on a warehouse of real files."""
+    """A "Materialize all" without a source, on a warehouse of real files."""
     shutil.rmtree(paths.root)
     shutil.copytree(real_folder, paths.root)
     published = builds.pointed_build(paths)

@@ -1,4 +1,4 @@
-"""Where a warehouse may lie: below any name that no library takes for a pattern, and in a folder of somebody else."""
+"""Places of a warehouse: any path that no library treats as a pattern, and (read-only) another user's folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import build_warehouse, run_command
 
 
 def test_folder_of_any_name_is_built_and_read(tmp_path: Path, awkward_releases: Path) -> None:
-    """SQLite took `%20` for a blank and wrote into another folder, a colon broke dagster.yaml."""
+    """Regression: SQLite decoded `%20` to a blank and wrote into another folder, and a colon broke dagster.yaml."""
     name = 'a: b%20c it\'s "q" #&'
     folder = build_warehouse(tmp_path / name, "--source", awkward_releases, "--corpora", "bbai")
     assert sorted(path.name for path in tmp_path.iterdir()) == [name]
@@ -26,7 +26,7 @@ def test_folder_of_any_name_is_built_and_read(tmp_path: Path, awkward_releases: 
 
 
 def test_folder_whose_name_is_a_pattern_is_refused_in_one_line(tmp_path: Path) -> None:
-    """DuckDB would look for whatever matches."""
+    """DuckDB would read all files that match the pattern."""
     refused = run_command("build", "--warehouse", tmp_path / "wh[1]")
     told = f"error: {tmp_path}/wh[1]: the path of a warehouse cannot have any of * ? [ ] {{ }}\n"
     assert (refused.returncode, refused.stderr) == (2, told)
@@ -35,7 +35,7 @@ def test_folder_whose_name_is_a_pattern_is_refused_in_one_line(tmp_path: Path) -
 def test_warehouse_of_another_user_is_read_and_verified_and_every_write_refused_in_one_line(
     tmp_path: Path, awkward_folder: Path, awkward_releases: Path
 ) -> None:
-    """`verify` and `build` ended in an internal error."""
+    """Regression: `verify` and `build` ended in an internal error."""
     folder = shutil.copytree(awkward_folder, tmp_path / "theirs", symlinks=True)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(path.stat().st_mode & ~0o222)

@@ -1,6 +1,6 @@
-"""The hand-written releases of all corpora, built whole: nothing is lost, and what is refused is told.
+"""The hand-written releases of all corpora, built whole: no row is lost, and refused records are reported.
 
-What must come out of each awkward case stands in `tests/fixtures/<corpus>/test_awkward_release.py`.
+The expected result of each awkward case is in `tests/fixtures/<corpus>/test_awkward_release.py`.
 """
 
 from __future__ import annotations

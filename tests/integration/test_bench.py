@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say: tiny runs of the real thing, and their own arithmetic. No time is asserted."""
+"""The benchmarks measure what they say: tiny real runs, and their arithmetic. No time is asserted."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_build_is_summed_up_by_kind_and_what_no_stage_accounts_for() -> None:
     summary = bench.summarize_builds([run], [a_landing(4.0)])
     assert summary["landing"]["median"] == 4.0
     assert summary["landing_and_models"]["median"] == 7.0
-    assert summary["outside_stages"]["median"] == 4.0  # landing goes on beside the others
+    assert summary["outside_stages"]["median"] == 4.0  # landing continues in parallel
 
 
 def test_stages_of_several_runs_are_matched_by_name_and_repeats_added() -> None:

@@ -1,4 +1,4 @@
-"""A publication that was broken off is finished or undone, whatever the step at which its process was killed."""
+"""An interrupted publication is finished or undone, at whatever step its process was killed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ publishing.tidy(paths, Settings())
 
 @pytest.fixture
 def passed(tmp_path: Path) -> WarehousePaths:
-    """A warehouse with a published build, and another that has passed and is not published yet."""
+    """Return a warehouse with a published build, and another build that has passed but is not published yet."""
     paths = WarehousePaths(tmp_path / "warehouse")
     paths.builds.mkdir(parents=True)
     paths.scratch.mkdir()
@@ -66,7 +66,7 @@ def passed(tmp_path: Path) -> WarehousePaths:
 
 
 def publish(paths: WarehousePaths, step: int) -> int:
-    """Publish in a process that is killed before this step of it; its exit status."""
+    """Publish in a process that is killed before this step; return its exit status."""
     command = [sys.executable, "-c", PUBLISH, str(paths.root), str(step)]
     return subprocess.run(command, cwd=CLONE, check=False).returncode
 
@@ -74,7 +74,7 @@ def publish(paths: WarehousePaths, step: int) -> int:
 def test_database_is_on_the_disk_before_anybody_sees_it(
     passed: WarehousePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing waits for the disk before: DuckDB is told not to while a build works (`fsync_mode`)."""
+    """Earlier steps do not wait for the disk: DuckDB is configured not to while a build works (`fsync_mode`)."""
     synced = []
 
     def sync(file: int) -> None:
@@ -105,7 +105,7 @@ def test_killed_publication_is_finished_or_undone(passed: WarehousePaths, step: 
 
 
 def test_every_step_of_a_publication_is_one_at_which_it_was_killed(passed: WarehousePaths) -> None:
-    """So that a step which is added is tried too: what is left beyond the twentieth is clearing the scratch folder."""
+    """A new step is tested too; the steps after the twentieth only clear the scratch folder."""
     assert publish(passed, 21) == -signal.SIGKILL
     assert builds.pointed_build(passed) == NEW
     assert builds.damage(passed, NEW) == []

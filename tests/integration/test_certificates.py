@@ -1,4 +1,4 @@
-"""A company signs connections with its own certificate: downloads and alerts trust what the environment names."""
+"""Connections signed with a company's certificate: downloads and alerts trust certificates in the environment."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ FOLDERS = [name for name in connections.VARIABLES if name != connections.FILE]
 
 
 def subject_hash(certificate: Path) -> str:
-    """The name that OpenSSL looks for in a folder of certificates."""
+    """Return the name that OpenSSL looks for in a folder of certificates."""
     command = ["openssl", "x509", "-noout", "-subject_hash", "-in", certificate]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture(scope="session")
 def company_folder(company_certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the certificate, as `openssl rehash` prepares it."""
+    """Return a folder with the certificate, as `openssl rehash` prepares it."""
     folder = tmp_path_factory.mktemp("certificates")
     shutil.copy(company_certificate, folder / f"{subject_hash(company_certificate)}.0")
     return folder
@@ -66,7 +66,7 @@ def test_folder_of_certificates_is_trusted(
 def test_certificates_of_all_variables_are_trusted_together(
     company_web: Web, company_folder: Path, tmp_path, monkeypatch, name: str
 ) -> None:
-    """Conda sets SSL_CERT_FILE to the usual certificates; the company's is in a folder, one of several."""
+    """Conda sets SSL_CERT_FILE to the usual certificates; the company's certificate is in a folder, one of several."""
     monkeypatch.setenv(name, str(usual_certificates()))
     monkeypatch.setenv(connections.FOLDER, f"{tmp_path / 'nowhere'}:{company_folder}")
     assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
@@ -81,7 +81,7 @@ def test_variable_that_is_set_for_one_command_counts_beside_that_of_the_machine(
 
 
 def usual_certificates() -> Path:
-    """The certificates that are trusted where no variable names others."""
+    """Return the certificates that are trusted if no variable names others."""
     return Path(certifi.where())
 
 
@@ -93,7 +93,7 @@ def test_other_certificates_are_not_enough(company_web: Web, tmp_path, monkeypat
 def test_certificate_of_another_host_is_refused_without_a_variable(
     company_web: Web, company_certificate: Path, tmp_path, monkeypatch
 ) -> None:
-    """No list of certificates helps where the name is wrong."""
+    """No list of certificates helps if the host name is wrong."""
     monkeypatch.setenv(connections.FILE, str(company_certificate))
     url = company_web.url.replace("127.0.0.1", "localhost")
     cause = refused(tmp_path, SourceFile("a", f"{url}/a"))

@@ -1,4 +1,4 @@
-"""What differs between two builds is found by key, in rows, columns, verdicts and counts; or nothing, where nothing does."""
+"""Differences between two builds are found by key, in rows, columns, verdicts and counts; equal builds have none."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from pipelines.building.state import Build
 from tests.conftest import run_command
 
 OTHER = "20991231T235959000000Z"
-"""A build that comes after the one of the fixture."""
+"""Build that comes after the build of the fixture."""
 
 
 @pytest.fixture
 def paths(tmp_path: Path, awkward_folder: Path) -> WarehousePaths:
-    """A warehouse with a published build, and the same published again under another name."""
+    """Return a warehouse with a published build, and the same build published again under another name."""
     paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
     published, database = builds.published_build(paths)
     shutil.copy(database, paths.build_database(OTHER))
@@ -40,7 +40,7 @@ def paths(tmp_path: Path, awkward_folder: Path) -> WarehousePaths:
 
 
 def alter(paths: WarehousePaths, *statements: str) -> None:
-    """Let the second build be another one."""
+    """Change the second build."""
     with duckdb.connect(str(paths.build_database(OTHER))) as con:
         for statement in statements:
             con.execute(statement)
@@ -121,7 +121,7 @@ def test_columns_verdicts_and_counts_that_moved_are_told(paths: WarehousePaths) 
 
 @pytest.fixture
 def built(paths: WarehousePaths) -> Build:
-    """A build in the scratch folder that has passed, and comes to what is published."""
+    """Return a build in the scratch folder that has passed and equals the published one."""
     paths.scratch_audit.mkdir(parents=True, exist_ok=True)
     shutil.copy(builds.published_build(paths)[1], paths.scratch_database)
     paths.scratch_database.chmod(0o644)
@@ -134,7 +134,7 @@ def built(paths: WarehousePaths) -> Build:
 
 
 def kept_changes(paths: WarehousePaths) -> list[tuple[Any, ...]]:
-    """What dbt would load of this build."""
+    """Return the changes that dbt would load for this build."""
     return duckdb.sql(f"from '{paths.scratch_audit}/build_changes/results.parquet'").fetchall()
 
 
@@ -159,7 +159,7 @@ def test_changes_are_found_before_a_build_is_published(paths: WarehousePaths, bu
 
 
 def test_all_claims_and_rules_that_moved_are_kept_with_what_they_were(paths: WarehousePaths, built: Build) -> None:
-    """Not the first ones: there are few of them, and which they are is what somebody asks."""
+    """All of them, not only the first: there are few of them, and a reader needs to know which ones."""
     verdicts = f"{paths.scratch_audit}/claim_checks/results.parquet"
     with duckdb.connect() as con:
         con.execute(f"create table checks as from '{verdicts}'")
@@ -217,7 +217,7 @@ def test_recorded_changes_are_found_by_the_build_they_are_against(paths: Warehou
         assert changes.read(paths, against, OTHER, Settings()) == found
         alter(paths, "delete from quality.build_changes")
         same = changes.read(paths, before, OTHER, Settings())
-        assert (same is None) == (named is None)  # it may have been compared with another build
+        assert (same is None) == (named is None)  # it may have been compared with a different build
         assert same is None or same.summary() == "nothing differs"
 
 

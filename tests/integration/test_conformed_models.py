@@ -1,4 +1,4 @@
-"""The contract between a corpus's conformed models and the core that stacks them, and what happens when one breaks it."""
+"""Contract between a corpus's conformed models and the core models that stack them, and the result of a breach."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIRST, *_, LAST = sorted(ENTITIES)
 
 @dataclass(frozen=True)
 class Broken:
-    """A copy of the clone in which conformed models lie, and what became of its build, which left its scratch folder."""
+    """Copy of the clone with broken conformed models, and the result of its build, which left its scratch folder."""
 
     project: Path
     paths: WarehousePaths
@@ -29,7 +29,7 @@ class Broken:
 
 
 def declared_columns(project: Path) -> dict[str, list[str]]:
-    """Each conformed model that core stacks, and the columns that its YAML declares."""
+    """Return each conformed model that core stacks, and the columns that its YAML declares."""
     stacked = {f"int_{corpus}__{entity}" for corpus, entities in ENTITIES.items() for entity in entities}
     return {
         model["name"]: [column["name"] for column in model["columns"]]
@@ -40,7 +40,7 @@ def declared_columns(project: Path) -> dict[str, list[str]]:
 
 
 def declare(project: Path, corpus: str, entity: str, columns: list[dict[str, str]] | slice) -> None:
-    """Let the YAML of a conformed model declare other columns than its SQL gives: more, or a part of them."""
+    """Make the YAML of a conformed model declare other columns than its SQL returns: more, or only some of them."""
     path = project / f"models/intermediate/{corpus}/_{corpus}__models.yml"
     declared = yaml.safe_load(path.read_text(encoding="utf-8"))
     (model,) = [model for model in declared["models"] if model["name"] == f"int_{corpus}__{entity}"]
@@ -49,7 +49,7 @@ def declare(project: Path, corpus: str, entity: str, columns: list[dict[str, str
 
 
 def fail_to_build(project: Path, warehouse: Path) -> Broken:
-    """Build the sample with the project of a copied clone, which must refuse to publish it."""
+    """Build the sample with the project of a copied clone; the build must fail."""
     completed = build_with(project, warehouse, "--quiet")
     assert completed.returncode == 1, completed.stderr
     assert "Traceback" not in completed.stderr
@@ -59,7 +59,7 @@ def fail_to_build(project: Path, warehouse: Path) -> Broken:
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Broken:
-    """Two core tables that row_accounting does not read are refused, so that row_accounting is reached and refused too."""
+    """Break two core tables that row_accounting does not read, so that row_accounting is reached and refused too."""
     project = copy_clone(tmp_path_factory.mktemp("clone"))
     declare(project, FIRST, "exceptions", slice(0, -1))
     declare(project, LAST, "pointer_forms", [{"name": "nickname", "description": "none"}])
@@ -71,7 +71,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Broken:
 
 @pytest.fixture(scope="module")
 def given(broken: Broken) -> Iterator[dict[str, list[str]]]:
-    """Each conformed model that core stacks, and the columns that its SQL gives."""
+    """Return each conformed model that core stacks, and the columns that its SQL returns."""
     compiled = {path.stem: path for path in (broken.paths.dbt_target / "compiled").rglob("int_*.sql")}
     found = {}
     with duckdb.connect() as con:
@@ -84,7 +84,7 @@ def given(broken: Broken) -> Iterator[dict[str, list[str]]]:
 
 
 def differences(declared: dict[str, list[str]], given: dict[str, list[str]]) -> dict[str, list[Any]]:
-    """The models whose declaration is not what their SQL gives, with the columns that only one of the two has."""
+    """Return the models whose declaration differs from their SQL, with the columns that only one of the two has."""
     return {
         name: sorted(set(columns) ^ set(given[name]))
         for name, columns in declared.items()

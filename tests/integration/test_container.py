@@ -1,4 +1,4 @@
-"""The container file: it passes a linter, its steps work, and so does what it starts, as a user who may change nothing."""
+"""The container file passes a linter, and its steps and the started programs work for a user without write access."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PIN = re.compile(r"^([a-z0-9._-]+(?:\[[a-z0-9,-]+\])?==\S+.*?)\\?$", re.M)
 
 
 def run_tool(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a linter that a package of the environment ships."""
+    """Run a linter that a package of the environment contains."""
     command = [str(Path(sys.executable).with_name(name)), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -59,13 +59,13 @@ def test_compose_file_is_what_the_specification_takes(name: str, tmp_path: Path)
     assert "helthcheck" in run_tool(*lint, tmp_path / name).stdout
 
 
-# What they say of themselves
+# Content of the lock and of the container files
 
 
 def test_lock_of_the_image_is_what_page_daemon_and_postgresql_need_as_the_other_lock_pins_it() -> None:
     whole, part = ((folder / "requirements.lock").read_text(encoding="utf-8") for folder in (CLONE, DEPLOY))
     pins, of_image = ({pin.partition(" ;")[0].strip() for pin in PIN.findall(text)} for text in (whole, part))
-    assert of_image <= pins  # for which systems may differ: the other lock is for more
+    assert of_image <= pins  # systems may differ: the other lock covers more of them
     assert set(re.findall(r"sha256:\w+", part)) <= set(re.findall(r"sha256:\w+", whole))
     assert re.findall(r"https?://|--index|--find-links|file:", part) == []
     pinned = {re.split(r"[=\[]", pin)[0] for pin in PIN.findall(part)}
@@ -74,7 +74,7 @@ def test_lock_of_the_image_is_what_page_daemon_and_postgresql_need_as_the_other_
 
 
 def needed_here(name: str, extras: set[str]) -> set[str]:
-    """The packages that a package of this environment needs, itself among them."""
+    """Return the packages that a package of this environment needs, including itself."""
     needed: set[str] = set()
     waiting = [(name, extra) for extra in ("", *extras)]
     seen = set()
@@ -93,7 +93,7 @@ def needed_here(name: str, extras: set[str]) -> set[str]:
 
 
 def test_context_has_what_git_has_and_nothing_else() -> None:
-    """What an image is built from is in the history: no environment, no release, no warehouse."""
+    """The image is built only from files in git: no environment, no release, no warehouse."""
     files = set(context_files(CLONE))
     listed = subprocess.run(["git", "ls-files"], cwd=CLONE, capture_output=True, text=True, check=True)
     kept = {
@@ -137,7 +137,7 @@ def test_page_is_published_on_the_loopback_address_alone() -> None:
     assert not any("ports" in service for service in other["services"].values())
 
 
-# What its steps come to
+# The result of its steps
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_image_builds_and_its_health_is_that_of_what_is_published(image: Image) 
 
 
 def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Image, tmp_path: Path) -> None:
-    """Both at once, as compose.yaml starts them, with the health that it asks for."""
+    """Both start together, as in compose.yaml, and pass its health checks."""
     health = {name: service["healthcheck"]["test"][1:] for name, service in COMPOSE["services"].items()}
     assert COMPOSE["services"]["web"]["command"] == image.command
     for name, check in health.items():
@@ -186,7 +186,7 @@ def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Im
         with (tmp_path / name).open("wb") as log:
             started[name] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
-        # A look is a process that imports Dagster: not before the log says that it may be well.
+        # A health check is a process that imports Dagster: wait for the log before starting one.
         for name, ready in (("web", b"Serving dagster-webserver"), ("daemon", b"SensorDaemon - ")):
             until(lambda name=name, ready=ready: ready in (tmp_path / name).read_bytes(), every=0.2)
             until(lambda name=name: image.run(*health[name]).returncode == 0, every=1)
@@ -206,7 +206,7 @@ def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Im
 
 
 def test_history_in_postgresql_is_configured_in_the_warehouse(image: Image) -> None:
-    """The server is not there, which is as far as it can get here; without its address it is SQLite again."""
+    """There is no server, so the test ends at the connection. Without its address, SQLite is used again."""
     file = image.path(f"{image.volumes[0]}/.dagster/dagster.yaml")
     url = "postgresql+psycopg2://nobody@127.0.0.1:1/nothing"
     asked = image.run(*image.entrypoint, "web", "--version", DAGSTER_POSTGRES_URL=url)
@@ -218,7 +218,7 @@ def test_history_in_postgresql_is_configured_in_the_warehouse(image: Image) -> N
 
 
 def test_nothing_is_written_but_to_the_volumes_and_for_a_while(image: Image) -> None:
-    """After all of the above: so compose.yaml may have the rest read-only."""
+    """Runs after all other tests, so that compose.yaml can make the rest read-only."""
     service = COMPOSE["services"]["daemon"]
     assert service["read_only"]
     writable = (*image.volumes, *service["tmpfs"])

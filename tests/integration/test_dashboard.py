@@ -1,4 +1,4 @@
-"""The dashboard's pages, each run as Streamlit runs it: what they show, filters, empty states, refusals."""
+"""The dashboard's pages, each run as Streamlit runs it: content, filters, empty states, refusals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE = 120
 
 
 def script(name: str) -> None:
-    """What AppTest runs: one page."""
+    """Run one page; AppTest calls this script."""
     import importlib
 
     importlib.import_module(f"dialogue_warehouse.dashboard.{name}").show()
@@ -39,7 +39,7 @@ def served(sample_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def open_page(name: str, **address: str) -> AppTest:
-    """A page, as its address asks for it, once it has been shown without an error."""
+    """Return a page, opened with its address, after it has been shown without an error."""
     test = AppTest.from_function(script, default_timeout=PATIENCE, kwargs={"name": name})
     for parameter, value in address.items():
         test.query_params[parameter] = value
@@ -53,7 +53,7 @@ def ran(test: AppTest) -> AppTest:
 
 
 def texts_of(test: AppTest) -> str:
-    """Everything that stands on the page as HTML."""
+    """Return all HTML texts of the page."""
     return "\n".join(str(element.proto.body) for element in test.get("html"))
 
 
@@ -242,7 +242,7 @@ def test_query_that_is_refused_says_why(served: Path, text: str, told: str) -> N
 
 
 def test_two_columns_of_one_name_keep_their_values(served: Path) -> None:
-    """A query gives two columns one name, and a chart is drawn of the second one.
+    """A query returns two columns with the same name, and a chart shows the second one.
 
     Streamlit shows one of them twice: https://github.com/streamlit/streamlit/issues/10932
     """

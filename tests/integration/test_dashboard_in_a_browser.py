@@ -1,4 +1,4 @@
-"""The dashboard as it is served, in a real browser: what it asks for, whether it fits, links, downloads, hostile text."""
+"""The served dashboard in a real browser: its requests, its layout, links, downloads, hostile text."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.integration.browser import Browser, Visit, find_chromium
 
 PATIENCE = 90
 LAST = "Read only; nothing on these pages is loaded from a network."
-"""What stands at the end of every page."""
+"""Text at the end of every page."""
 TITLES = [title for title, _ in app.PAGES.values()]
 
 
 @dataclass
 class Site:
-    """A dashboard that is served, in a browser."""
+    """Served dashboard, in a browser."""
 
     url: str
     browser: Browser
@@ -50,13 +50,13 @@ class Site:
         return self.browser.evaluate("document.body.innerText")
 
     def press(self, text: str) -> None:
-        """Press the button of this text, once it is there."""
+        """Press the button with this text, as soon as it exists."""
         found = f"[...document.querySelectorAll('button')].find((one) => one.innerText.trim() === {json.dumps(text)})"
         self._once_there(found, text)
         self.browser.evaluate(f"{found}.click()")
 
     def type_into(self, label: str) -> None:
-        """Let the field of this label have what is typed, once it is there."""
+        """Type a text into the field with this label, as soon as it exists."""
         found = f"document.querySelector('input[aria-label={json.dumps(label)}]')"
         self._once_there(found, label)
         self.browser.evaluate(f"{found}.focus()")
@@ -77,14 +77,14 @@ class Site:
             time.sleep(0.1)
 
     def foreign(self, visit: Visit) -> list[str]:
-        """What was asked of others."""
+        """Return the requests to other hosts."""
         own = (self.url, self.url.replace("http", "ws"), "data:", "blob:")
         return [url for url in visit.requests if not url.startswith(own)]
 
 
 @contextmanager
 def served(folder: Path, browser: Browser) -> Iterator[Site]:
-    """Serve it as the command does; Ctrl-C ends it."""
+    """Serve the dashboard as the command does; Ctrl-C ends it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [

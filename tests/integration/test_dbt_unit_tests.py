@@ -1,7 +1,8 @@
-"""Each unit test of a model holds, and notices a row that it expects and does not get; a build runs none of them.
+"""Each unit test of a model passes, and fails if an expected row is removed; a build runs no unit test.
 
-The unit tests stand in YAML beside the models. Their rows are SQL, so they run in an empty database; which models need
-one is held by tests/unit/test_models_are_proven.py. See https://docs.getdbt.com/docs/build/unit-tests.
+The unit tests are in YAML beside the models. Their rows are SQL, so they run in an empty database.
+tests/unit/test_models_are_proven.py checks which models need a unit test. See
+https://docs.getdbt.com/docs/build/unit-tests.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
 
 Outcomes = dict[str, str]
-"""Unit test -> pass, fail or error, and what dbt says."""
+"""Maps a unit test to pass, fail or error, and dbt's message."""
 
 
 def written_unit_tests() -> list[str]:
-    """The names of the unit tests in the YAML beside the models."""
+    """Return the names of the unit tests in the YAML beside the models."""
     files = (yaml.load(path.read_bytes(), yaml.CSafeLoader) for path in (DBT_PROJECT / "models").rglob("*.yml"))
     return sorted(test["name"] for file in files for test in file.get("unit_tests", []))
 
@@ -39,7 +40,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> WarehousePaths:
 
 @pytest.fixture(scope="module")
 def parsed(paths: WarehousePaths) -> Callable[[], Manifest]:
-    """Gives the project's manifest, a copy each time: what one run changes in it, no other sees."""
+    """Return a copy of the project's manifest at each call, so that runs do not see each other's changes."""
     return dbt.parse(paths).deepcopy
 
 
@@ -51,18 +52,18 @@ def run_unit_tests(manifest: Manifest, paths: WarehousePaths) -> Outcomes:
 
 @pytest.fixture(scope="module")
 def outcomes(parsed: Callable[[], Manifest], paths: WarehousePaths) -> Outcomes:
-    """What became of the unit tests as they are written."""
+    """Return the results of the unit tests as they are written."""
     return run_unit_tests(parsed(), paths)
 
 
 def without_first_row(rows: Any) -> Any:
-    """The rows that a unit test expects but the first; of SQL, all but one."""
+    """Return the rows that a unit test expects, without the first; for SQL, without one row."""
     return f"select * from (\n{rows}\n) as expected offset 1" if isinstance(rows, str) else rows[1:]
 
 
 @pytest.fixture(scope="module")
 def robbed_outcomes(parsed: Callable[[], Manifest], paths: WarehousePaths) -> Outcomes:
-    """What became of them with one row less expected of each: the model gives one too many."""
+    """Return the results with one expected row less in each unit test, so that the model returns one row too many."""
     manifest = parsed()
     for test in manifest.unit_tests.values():
         test.expect.rows = without_first_row(test.expect.rows)
@@ -87,14 +88,14 @@ def test_unit_test_fails_on_a_row_that_it_does_not_expect(robbed_outcomes: Outco
 
 
 def nodes_of_a_build(manifest: Manifest, paths: WarehousePaths) -> set[str]:
-    """The kinds of nodes that the build of a model with a unit test and a data test has results of."""
+    """Return the kinds of nodes with results, for the build of a model with a unit test and a data test."""
     results = dbt.build(manifest, paths, select="vote_consensus")
     assert "vote_consensus" in {result.name for result in results}
     return {result.unique_id.partition(".")[0] for result in results}
 
 
 def test_build_runs_no_unit_test(parsed: Callable[[], Manifest], paths: WarehousePaths) -> None:
-    """The model itself fails here, of an empty warehouse; what counts is what dbt took on."""
+    """The model itself fails here, because the warehouse is empty; only the list of nodes that dbt runs counts."""
     assert nodes_of_a_build(parsed(), paths) == {"model", "test"}
 
 

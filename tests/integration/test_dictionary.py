@@ -1,4 +1,4 @@
-"""The published database is what the dictionary says it is."""
+"""The published database agrees with the dictionary."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ def test_database_has_exactly_the_documented_columns_with_their_comments(awkward
         table = section.split("\n", 1)[0]
         documented |= {(table, column, True) for column in re.findall(r"^\| (\w+) \| (?!type)", section, flags=re.M)}
     assert set(found) == {column for column in documented if not column[0].startswith("raw.")}
-    assert any(table.startswith("raw.") for table, _, _ in documented)  # of which no database is published
+    assert any(table.startswith("raw.") for table, _, _ in documented)  # whose database is not published

@@ -1,4 +1,4 @@
-"""The quick part of `make faults`: each fault happens, and what must hold after it holds."""
+"""The quick part of `make faults`: each fault happens, and its invariants hold afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUICK = {row.name: row for row in FAULTS if row.quick}
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """One scene for all: each fault leaves it as it was."""
+    """Return one scene for all faults: each fault leaves it unchanged."""
     scene = Scene(tmp_path_factory.mktemp("faults"), random.Random(SEED))
     yield scene
     scene.close()
@@ -38,7 +38,7 @@ def test_fault_leaves_nothing_that_must_not_be(scene: Scene, name: str) -> None:
 
 
 def test_what_must_not_be_is_a_problem(scene: Scene) -> None:
-    """The judge itself: a traceback, a file left behind, a mixed state, a wrong status."""
+    """The check of the results: it notices a traceback, a remaining file, a mixed state, a wrong status."""
     outcome = Outcome()
     scene.judge(outcome, Ended(1, "", "Traceback (most recent call last):\n  x\n"), {0}, "it")
     assert [problem.split(":")[1] for problem in outcome.problems] == [" status 1", " Traceback was seen"]

@@ -1,4 +1,4 @@
-"""Downloads: every file arrives whole, in its place, whatever a connection does."""
+"""Downloads: every file arrives whole, at its path, whatever happens to a connection."""
 
 from __future__ import annotations
 

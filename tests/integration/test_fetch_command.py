@@ -58,14 +58,14 @@ fetching.fetch_files(wanted, Settings(), display)
 
 
 def drip(handler: Handler, content: bytes) -> None:
-    """Half of the content, then nothing for long."""
+    """Send half of the content, then nothing for a long time."""
     handler.answer(200, content[: len(content) // 2], Content_Length=len(content))
     time.sleep(60)
 
 
 @contextlib.contextmanager
 def running(*command: object, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """A process of its own, killed in the end."""
+    """Return a separate process, killed at the end."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(list(map(str, command)), cwd=CLONE, env=os.environ | environment, **pipes) as process:
         try:

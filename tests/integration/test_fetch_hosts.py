@@ -1,4 +1,4 @@
-"""Who is asked: hosts in trouble, redirects, proxies, certificates, mirrors."""
+"""Hosts of downloads: hosts in trouble, redirects, proxies, certificates, mirrors."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
     ],
 )
 def test_headers_without_end_are_given_up_in_the_time_of_silence(web, tmp_path, first, again, pause):
-    """A server that always sends something was listened to for ever."""
+    """Regression: a server that sent headers without end was read for ever."""
     file = listed(web, "a")
     web.faults["/a"] = [drip(first, again, pause)]
     settings = replace(QUICK, attempts=1)

@@ -1,4 +1,4 @@
-"""Mirrors: the next address is asked when one fails, and files of two addresses or two versions are never joined."""
+"""Mirrors: the next address is tried if one fails, and parts of two addresses or two versions are never joined."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ OLD = b"x" * len(CONTENT)
 
 
 def mirror_of(web: Web) -> str:
-    """The server under another name."""
+    """Return the server under another name."""
     return web.url.replace("127.0.0.1", "localhost")
 
 
 def mirrored(web: Web, path: str = "a", **facts: object) -> SourceFile:
-    """A file that the server has twice, at its own address and at that of a mirror."""
+    """Return a file that the server has twice, at its own address and at that of a mirror."""
     web.files[f"/mirror/{path}"] = CONTENT
     return listed(web, path, **{"mirrors": (f"{mirror_of(web)}/mirror/{path}",)} | facts)
 
@@ -72,7 +72,7 @@ def too_large(handler: Handler, content: bytes) -> None:
     ],
 )
 def test_mirror_is_asked_when_an_address_fails(web: Web, tmp_path, faults: list[Fault], told: str) -> None:
-    """A publisher may be unreachable, have moved the file, or answer with something else."""
+    """A publisher may be unreachable, may have moved the file, or may answer with other content."""
     file = mirrored(web)
     web.faults["/a"] = faults
     (result,) = run(tmp_path, file)
@@ -90,7 +90,7 @@ def test_mirror_is_asked_when_a_host_cannot_be_reached(web: Web, tmp_path, url: 
 
 
 def test_mirrors_of_the_corpus_come_after_those_of_the_file(web: Web, tmp_path, capsys) -> None:
-    """Every failure is said once for a corpus, with the address that is asked next."""
+    """Every failure is reported once per corpus, with the address that is tried next."""
     files = [replace(mirrored(web, name), url=f"{DEAD}/{name}?key=secret", mirrors=()) for name in ("a", "b/c")]
     files[1] = replace(files[1], mirrors=(f"{web.url}/gone",))
     wanted = wanted_files.plan((replace(corpus(*files), mirrors=(f"{web.url}/mirror/",)),), tmp_path)
@@ -132,7 +132,7 @@ def test_part_is_continued_at_a_mirror_when_the_checksum_is_right(web: Web, tmp_
 
 
 def test_part_of_another_file_is_not_continued_at_a_mirror(web: Web, tmp_path) -> None:
-    """The checksum tells that the parts are of two files: the mirror is asked for the whole."""
+    """The checksum shows that the parts belong to two files: the whole file is downloaded from the mirror."""
     file = mirrored(web)
     web.faults["/a"] = [lambda handler, _: handler.give(OLD, 300_000), status(404)]
     assert fetched(tmp_path, file) == CONTENT
@@ -140,7 +140,7 @@ def test_part_of_another_file_is_not_continued_at_a_mirror(web: Web, tmp_path) -
 
 
 def test_part_without_checksum_is_not_continued_at_a_mirror(web: Web, tmp_path) -> None:
-    """Both addresses have a validator, even the same one, and other files behind it."""
+    """Both addresses have a validator, even the same one, but different files."""
     file = mirrored(web, bytes=None, sha256=None)
     web.etags = {"/a": '"1"', "/mirror/a": '"1"'}
     web.faults["/a"] = [lambda handler, _: handler.give(OLD, 300_000), status(404)]
@@ -149,7 +149,7 @@ def test_part_without_checksum_is_not_continued_at_a_mirror(web: Web, tmp_path) 
 
 
 def changed(etag: str | None, answer: Fault) -> Fault:
-    """The file is replaced before it is answered for."""
+    """Replace the file before the request is answered."""
 
     def fault(handler: Handler, _content: bytes) -> None:
         handler.web.files["/a"] = CONTENT
@@ -160,7 +160,7 @@ def changed(etag: str | None, answer: Fault) -> Fault:
 
 
 def rest(**headers: object) -> Fault:
-    """The rest of the file, whatever If-Range says."""
+    """Send the rest of the file, whatever If-Range says."""
 
     def fault(handler: Handler, content: bytes) -> None:
         start = int(handler.headers["Range"].removeprefix("bytes=").removesuffix("-"))
@@ -185,7 +185,7 @@ def rest(**headers: object) -> Fault:
 def test_file_that_changes_between_two_attempts_is_received_whole(
     web: Web, tmp_path, is_listed: bool, answer: Fault
 ) -> None:
-    """A mirror's file is replaced while it is downloaded; what was received of the old one is thrown away."""
+    """A mirror's file is replaced during the download; the part received of the old file is deleted."""
     file = listed(web, "a", **({} if is_listed else {"bytes": None, "sha256": None}))
     web.files["/a"], web.etags = OLD, {"/a": '"old"'}
     web.faults["/a"] = [cut(300_000), changed('"new"', answer)]
@@ -195,7 +195,7 @@ def test_file_that_changes_between_two_attempts_is_received_whole(
 
 
 def test_file_that_changes_at_each_attempt_is_given_up(web: Web, tmp_path) -> None:
-    """Every answer is the rest of a further version."""
+    """Every answer is the rest of another version."""
     file = listed(web, "a", bytes=None, sha256=None)
     versions = iter(range(1000))
 
@@ -209,7 +209,7 @@ def test_file_that_changes_at_each_attempt_is_given_up(web: Web, tmp_path) -> No
 
 
 def test_new_version_is_continued_too(web: Web, tmp_path) -> None:
-    """The part of the new version is as good as that of the old one was: it is not received from its start again."""
+    """The received part of the new version is kept: it is not downloaded from its start again."""
     file = listed(web, "a", bytes=None, sha256=None)
     web.files["/a"], web.etags = OLD, {"/a": '"old"'}
     web.faults["/a"] = [cut(300_000), changed('"new"', cut(600_000))]
@@ -235,7 +235,7 @@ def test_file_of_a_folder_that_changes_while_it_is_read_is_read_again(tmp_path, 
 
 @pytest.mark.parametrize("first", [b"Content-Length: 1048576\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n", b"\r\n"])
 def test_body_that_hardly_comes_is_given_up(web: Web, tmp_path, first: bytes) -> None:
-    """A byte now and then is never silence: such a download lasted for weeks."""
+    """Regression: single bytes now and then never count as silence, so such a download lasted for weeks."""
     file = listed(web, "a")
     piece = b"1\r\nx\r\n" if b"chunked" in first else b"x"
     web.faults["/a"] = [drip(b"HTTP/1.1 200 OK\r\n" + first, piece, 0.05)]

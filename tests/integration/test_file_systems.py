@@ -1,6 +1,6 @@
-"""File systems that lack something: what can be done without it is done, else one line names the place and what it lacks.
+"""File systems without some features: commands work without the feature, or one line names the path and the feature.
 
-Calls of the system are refused by a library that the tests build and load before the C library (`refusing.c`).
+System calls are made to fail by a library that the tests build and load before the C library (`refusing.c`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
 def test_folder_without_locks_is_refused(code: int, tmp_path: Path) -> None:
-    """NFS without its lock service has none. https://github.com/huggingface/datasets/issues/2618"""
+    """NFS without its lock service has no locks. https://github.com/huggingface/datasets/issues/2618"""
     folder = tmp_path / "warehouse"
     ended = run(*CLI, "build", "--warehouse", folder, **refusing(folder, flock=code))
     lacks = f"its file system has no locks ({os.strerror(code)})"
@@ -56,7 +56,7 @@ def test_folder_without_locks_is_refused(code: int, tmp_path: Path) -> None:
 def test_file_that_cannot_be_written_is_named(
     command: tuple[str, ...], code: int, named: str, tmp_path: Path, sample_folder: Path
 ) -> None:
-    """The system does not name the file in an error of `write`: it was an internal error."""
+    """Regression: the system does not name the file in an error of `write`, which became an internal error."""
     to = tmp_path / "to"
     to.mkdir()
     places = {"to": to, "sample": sample_folder}
@@ -70,7 +70,7 @@ def test_file_that_cannot_be_written_is_named(
 
 
 def test_limit_of_file_sizes_is_said_with_the_file(tmp_path: Path) -> None:
-    """`ulimit -f`, for real."""
+    """A real `ulimit -f`."""
     script = f"ulimit -f 1; exec {sys.executable} -m dialogue_warehouse simulate --to {tmp_path}/to --corpora bbai"
     ended = run("sh", "-c", script)
     assert ended.returncode == 2
@@ -79,7 +79,7 @@ def test_limit_of_file_sizes_is_said_with_the_file(tmp_path: Path) -> None:
 
 
 def test_processes_share_nothing_where_shared_memory_is_read_only(tmp_path: Path) -> None:
-    """Some containers have it so. One process does it all then."""
+    """Some containers have it read-only. One process then does all the work."""
     assert can_share()
     script = "mount -t tmpfs -o ro tmpfs /dev/shm"
     if run(*ALONE, script).returncode:
@@ -92,7 +92,7 @@ def test_processes_share_nothing_where_shared_memory_is_read_only(tmp_path: Path
 
 
 def test_warehouse_on_a_read_only_disk_is_read_and_verified(tmp_path: Path, sample_folder: Path) -> None:
-    """`verify` wants to note what it found, and ended there."""
+    """Regression: `verify` records its result, and failed there."""
     mount = f"mount --bind {sample_folder} {tmp_path} && mount -o remount,ro,bind {tmp_path}"
     if run(*ALONE, mount).returncode:
         pytest.skip("nothing can be mounted here")
@@ -115,7 +115,7 @@ def test_error_that_names_no_file_is_one_line(capsys: pytest.CaptureFixture) -> 
 
 
 def test_long_path_of_a_source_file_is_a_name_that_file_systems_have() -> None:
-    """A name has 255 bytes at most; two long paths with one beginning have two names."""
+    """A name has at most 255 bytes; two long paths with the same beginning get two names."""
     names = {landing._one_name(f"{'folder/' * 100}ä{end}.json") for end in range(3)}
     assert len(names) == 3
     assert all(len(os.fsencode(name)) <= landing.LONGEST_NAME for name in names)

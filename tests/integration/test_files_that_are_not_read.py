@@ -1,4 +1,4 @@
-"""A build of releases under names that are nearly right, beside files that are not read: what it says, and what it keeps.
+"""A build of releases whose files have slightly wrong names, beside files that are not read: messages and stored facts.
 
 One build serves all tests: the hand-written releases, laid out as in their publishers' repositories and compressed.
 """
@@ -33,7 +33,7 @@ def data_files(corpus: Corpus, releases: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def renamed(awkward_releases: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """The releases under other names, with files beside them that are not read; the name of each by its id."""
+    """Return the releases under other names, with files beside them that are not read; and each name by its id."""
     source, names = tmp_path_factory.mktemp("renamed"), {}
     for corpus in registry.load_corpora():
         listed = {file.path: repository_path(corpus, file) for file in corpus.files}
@@ -54,7 +54,7 @@ def renamed(awkward_releases: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def warehouse(renamed: tuple[Path, dict[str, str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The warehouse built from them."""
+    """Return the warehouse built from them."""
     return build_warehouse(tmp_path_factory.mktemp("warehouse"), "--source", renamed[0])
 
 
@@ -67,9 +67,9 @@ def manifest(warehouse: Path) -> builds.BuildManifest:
 def test_rows_and_ids_do_not_depend_on_the_names_of_files(
     warehouse: Path, awkward_warehouse: duckdb.DuckDBPyConnection
 ) -> None:
-    """Files under other names were skipped, and a warehouse without their dialogues was published, with status 0.
+    """Regression: files under other names were skipped, and a warehouse without their dialogues was published.
 
-    https://github.com/facebookresearch/ParlAI/issues/343
+    The status was 0. https://github.com/facebookresearch/ParlAI/issues/343
     """
     query = "select source_file_id, path, source_part, record_count from core.dim_source_files order by all"
     turns = "select turn_key, utterance from core.fct_turns order by all"
@@ -89,7 +89,7 @@ def test_facts_are_kept_with_the_build(renamed: tuple[Path, dict[str, str]], man
 
 
 def test_build_and_status_say_what_is_not_read(renamed: tuple[Path, dict[str, str]], warehouse: Path) -> None:
-    """Also when nothing has changed, and when the source is gone."""
+    """Also if nothing has changed, and if the source is gone."""
     source, _ = renamed
     corpus_id = registry.corpus_ids()[0]
     again = run_command("build", "--source", source, "--warehouse", warehouse).stdout
@@ -143,7 +143,7 @@ def test_text_that_is_changed_is_noticed_by_verify(
 
 
 def test_manifest_of_an_earlier_version_is_read(warehouse: Path, manifest: builds.BuildManifest) -> None:
-    """A warehouse that was published before these facts were kept is read as one without any."""
+    """A warehouse that was published before these facts were recorded is read as one without them."""
     document = json.loads(builds.encode_manifest(manifest))
     del document["ignored"]
     for file in document["files"]:

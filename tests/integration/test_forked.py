@@ -1,4 +1,4 @@
-"""A command that is forked is the command: what it prints and how it ends are those of one that is started."""
+"""A forked command behaves like a started one: it prints the same and ends in the same way."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_it_says_and_ends_as_one_that_is_started(arguments: tuple[str, ...], mon
 
 
 def test_libraries_in_the_process_of_the_tests_change_nothing(tmp_path: Path) -> None:
-    """What they set on import is not what a test gives a command: commands would all be started."""
+    """Variables that they set on import are not passed to a command; otherwise no command would be forked."""
     libraries = "dagster, dagster_dbt, dbt.cli.main, great_expectations, pandas, polars, pyarrow, streamlit"
     code = f"import os; before = {{*os.environ}}; import {libraries}; print('set', *{{*os.environ}} - before)"
     file = tmp_path / "imports.py"  # pyspark ends a process whose main module has no file
@@ -67,7 +67,7 @@ def test_other_variables_have_it_started(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_it_is_killed_with_the_process_that_waits_for_it(sample_folder: Path, tmp_path: Path) -> None:
-    """As when the tests themselves are killed: nothing goes on."""
+    """For example if the tests themselves are killed: no process is left."""
     query = "select count(*) from range(1_000_000_000_000)"
     wait = (
         f"from tests.conftest import run_command; run_command('sql', {query!r}, '--warehouse', {str(sample_folder)!r})"
@@ -83,6 +83,6 @@ def test_it_is_killed_with_the_process_that_waits_for_it(sample_folder: Path, tm
     with subprocess.Popen(
         [sys.executable, "-c", wait], cwd=CLONE, env=forked.variables() | {"TMPDIR": str(tmp_path)}
     ) as waiting:
-        wait_for(3, 99)  # what is forked from, what looks after the command, the command
+        wait_for(3, 99)  # the server, the process that watches the command, the command
         waiting.kill()
     wait_for(0, 0)

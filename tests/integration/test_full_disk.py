@@ -1,4 +1,4 @@
-"""A disk that is too small is told in one line, with the folder and what is needed; what was published stays."""
+"""A disk that is too small is reported in one line, with the folder and the needed size; the published build stays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BUILD = f"{sys.executable} -m dialogue_warehouse build --quiet --warehouse wh"
 
 
 def on_a_disk_of(mebibytes: int, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a script in the folder, on a disk of its own; the test is skipped where none can be had."""
+    """Run a script in the folder, on a separate disk; skip the test if there can be none."""
     mount = f"mount -t tmpfs -o size={mebibytes}m tmpfs {folder} && cd {folder}"
     if subprocess.run([*ALONE, mount], capture_output=True, check=False).returncode:
         pytest.skip("no disk of one's own can be mounted here")
@@ -41,12 +41,12 @@ def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> 
 
 
 FILL = "(while ! test -e {}; do sleep 0.02; done; cat /dev/zero > filler 2>/dev/null) & "
-"""Fills the disk once there is such a file."""
+"""Fills the disk as soon as such a file exists."""
 
 
 def test_disk_that_fills_up_after_publication_loses_the_history_alone(tmp_path: Path) -> None:
     fill = FILL.format("wh/.dagster/history")
-    said = BUILD.replace("--quiet", "")  # what is quiet says no notice
+    said = BUILD.replace("--quiet", "")  # with --quiet no notices are printed
     ended = on_a_disk_of(84, tmp_path, f"{fill}{said}; echo status $?; ls wh")
     assert f"{tmp_path}/wh/.dagster: the history of this build cannot be kept there: " in ended.stdout + ended.stderr
     assert "Traceback" not in ended.stderr
@@ -98,13 +98,13 @@ def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path)
     fixed = checks.FIXED_BYTES + checks.SPARK_BYTES
     assert [*on_spark.values()] == [fixed + 4_680_000, fixed + 4_680_000, fixed + 2_600_000]
     with (folder / "abcd_v1.1.json.gz").open("wb") as file:
-        file.truncate(1 << 43)  # a hole: it takes no place itself
+        file.truncate(1 << 43)  # a sparse file: it needs no space itself
     with pytest.raises(BuildError, match=r"needs about 17.6 TB, and [\d.]+ [MGT]B are free"):
         checks.refuse_full_disk(settings, paths)
 
 
 def test_file_that_cannot_be_looked_at_needs_no_room(tmp_path: Path) -> None:
-    """`--keep-going` ended where it was added up: landing is what leaves a corpus as it is."""
+    """Regression: `--keep-going` failed when it added up the sizes; landing decides that a corpus falls back."""
     file = tmp_path / "source" / "sgd" / "dev" / "dialogues_001.json"
     file.parent.mkdir(parents=True)
     file.symlink_to(file.name)
@@ -113,7 +113,10 @@ def test_file_that_cannot_be_looked_at_needs_no_room(tmp_path: Path) -> None:
 
 
 def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:
-    """A run of Dagster named neither the folder nor what is needed; a step gives results, or one."""
+    """Regression: a run of Dagster named neither the folder nor the needed size.
+
+    A step may return several results, or one.
+    """
     settings, paths = Settings(warehouse=tmp_path), WarehousePaths(tmp_path)
     context = SimpleNamespace(resources=SimpleNamespace(settings=settings, paths=paths))
 

@@ -1,6 +1,6 @@
-"""A release generated at scale 1 holds every number that the publications claim as a count, in the form it is true.
+"""A release generated at scale 1 has every number that the publications claim as a count, in its true form.
 
-One generation, read as tables once; `tests/fixtures/<corpus>/counts.py` says which numbers.
+The release is generated once and read as tables once; `tests/fixtures/<corpus>/counts.py` lists the numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EVERY = [
 
 @pytest.fixture(scope="module")
 def small_tables(generated_sample: Path) -> dict[str, duckdb.DuckDBPyConnection]:
-    """Corpus -> the files of the embedded sample as tables."""
+    """Map each corpus to the files of the embedded sample as tables."""
     return read_releases(generated_sample)
 
 

@@ -1,4 +1,4 @@
-"""The asset graph: lineage from a raw file to the published warehouse, a check a suite, and what a run records."""
+"""The asset graph: lineage from raw files to the published warehouse, one check per suite, records of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def test_parsed_project_is_replaced_in_one_step(tmp_path: Path) -> None:
-    """Page, daemon and runs parse at the same time: one read what another had written half of, and its run failed."""
+    """Regression: page, daemon and runs parse at the same time. One read a half-written file, and its run failed."""
     paths = WarehousePaths(tmp_path)
     dbt.parse(paths)
     with paths.dbt_manifest.open("rb") as read_before:
@@ -47,7 +47,7 @@ def test_parsed_project_is_written_as_dbt_writes_it(
         monkeypatch.setattr(dbt, "DBT_LAST_PARSE", tmp_path / "last" / "parse")
     dbt.parse(paths).write(str(tmp_path / "by_dbt.json"))
     written, by_dbt = (json.loads(path.read_bytes()) for path in (paths.dbt_manifest, tmp_path / "by_dbt.json"))
-    assert written["metadata"].keys() == by_dbt["metadata"].keys()  # which have the time
+    assert written["metadata"].keys() == by_dbt["metadata"].keys()  # whose values include the time
     assert {**written, "metadata": None} == {**by_dbt, "metadata": None}
 
 
@@ -135,14 +135,14 @@ def test_definitions_load_as_dagster_dev_loads_them(tmp_path: Path) -> None:
 
 
 def state_of_the_process() -> tuple[object, ...]:
-    """What belongs to whoever's process it is."""
+    """Return state of the process that a run must not change."""
     return Path.cwd(), dict(os.environ), gc.isenabled(), gc.get_threshold()
 
 
 def test_graph_runs_with_the_resources_of_dagster_dev(
     awkward_releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
-    """As "Materialize all" does: the lock is held, nothing is printed, and the process stays as it was."""
+    """Like "Materialize all": the lock is held, nothing is printed, and the process is left unchanged."""
     import dagster as dg
 
     from pipelines.dagster_graph.jobs import EVERYTHING
@@ -201,7 +201,7 @@ def test_resources_of_dagster_dev_mend_and_end_what_they_start(tmp_path: Path, m
 def test_what_dbt_keeps_of_its_parse_serves_every_warehouse_and_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """dbt parses anew, five seconds and more, when one of these hashes is another."""
+    """dbt parses again, which takes five seconds or more, if one of these hashes differs."""
     before = state_of_the_process()
     states = []
     for name, memory in (("one", "4GB"), ("an%20other: 'one'", "3GB")):

@@ -1,4 +1,4 @@
-"""The Hugging Face forms of real dialogues give the rows of the release, but for what they document as lost."""
+"""The Hugging Face forms of real dialogues give the rows of the release, except for documented losses."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ BUILD = ("--form", "huggingface", "--corpora", ",".join(CORPORA))
 
 @pytest.fixture(scope="module")
 def forms(real_corpora: Path) -> Path:
-    """Folder with the Hugging Face form of some of the real dialogues."""
+    """Return a folder with the Hugging Face form of some of the real dialogues."""
     return real_corpora / "hf_form"
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory, forms: Path) -> tuple[Path, str]:
-    """The folder of a warehouse built from the form, and what the command printed."""
+    """Return the folder of a warehouse built from the form, and the output of the command."""
     folder = tmp_path_factory.mktemp("form")
     completed = run_command("build", "--warehouse", folder, "--source", forms, "--form", "huggingface")
     assert completed.returncode == 0, completed.stderr
@@ -49,7 +49,7 @@ def form_folder(built: tuple[Path, str]) -> Path:
 
 @pytest.fixture(scope="module")
 def both(form_folder: Path, real_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the two warehouses as `form` and `released`, and the keys that both have."""
+    """Return a connection to the two warehouses as `form` and `released`, and the keys that both have."""
     with duckdb.connect() as con:
         con.execute(f"attach '{form_folder}/dialogues.duckdb' as form (read_only)")
         con.execute(f"attach '{real_folder}/dialogues.duckdb' as released (read_only)")
@@ -76,7 +76,7 @@ def core_tables(form_folder: Path) -> list[str]:
 
 
 def rows_of(con: duckdb.DuckDBPyConnection, database: str, table: str, only: set[str]) -> list[tuple]:
-    """The rows of the common dialogues, or of the two corpora where a table has no dialogues; some columns left out."""
+    """Return the rows of the common dialogues (all rows if a table has no dialogues); some columns are left out."""
     names = columns_of(con, table)
     kept = ", ".join(f'"{name}"' for name in names if name not in PLACES and (table, name) not in only)
     condition = ["true"]
@@ -97,13 +97,13 @@ def test_every_dialogue_of_the_form_is_one_of_the_release(both: duckdb.DuckDBPyC
 def test_core_has_the_same_facts(both: duckdb.DuckDBPyConnection, form_folder: Path) -> None:
     compared = {}
     for table in core_tables(form_folder):
-        if table == "dim_source_files":  # what was read, which is not the same
+        if table == "dim_source_files":  # the files differ
             continue
         form, released = (rows_of(both, database, table, LOSSY) for database in ("form", "released"))
         if table in ("dim_corpora", "dim_speakers", "dim_acts") or table.startswith("dim_services"):
             assert form, table
         if not {"corpus_id", "dialogue_key", "scenario_key"} & set(columns_of(both, table)):
-            form = [row for row in form if row in released]  # tables of other corpora, which have no form
+            form = [row for row in form if row in released]  # other corpora have no Hugging Face form
             released = form
         assert form == released, table
         compared[table] = len(form)
@@ -194,7 +194,7 @@ def test_other_layouts_and_types_give_the_same_rows(
 ) -> None:
     """A split in shards, in types of other writers or as JSON lines has the same keys and values.
 
-    Services had the positions of their shard, so that no shard but the first was restored.
+    Regression: services had the positions of their shard, so that only the first shard was restored.
     https://github.com/huggingface/dataset-viewer/issues/1463
     """
     source = tmp_path / "other"
@@ -219,7 +219,7 @@ def test_other_layouts_and_types_give_the_same_rows(
     both.execute(f"attach '{tmp_path}/w/dialogues.duckdb' as other (read_only)")
     try:
         for table in core_tables(form_folder):
-            if table not in ("dim_source_files", "dim_key_pointers"):  # the files, and places in them
+            if table not in ("dim_source_files", "dim_key_pointers"):  # the files and the places in them differ
                 expected, found = (rows_of(both, database, table, set()) for database in ("form", "other"))
                 assert found == expected, table
     finally:

@@ -1,4 +1,4 @@
-"""Building again: nothing changed, one file changed, and what Dagster's data versions say of it."""
+"""Building again: nothing has changed, one file has changed, and Dagster's data versions in both cases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipelines.ingestion import simulating
 from tests.conftest import build_warehouse, run_command
 
 OF_THE_BUILD = {"builds", "build_changes", "expectation_results"}
-"""Tables that hold when a build was made."""
+"""Tables about the builds themselves."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def built(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Warehouse
 
 @pytest.fixture
 def again(releases: Path, built: WarehousePaths, tmp_path: Path) -> tuple[Path, WarehousePaths]:
-    """Copies of the releases and of their warehouse, as if it had been built from the copies."""
+    """Return copies of the releases and of their warehouse, as if it had been built from the copies."""
     shutil.copytree(releases, tmp_path / "releases")
     shutil.copytree(built.root, tmp_path / "warehouse", copy_function=shutil.copy2)
     return tmp_path / "releases", WarehousePaths(tmp_path / "warehouse")
@@ -52,7 +52,7 @@ def landed_at(paths: WarehousePaths) -> dict[str, int]:
 
 
 def contents(database: Path) -> dict[str, list[tuple]]:
-    """Every table of a published database, its rows sorted."""
+    """Return every table of a published database, its rows sorted."""
     with duckdb.connect(str(database), read_only=True) as con:
         tables = con.execute("select schema_name, table_name from duckdb_tables() order by all").fetchall()
         return {
@@ -63,7 +63,7 @@ def contents(database: Path) -> dict[str, list[tuple]]:
 
 
 def data_versions(paths: WarehousePaths) -> dict[str, str]:
-    """Table -> the data version that Dagster has of it, for every raw table and two of core."""
+    """Return Dagster's data version of every raw table and of two core tables."""
     tables = [f"{corpus.corpus_id}__{entity.name}" for corpus in registry.load_corpora() for entity in corpus.entities]
     found = {}
     with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
@@ -90,14 +90,14 @@ def test_unchanged_sources_are_not_built_again(releases: Path, built: WarehouseP
 
 
 def test_sample_is_not_built_again(sample_folder: Path, tmp_path: Path) -> None:
-    sample_folder = Path(shutil.copytree(sample_folder, tmp_path / "warehouse"))  # no other test builds there meanwhile
+    sample_folder = Path(shutil.copytree(sample_folder, tmp_path / "warehouse"))  # no other test builds there
     completed = run_command("build", "--warehouse", sample_folder)
     assert completed.returncode == 0, completed.stderr
     assert "nothing changed" in completed.stdout
 
 
 def test_build_that_changes_nothing_removes_what_a_killed_one_left(sample_folder: Path, tmp_path: Path) -> None:
-    """One that was killed once it had published: found by `make faults`."""
+    """The killed build had already published its result; found by `make faults`."""
     paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
     before = sorted(path.name for path in paths.scratch.iterdir())
     (paths.scratch_audit / "builds").mkdir(parents=True)
@@ -116,7 +116,7 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
     moved = json.loads(manifest.read_text())
 
     def remember(settings: Settings) -> None:
-        """Let the published build be one of these settings."""
+        """Make the published build look like one with these settings."""
         build = state.new_build(settings, "")
         files = [
             (f"{file['corpus_id']}/{file['path']}", file["sha256"], file["verification"], file["found_as"] or "")
@@ -155,7 +155,7 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
 def test_force_lands_and_builds_all_the_same(again) -> None:
     source, paths = again
     before, earlier = landed_at(paths), retention.kept_builds(paths)
-    options = ("--force", "--corpora", "bbai", "--corpora", "mutualfriends", "--replace")  # they add up
+    options = ("--force", "--corpora", "bbai", "--corpora", "mutualfriends", "--replace")  # repeated options add up
     completed = run_command("build", "--source", source, "--warehouse", paths.root, *options)
     assert completed.returncode == 0, completed.stderr
     assert len(retention.kept_builds(paths)) == len(earlier) + 1
@@ -171,8 +171,8 @@ def test_force_lands_and_builds_all_the_same(again) -> None:
     rows = [tuple(row[name] for name in row) for row in published]
     wanted = [tuple(row[name] for name in history.CHANGES_COLUMNS) for row in changes.change_rows(found)]
     assert sorted(rows, key=repr) == sorted(wanted, key=repr)  # column by column, as it was found
-    assert changes.read(paths, base, now, Settings()) == found  # which is what `diff` tells
-    assert changes.read(paths, now, base, Settings()) is None  # this is compared when somebody asks
+    assert changes.read(paths, base, now, Settings()) == found  # which `diff` reports
+    assert changes.read(paths, now, base, Settings()) is None  # this is compared on request
     gone = [row for row in published if (row["kind"], row["corpus_id"], row["change"]) == ("claim", "sgd", "removed")]
     assert len(gone[0]["first_before"]) == gone[0]["row_count"] > 3
     assert set(gone[0]["first_after"]) == {None}

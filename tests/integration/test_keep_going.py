@@ -1,4 +1,4 @@
-"""A corpus whose source is damaged falls back to its published files, and says so, while the others are built."""
+"""A corpus with a damaged source falls back to its published files and reports it, while the others are built."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DAMAGED, GONE, NEW = "abcd", "bbai", "sgd"
 
 
 def snapshot(database: Path, *corpora: str) -> dict[str, list[Any]]:
-    """All rows of these corpora in core, but for what marks that they were kept."""
+    """Return all rows of these corpora in core, without the columns that mark a fallback."""
     listed = ", ".join(f"'{corpus_id}'" for corpus_id in corpora)
     with duckdb.connect(str(database), read_only=True) as con:
         tables = con.execute(
@@ -46,7 +46,7 @@ def snapshot(database: Path, *corpora: str) -> dict[str, list[Any]]:
 def kept(
     awkward_folder: Path, awkward_releases: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[WarehousePaths, Path, str]:
-    """A warehouse in whose last build two corpora fell back, the release it was built from, and the build before."""
+    """Return a warehouse whose last build has two corpora that fell back, its release, and the build before."""
     folder = tmp_path_factory.mktemp("kept")
     source = Path(shutil.copytree(awkward_releases, folder / "releases"))
     paths = WarehousePaths(shutil.copytree(awkward_folder, folder / "warehouse"))
@@ -122,20 +122,20 @@ def test_what_is_kept_again_says_where_it_is_from(kept: tuple[WarehousePaths, Pa
 
 
 def test_a_run_about_one_corpus_leaves_the_others(kept: tuple[WarehousePaths, Path, str]) -> None:
-    """The job of a corpus: what is damaged besides does not matter."""
+    """The job of one corpus: damage in another corpus does not matter."""
     paths, source, before = kept
     command = ("build", "--warehouse", paths.root, "--source", source)
     built = run_command(*command, DIALOGUE_REFRESH="mutualfriends", DIALOGUE_FORCE="1")
     assert built.returncode == 0, built.stderr
     carried = builds.read_manifest(paths, builds.pointed_build(paths) or "").carried
     assert set(carried) == set(registry.corpus_ids()) - {"mutualfriends"}
-    assert carried[DAMAGED].error.startswith(f"{DAMAGED}/ontology.json: not JSON")  # which it still is
+    assert carried[DAMAGED].error.startswith(f"{DAMAGED}/ontology.json: not JSON")  # it is still damaged
     assert carried[DAMAGED].build_id == before
     assert carried[NEW].cause is Cause.NOT_ASKED_FOR
     assert carried[NEW].build_id not in (before, builds.pointed_build(paths))
     assert [json.loads(line)["kind"] for line in paths.alerts.read_text().splitlines()] == ["failure"] * 2
     damaged = run_command(*command, "--keep-going", DIALOGUE_REFRESH=DAMAGED)
-    assert damaged.returncode == 2  # what it is about is damaged: there is nothing to publish
+    assert damaged.returncode == 2  # its own corpus is damaged: there is nothing to publish
     assert f"error: {DAMAGED}/ontology.json: " in damaged.stderr
 
 
@@ -168,12 +168,12 @@ def test_where_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, 
 
 
 def with_another_id(parts: Any) -> Any:
-    """A conversation has another id: nothing is wrong with it, and the model with the fault finds it by that."""
+    """Change the id of a conversation: the record is still valid, and the faulty model finds it by this id."""
     return parts | {"train": [parts["train"][0] | {"convo_id": 4711}, *parts["train"][1:]]}
 
 
 def with_a_candidate_twice(parts: Any) -> Any:
-    """A turn that offers the same candidate twice: an expectation fails, which blocks under `--strict`."""
+    """Repeat a candidate in a turn: an expectation fails, which prevents publication under `--strict`."""
     turns = (turn for conversation in parts["train"] for turn in conversation["delexed"])
     candidates = next(turn["candidates"] for turn in turns if turn["candidates"] and turn["targets"][4] > 1)
     candidates[0] = candidates[1]
@@ -190,9 +190,9 @@ def with_a_candidate_twice(parts: Any) -> Any:
 def test_rows_that_fail_a_check_stay_out(
     sample_folder: Path, tmp_path: Path, edit: Callable[[Any], Any], told: str, options: tuple[str, ...]
 ) -> None:
-    """What lands and fails later: the corpus falls back, and what is new of another is published.
+    """Rows that land and fail later: the corpus falls back, and new rows of another corpus are published.
 
-    No publication makes a test of the models fail: where that is tried, the fault is planted in a model.
+    No published data make a test of the models fail; for this case, the fault is planted in a model.
     """
     paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
     source = paths.sample.rename(tmp_path / "releases")
@@ -204,7 +204,7 @@ def test_rows_that_fail_a_check_stay_out(
     if not options:
         project = copy_with_unknown_split(tmp_path / "clone", DAMAGED, "dialogue_id = '4711'")
         built = build_with(project, paths.root, "--source", str(source), "--keep-going")
-    else:  # test_publishing has the other, which stops a build whatever is asked for
+    else:  # test_publishing has the other case, which always stops a build
         stopped = run_command(*command)
         assert stopped.returncode == 1
         assert f"error: {told}" in stopped.stderr
@@ -221,9 +221,9 @@ def test_rows_that_fail_a_check_stay_out(
     ]
     assert json.loads(paths.alerts.read_text().splitlines()[-1])["text"].count(f"{DAMAGED} falls back to build") == 1
     if options:
-        return  # the mended release is built once
+        return  # the repaired release is built once
     shutil.copytree(sample_folder / "sample" / DAMAGED, source / DAMAGED, dirs_exist_ok=True)
-    mended = run_command(*command)  # from the very files that the corpus stayed with, and yet not unchanged
+    mended = run_command(*command)  # the files are those of the kept build, but the build is not "unchanged"
     assert mended.returncode == 0, mended.stderr
     assert builds.read_manifest(paths, builds.pointed_build(paths) or "").carried == {}
     assert json.loads(paths.alerts.read_text().splitlines()[-1])["kind"] == "recovery"
@@ -232,7 +232,7 @@ def test_rows_that_fail_a_check_stay_out(
 def test_build_fails_where_no_corpus_can_fall_back(
     awkward_folder: Path, awkward_releases: Path, tmp_path: Path
 ) -> None:
-    """The corpus that a run is about fails, or one that is published nowhere: there is nothing to fall back on."""
+    """The run's own corpus fails, or a corpus that is not published: there is no build to fall back to."""
     paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
     project = copy_with_unknown_split(tmp_path / "clone", DAMAGED)
     before = builds.pointed_build(paths)

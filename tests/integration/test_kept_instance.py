@@ -1,4 +1,4 @@
-"""The kept Dagster instance: what a build reports to it, how it is configured, and what bounds it."""
+"""The kept Dagster instance: the reports of a build, its configuration, and its limits."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def published() -> dg.MaterializeResult:
 
 
 def run_in(instance: dg.DagsterInstance) -> str:
-    """Run two assets and a check, as a run of Dagster; the id of the run."""
+    """Run two assets and a check, as a run of Dagster; return the id of the run."""
     return dg.materialize([landed, judged], instance=instance).run_id
 
 
 @pytest.fixture(scope="module")
 def built() -> dg.ExecuteInProcessResult:
-    """Return what the same assets and a published one come to on an ephemeral instance."""
+    """Return the result of the same assets, and of one published asset, on an ephemeral instance."""
     return dg.materialize([published, judged, landed], instance=dg.DagsterInstance.ephemeral())
 
 
 def latest(instance: dg.DagsterInstance, key: dg.AssetKey) -> dg.AssetMaterialization | None:
-    """Return what the page of an asset shows."""
+    """Return the latest materialization, which the page of an asset shows."""
     event = instance.get_latest_materialization_event(key)
     return event and event.asset_materialization
 
@@ -124,7 +124,7 @@ def events_kept(paths: WarehousePaths) -> dict[str, int]:
 def test_history_of_the_assets_starts_again_after_so_many_builds(
     tmp_path: Path, built: dg.ExecuteInProcessResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A warehouse that is built every day does not grow for ever; a run of Dagster keeps its own events."""
+    """A warehouse that is built every day does not grow without limit; a run of Dagster keeps its own events."""
     monkeypatch.setattr(kept, "BUILDS_SHOWN", 3)
     paths = WarehousePaths(tmp_path)
     with open_instance(paths, print) as instance:
@@ -181,7 +181,7 @@ def test_instance_is_found_again_where_its_folder_was_moved(tmp_path: Path) -> N
 
 
 def test_pool_has_its_limit_before_anybody_looks_at_the_queue(tmp_path: Path) -> None:
-    """A daemon that looked first started the second of two runs beside the first one."""
+    """Regression: a daemon that read the queue first started the second of two runs in parallel to the first."""
     built, configured, bare = (WarehousePaths(tmp_path / name) for name in ("built", "configured", "bare"))
     with open_instance(built, print):
         pass
@@ -197,7 +197,7 @@ def test_pool_has_its_limit_before_anybody_looks_at_the_queue(tmp_path: Path) ->
 def test_oldest_runs_are_forgotten_and_their_files_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """A warehouse does not grow for ever. Dagster leaves the files of a run that it has deleted."""
+    """A warehouse does not grow without limit. Dagster leaves the files of a deleted run."""
     paths = WarehousePaths(tmp_path / "ours")
     runs = []
     for _ in range(3):
@@ -227,7 +227,7 @@ def test_oldest_runs_are_forgotten_and_their_files_removed(
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"SQLite format 3\x00" + b"x" * 5000])
 def test_damaged_history_begins_anew_and_is_told(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture) -> None:
-    """Nothing can be kept in a file that SQLite cannot read."""
+    """A file that SQLite cannot read is replaced, because nothing can be stored in it."""
     paths = WarehousePaths(tmp_path / "ours")
     with open_instance(paths, print) as instance:
         run_in(instance)

@@ -1,4 +1,4 @@
-"""Builds of sources that are odd, or change meanwhile: what is told, what comes back, and what memory a build may take."""
+"""Builds of odd sources, and of sources that change during the build: messages, restored files, and memory."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from tests.conftest import CLONE, rows
 ADDRESS_SPACE = 4 * 2**30
 DEEP = "[" * 5000 + "]" * 5000
 ODD_VALUES = ("1e400", "9" * 5000, DEEP, r'"\ud83d"', r'{"\udc00": 1, "\udc00": 2}')
-"""What stands as a record among those of every file."""
+"""Values put among the records of every file."""
 
 
 def odd_text(entity: Entity, text: str) -> str:
-    """The text of a file with records that no reader keeps as they are, put in front; in an object also equal keys."""
+    """Return the text of a file with odd records at its start, which readers do not preserve.
+
+    If the file is an object, the text also has equal keys.
+    """
     match entity.container:
         case Container.ARRAY:
             return text.replace("[", f"[{', '.join(ODD_VALUES)}, ", 1)
@@ -38,7 +41,7 @@ def odd_text(entity: Entity, text: str) -> str:
 
 
 def odd_files(releases: Path, folder: Path) -> dict[str, int]:
-    """Write the releases with odd records in every file of several; how many, by file."""
+    """Write the releases with odd records in every file of several; return their number, by file."""
     counts = {}
     for corpus in registry.load_corpora():
         for entity, path in files_with_records(corpus, releases):
@@ -61,7 +64,7 @@ def files_with_records(corpus: Corpus, releases: Path) -> list[tuple[Entity, str
 
 @pytest.fixture(scope="module")
 def odd_releases(awkward_releases: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, int]]:
-    """The hand-written releases with odd records in front of every file's own, and how many those are."""
+    """Return the hand-written releases with odd records at the start of every file, and the number of these records."""
     folder = tmp_path_factory.mktemp("odd")
     shutil.copytree(awkward_releases, folder, dirs_exist_ok=True)
     return folder, odd_files(awkward_releases, folder)
@@ -70,9 +73,9 @@ def odd_releases(awkward_releases: Path, tmp_path_factory: pytest.TempPathFactor
 def test_odd_records_abort_no_build_and_come_back_within_4_gb_of_address_space(
     awkward_releases: Path, odd_releases: tuple[Path, dict[str, int]], tmp_path: Path
 ) -> None:
-    """Every file has records that no reader keeps; nothing is refused, and all is restored.
+    """Every file has records that readers do not preserve; no file is refused, and all are restored.
 
-    Every build asked for 16 GiB at once, which a machine with less memory and swap refuses.
+    Regression: every build requested 16 GiB at once, which a machine with less memory and swap refuses.
     """
     source, added = odd_releases
     assert any(path.endswith(".gz") for path in added)
@@ -106,7 +109,7 @@ def test_odd_records_abort_no_build_and_come_back_within_4_gb_of_address_space(
 
 
 def test_file_that_changes_in_a_build_is_told(awkward_releases: Path, tmp_path: Path) -> None:
-    """One file is deleted and one replaced once they are landed; status 0 alone was all that was said."""
+    """One file is deleted and one replaced after they were landed. Regression: the build only returned status 0."""
     source = tmp_path / "source"
     shutil.copytree(awkward_releases, source)
     corpus = registry.load_corpora()[0]

@@ -29,7 +29,7 @@ def verdicts(database: Path) -> dict[str, tuple[str, bool | None, str | None]]:
 
 @pytest.fixture(scope="module")
 def scale_1(tmp_path_factory: pytest.TempPathFactory, scale_1_release: Path) -> Path:
-    """The database of the generated release that has the true counts."""
+    """Return the database of the generated release that has the true counts."""
     return build_warehouse(tmp_path_factory.mktemp("warehouse"), "--source", scale_1_release) / "dialogues.duckdb"
 
 
@@ -119,7 +119,7 @@ COUNTS = [
 
 
 def spoilable(database: Path, folder: Path) -> duckdb.DuckDBPyConnection:
-    """A copy of a database to spoil."""
+    """Return a copy of a database that tests can change."""
     shutil.copyfile(database, folder / "copy.duckdb")
     return duckdb.connect(str(folder / "copy.duckdb"))
 
@@ -135,7 +135,7 @@ def large(scale_1: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.Duc
 
 
 def reads_its_table(con: duckdb.DuckDBPyConnection, claim_id: str) -> bool:
-    """Whether another number comes out without the corpus's rows of the table."""
+    """Tell if the number changes without the corpus's rows of the table."""
     claim = CLAIMS[claim_id]
     (table,) = [entry.table for _, entry in read_claims(claim.corpus_id).claims if entry.id == claim_id]
     before = con.execute(claim.query)
@@ -154,7 +154,7 @@ def reads_its_table(con: duckdb.DuckDBPyConnection, claim_id: str) -> bool:
 
 @pytest.mark.parametrize("claim_id", COUNTS)
 def test_the_query_of_a_number_reads_the_table_that_it_counts(small, large, claim_id: str) -> None:
-    """On the sample, or where the sample is too small for that at scale 1."""
+    """On the sample, or at scale 1 if the sample is too small."""
     assert reads_its_table(small, claim_id) or reads_its_table(large, claim_id)
 
 
@@ -174,7 +174,7 @@ def test_claims_are_shown_filtered_and_whole(sample_folder: Path) -> None:
 
 
 def by_files(folder: Path) -> dict[str, set[str]]:
-    """The corpora whose claims were judged on published and on generated files, as the command tells it."""
+    """Return the corpora whose claims were judged on published and on generated files, as the command prints them."""
     claims = json.loads(run_command("claims", "--warehouse", folder, "--json").stdout)
     found: dict[str, set[str]] = {}
     for claim in claims:
@@ -190,7 +190,7 @@ def test_verdicts_on_generated_files_say_so(sample_folder: Path, real_folder: Pa
 
 
 def test_each_claim_says_whose_words_it_quotes(sample_folder: Path) -> None:
-    """What this project wrote down itself is no claim of the publisher's."""
+    """Measurements that this project wrote down itself are not claims of the publisher."""
     claims = json.loads(run_command("claims", "--warehouse", sample_folder, "--json").stdout)
     voices = {claim["quotes_whom"] for claim in claims}
     assert voices == {"publisher", "paper", "other_project", "own_measurement"}
@@ -203,7 +203,7 @@ def test_each_claim_says_whose_words_it_quotes(sample_folder: Path) -> None:
 
 
 def test_a_verdict_says_how_many_rows_it_is_about(sample_folder: Path) -> None:
-    """Every verdict has them, and none is called reproduced without one."""
+    """Every verdict has the number, and no claim is reproduced without a row."""
     claims = json.loads(run_command("claims", "--warehouse", sample_folder, "--json").stdout)
     for claim in claims:
         judged = claim["verdict"] not in ("source_absent", "not_checkable")
@@ -213,7 +213,7 @@ def test_a_verdict_says_how_many_rows_it_is_about(sample_folder: Path) -> None:
 
 
 def test_what_is_so_by_design_is_no_defect(real_folder: Path) -> None:
-    """The two are told apart in the rules, in each case, and in what a corpus and a build count."""
+    """Defects and properties are distinguished in rules, in cases, and in the counts of a corpus and a build."""
     rules = json.loads(run_command("violations", "--warehouse", real_folder, "--rules", "--json").stdout)
     by_design = {rule["rule_id"] for rule in rules if rule["kind"] == "property"}
     assert {"stray_vote_key", "uneven_ballot", "none_in_human", "question_without_example"} <= by_design

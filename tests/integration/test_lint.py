@@ -1,4 +1,4 @@
-"""The linter sees SQL wherever it stands: each kind of place is planted with an error, which is named with its line."""
+"""The linter checks SQL wherever it is written: an error planted in each kind of place is reported."""
 
 from __future__ import annotations
 
@@ -122,10 +122,10 @@ unexpected_rows = "select name from {table} where number < 0"
     "tests/contract/twins.toml": 'N02 = "update core.names set number = -1 where rowid = (select min(rowid) from core.names)"\n',
     "pyproject.toml": (CLONE / "pyproject.toml").read_text(encoding="utf-8"),
 }
-"""A clone in small, each kind of place once."""
+"""Small clone, with one place of each kind."""
 
 PLANTED = [
-    # A file, what stands there, what is planted in its place, and the line and the code that the finding names.
+    # A file, its text, the text planted in its place, and the line and the code that the finding names.
     ("dbt_project/models/firsts.sql", "from {{", "FROM {{", 4, "CP01"),
     ("dbt_project/models/firsts.sql", "number < 2", "number < 2 AND true", 6, "CP01"),
     ("dbt_project/models/names.sql", "{{ numbered", "{{numbered", 3, "JJ01"),
@@ -160,7 +160,7 @@ PLANTED = [
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
-    """Lay out a clone."""
+    """Write the clone."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ def lint(root: Path, *files: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What the linter prints of a clone in which everything is planted."""
+    """Return the output of the linter for a clone with an error in every place."""
     files = dict(SOUND)
     for name, sound, planted, _, _ in PLANTED:
         text = files.get(name, "")

@@ -1,4 +1,4 @@
-"""Whatever happened to our own files, the next build tells it in a line and puts it right."""
+"""Whatever happened to the warehouse's own files, the next build reports it in one line and repairs it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tests.conftest import CLONE, run_command
 FIRST, SECOND = "20260101T000000000000Z", "20250101T000000000000Z"
 """Two builds; the clock was set back between them."""
 GONE = "20200101T000000000000Z"
-"""A build that is not kept."""
+"""Build that is not kept."""
 LANDED = "dev.json-0123456789abcdef-0123456789ab"
-"""How landing names what it writes."""
+"""Names of the files that landing writes."""
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut": lambda file: file.write_bytes(file.read_bytes()[:100]),
     "overwritten": lambda file: file.write_bytes(b"x" * file.stat().st_size),
@@ -50,7 +50,7 @@ def make_build(paths: WarehousePaths, build_id: str) -> None:
 
 @pytest.fixture
 def paths(tmp_path: Path) -> WarehousePaths:
-    """A warehouse with two builds, the second published."""
+    """Return a warehouse with two builds, the second published."""
     paths = WarehousePaths(tmp_path / "warehouse")
     paths.root.mkdir()
     for build_id in (FIRST, SECOND):
@@ -59,13 +59,13 @@ def paths(tmp_path: Path) -> WarehousePaths:
 
 
 def shown(paths: WarehousePaths) -> str:
-    """What a reader of the published file reads."""
+    """Return the rows that a reader of the published file reads."""
     with duckdb.connect(str(paths.published), read_only=True) as con:
         return con.execute("select name from core.fct_turns").fetchall()[0][0]
 
 
 def damage(file: Path, how: str) -> None:
-    """Let something happen to a file that nobody may write, as its owner can."""
+    """Change a read-only file, as its owner can."""
     file.chmod(0o644)
     DAMAGES[how](file)
 
@@ -76,7 +76,7 @@ def test_nothing_is_mended_where_nothing_happened(paths: WarehousePaths) -> None
 
 
 def test_builds_are_in_the_order_they_were_published(paths: WarehousePaths) -> None:
-    """The clock said otherwise."""
+    """The clock gave another order."""
     assert retention.kept_builds(paths) == [FIRST, SECOND]
     retention.prune(paths, 1)
     assert retention.kept_builds(paths) == [SECOND]
@@ -91,7 +91,7 @@ def test_database_that_nobody_here_made_is_no_build_and_is_left_alone(paths: War
 
 
 def test_published_files_are_for_reading_only(paths: WarehousePaths) -> None:
-    """Whoever forgets to say read-only is refused; and the published file is not the build's own."""
+    """A reader that opens it for writing is refused; and the published file is a separate copy of the build's file."""
     for file in (paths.published, paths.build_database(SECOND)):
         assert file.stat().st_mode & 0o222 == 0
     assert not paths.published.samefile(paths.build_database(SECOND))
@@ -134,7 +134,7 @@ def test_nothing_is_published_where_nothing_is_whole(paths: WarehousePaths) -> N
 
 
 def test_file_with_another_time_is_read_before_it_is_doubted(paths: WarehousePaths) -> None:
-    """A copy of a warehouse has times of its own."""
+    """A copy of a warehouse has other modification times."""
     copied = WarehousePaths(paths.root.with_name("copied"))
     shutil.copytree(paths.root, copied.root, copy_function=shutil.copyfile)
     assert builds.damage(copied, SECOND) == []
@@ -152,7 +152,7 @@ def test_damaged_pointer_is_told_and_made_again(paths: WarehousePaths, content: 
 
 
 def test_pointer_that_is_a_folder_is_told_and_made_again(paths: WarehousePaths) -> None:
-    """With the published file gone too, the last build that is whole is shown."""
+    """If the published file is gone too, the last complete build is published."""
     damage(paths.pointer, "a folder")
     paths.published.unlink()
     damage(paths.build_database(SECOND), "cut")
@@ -182,7 +182,7 @@ def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
 
 
 def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePaths) -> None:
-    gone = os.getpid()  # of another container, say, where that is another process
+    gone = os.getpid()  # for example of another container, where the number is another process
     left = [paths.root / f".reports.{gone}.tmp", paths.root / f".reports.{gone}.old"]
     for folder in left:
         folder.mkdir()
@@ -218,7 +218,7 @@ with files.writing_into(file.parent):
 
 @pytest.mark.parametrize("place", ["reports", f"builds/{FIRST}.json"])
 def test_what_is_being_written_is_not_swept(paths: WarehousePaths, place: str) -> None:
-    """Containers that share a volume do not see each other's processes: the lock tells that one is writing."""
+    """Containers that share a volume do not see each other's processes: the lock shows that one of them is writing."""
     command = [sys.executable, "-c", WRITE, paths.root / place]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CLONE) as writer:
         assert writer.stdout
@@ -236,7 +236,7 @@ def test_what_is_being_written_is_not_swept(paths: WarehousePaths, place: str) -
 def test_leftover_is_swept_when_it_is_old_where_there_are_no_locks(
     paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some network file systems have none; a thing of yesterday is not being written any more."""
+    """Some network file systems have no locks; a file of yesterday is no longer being written."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
@@ -264,7 +264,7 @@ def test_leftover_is_swept_when_it_is_old_where_there_are_no_locks(
     ],
 )
 def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: WarehousePaths, place: str) -> None:
-    """Found by `make faults`: nothing could be built any more."""
+    """Regression, found by `make faults`: no further build was possible."""
     folder = paths.root / place
     (folder / "in it").mkdir(parents=True)
     assert publication.mend(paths) == [f"{folder} was a folder where a file belongs: it is removed"]
@@ -273,7 +273,7 @@ def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: Wareho
 
 
 def test_folder_that_belongs_there_stays(paths: WarehousePaths) -> None:
-    """dbt names folders after its YAML, Spark after its tables, and whoever puts a link there means it."""
+    """dbt names folders after its YAML, Spark after its tables, and a link there is put there on purpose."""
     own = paths.dbt_target / "compiled" / "fct_turns.yml"
     own.mkdir(parents=True)
     (paths.raw / "sgd" / "dialogues" / "mine.parquet").mkdir(parents=True)
@@ -333,7 +333,7 @@ def test_place_where_no_warehouse_can_be_is_told_in_a_line(place: str) -> None:
 
 
 def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that stands still, or was set back to the microsecond."""
+    """A clock that does not advance, or was set back to the same microsecond."""
 
     class Stopped(datetime):
         @classmethod
@@ -346,7 +346,7 @@ def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeyp
 
 
 def test_changed_file_is_noticed_by_whoever_proves_it(paths: WarehousePaths) -> None:
-    """`verify` refuses, `status` says it."""
+    """`verify` refuses, `status` reports it."""
     verifying.refuse_damage(paths)
     assert "damaged" not in run_command("status", "--warehouse", paths.root).stdout
     damage(paths.published, "overwritten")
@@ -360,7 +360,7 @@ def test_changed_file_is_noticed_by_whoever_proves_it(paths: WarehousePaths) -> 
 
 
 def test_build_in_a_damaged_warehouse_ends_well(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
-    """All that we keep ourselves at once, and `--force` works."""
+    """All of the warehouse's own files at once; `--force` works too."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
     build_id, database = builds.published_build(paths)
@@ -380,7 +380,10 @@ def test_build_in_a_damaged_warehouse_ends_well(awkward_folder: Path, awkward_re
 def test_unchanged_build_renews_a_report_of_another_build(
     awkward_folder: Path, awkward_releases: Path, tmp_path: Path
 ) -> None:
-    """Killed between publication and report; and a folder with something foreign in it is told and left."""
+    """The process was killed between publication and report.
+
+    A report folder with foreign files is reported and kept.
+    """
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
     build_id, _ = builds.published_build(paths)
@@ -403,7 +406,7 @@ def test_unchanged_build_renews_a_report_of_another_build(
 @pytest.mark.parametrize("name", ["../../victim/x", "/tmp/x", "..", "", "20260101T000000000000Z/../../victim/x", "x"])
 @pytest.mark.parametrize("file", ["pointer", "started_publication"])
 def test_name_of_a_build_that_leads_elsewhere_is_not_followed(paths: WarehousePaths, file: str, name: str) -> None:
-    """Files outside of the warehouse were removed and written: those that the name led to."""
+    """Regression: files outside the warehouse, to which the name led, were removed and written."""
     victim = paths.root.parent / "victim"
     victim.mkdir()
     for suffix in ("json", "duckdb", "restorations.json"):

@@ -1,7 +1,8 @@
-"""A corpus is added to a copy of the clone, in only the places that docs/add_a_corpus.md names, and everything is green.
+"""A corpus is added to a copy of the clone, only in the places that docs/add_a_corpus.md names, and all checks pass.
 
-It is the one that `new-corpus` writes, docs/small_corpus under another name: dialogues with turns, splits, marked slots,
-two claims and a known defect. With one piece left out, the fastest check that can notice names the missing piece.
+The corpus is the one that `new-corpus` writes, docs/small_corpus under another name: dialogues with turns, splits,
+marked slots, two claims and a known defect. If one piece is left out, the fastest check that can notice it names the
+missing piece.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NAME = "kiosk"
 PAGE = (CLONE / "docs" / "add_a_corpus.md").read_text(encoding="utf-8")
 FOLDER, STAGING, CONFORMED, RULES, FIXTURES = (place.format(NAME) for place in starting.PLACES)
 PYTEST = ("-m", "pytest", "-n", "0")
-"""In one process: the tests that run this have the processors busy."""
+"""Run in one process: the tests that run this already use all processors."""
 LAWS = (*PYTEST, "tests/unit/test_architecture.py", "-k", "with_its_grain_first or conformed_model or is_there")
 SQL_RULES = (*PYTEST, "tests/unit/test_rules.py")
 SHAPES = (*PYTEST, "tests/unit/test_fixtures.py", "-k", f"complete and {NAME}")
@@ -43,11 +44,11 @@ MISSING = {
     f"{RULES}/{NAME}__rules.sql": (SQL_RULES, NAME),
     f"{RULES}/_{NAME}__rules.yml": (LAWS, f"{NAME}__rules"),
 }
-"""Piece -> the check that notices first, and what it says."""
+"""Maps a piece to the first check that notices its absence, and the message."""
 
 
 def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in the copy, which stands before the installed clone on its path."""
+    """Run Python in the copy, which precedes the installed clone on its path."""
     ours = ("DIALOGUE_", "PYTHONDONTWRITEBYTECODE")  # each of many processes would compile the copy by itself
     settings = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return subprocess.run(
@@ -61,13 +62,13 @@ def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def digests(clone: Path) -> dict[str, str]:
-    """Path -> what stands there."""
+    """Map each path to the content of its file."""
     paths = [path for path in clone.rglob("*") if path.is_file() and not {"__pycache__", ".git"} & {*path.parts}]
     return {path.relative_to(clone).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
 def copy_clone(copy: Path) -> Path:
-    """Copy the clone as git has it, with what is not committed yet."""
+    """Copy the clone as git has it, including changes that are not committed."""
     command = ["git", "ls-files", "-co", "--exclude-standard"]
     for name in subprocess.run(command, capture_output=True, text=True, check=True, cwd=CLONE).stdout.splitlines():
         if (CLONE / name).is_file():
@@ -82,13 +83,13 @@ def copy_clone(copy: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the clone."""
+    """Return a copy of the clone."""
     return copy_clone(tmp_path_factory.mktemp("clone"))
 
 
 @pytest.fixture(scope="module")
 def clone(untouched: Path) -> Path:
-    """The copy with one corpus more."""
+    """Return the copy with the additional corpus."""
     before = digests(untouched)
     started = run(untouched, "-m", "dialogue_warehouse", "new-corpus", NAME)
     assert started.returncode == 0, started.stderr
@@ -103,7 +104,7 @@ def clone(untouched: Path) -> Path:
 
 @contextmanager
 def without(path: Path) -> Iterator[None]:
-    """Take a piece away meanwhile."""
+    """Remove a piece inside the context."""
     aside = path.with_name(f".{path.name}.aside")
     path.rename(aside)
     try:
@@ -122,9 +123,9 @@ def test_page_names_every_place() -> None:
 
 
 def test_builds_and_every_check_of_the_corpus_are_green(clone: Path) -> None:
-    """The sample and the broken release are built, and what is asked of every corpus there is asked of this one.
+    """The sample and the broken release are built, and all tests that run for every corpus run for this one.
 
-    The hand-written release would be a third build: what it is for is tested with the corpora that are here.
+    The hand-written release would need a third build: its purpose is tested with the existing corpora.
     """
     integration = ("restoration", "trace", "violations", "bench")
     tests = ["tests/contract", "tests/unit", *(f"tests/integration/test_{name}.py" for name in integration)]
@@ -143,7 +144,7 @@ def test_builds_and_every_check_of_the_corpus_are_green(clone: Path) -> None:
 
 
 def test_copy_of_each_corpus_stands_beside_it(tmp_path: Path) -> None:
-    """Whatever a corpus has, another one may have too: no key, claim, rule or restoration mixes the two up."""
+    """Another corpus may have everything that a corpus has: no key, claim, rule or restoration confuses the two."""
     copy = copy_clone(tmp_path)
     corpora = registry.corpus_ids()
     for corpus_id in corpora:

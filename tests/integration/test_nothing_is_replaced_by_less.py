@@ -1,4 +1,4 @@
-"""Nothing is replaced by less: by `build`, by a run of the graph, by `restore`; and told to, all of them do."""
+"""No data are replaced by less: not by `build`, a run of the graph, or `restore`, except on request."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ ONE, OTHER = registry.corpus_ids()[:2]
 
 @pytest.fixture
 def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
-    """A copy of a warehouse of files that nobody generated."""
+    """Return a copy of a warehouse of files that were not generated."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", symlinks=True)
     return WarehousePaths(tmp_path / "warehouse")
 
 
 def readable(paths: WarehousePaths) -> dict[Path, bytes]:
-    """What a reader sees, with its bytes."""
+    """Return the files that a reader sees, with their bytes."""
     return {path: path.read_bytes() for path in (paths.published, paths.pointer, *paths.builds.iterdir())}
 
 
 @pytest.mark.parametrize("narrowing", [(), ("--corpora", ONE, "--corpora", OTHER)])
 def test_build_refuses_and_changes_nothing(published: WarehousePaths, awkward_releases: Path, narrowing: tuple) -> None:
-    """Neither the sample nor two of the corpora replace all of them; options that are repeated add up."""
+    """Neither the sample nor two of the corpora replace all of them; repeated options add up."""
     before = readable(published)
     source = ("--source", awkward_releases) if narrowing else ()
     refused = run_command("build", "--warehouse", published.root, *source, *narrowing)
@@ -46,7 +46,7 @@ def test_build_refuses_and_changes_nothing(published: WarehousePaths, awkward_re
 def test_run_of_the_graph_refuses_and_changes_nothing(
     published: WarehousePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What "Materialize all" does in Dagster, whose settings come from the environment."""
+    """A "Materialize all" in Dagster, with settings from the environment."""
     from pipelines.dagster_graph.graph import load_graph
 
     for name in ("SOURCE", "ONLY", "REPLACE"):
@@ -62,12 +62,12 @@ def test_run_of_the_graph_refuses_and_changes_nothing(
 def test_run_of_the_graph_checks_its_input_and_the_disk_first(
     awkward_releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What `build` checks before it begins, "Materialize all", a schedule and a sensor did not: each fails in one line."""
+    """Regression: "Materialize all", a schedule and a sensor did not check what `build` checks before it begins."""
     from pipelines.dagster_graph.graph import load_graph
 
     large = shutil.copytree(awkward_releases, tmp_path / "large")
     with next(large.rglob("*.gz")).open("wb") as file:
-        file.truncate(1 << 43)  # a hole: it takes no place itself
+        file.truncate(1 << 43)  # a sparse file: it needs no space itself
     (tmp_path / "empty").mkdir()
     for name in ("SOURCE", "ONLY", "REPLACE"):
         monkeypatch.delenv(f"DIALOGUE_{name}", raising=False)
@@ -88,7 +88,7 @@ def test_run_of_the_graph_checks_its_input_and_the_disk_first(
 
 
 def test_restore_overwrites_nothing_that_differs(awkward_folder: Path, tmp_path: Path) -> None:
-    """Nothing at all is written, until it is told to; what is equal may be written again."""
+    """No file is written without the option; a file that is equal may be written again."""
     restore = ("restore", "--warehouse", awkward_folder, "--corpus", ONE, "--to", tmp_path)
     assert run_command(*restore).returncode == 0
     restored = snapshot(tmp_path)
@@ -111,7 +111,7 @@ def test_restore_overwrites_nothing_that_differs(awkward_folder: Path, tmp_path:
 
 
 def test_restore_replaces_no_folder(awkward_folder: Path, tmp_path: Path) -> None:
-    """Not even when it is told to overwrite."""
+    """Not even with the option to overwrite."""
     restore = ("restore", "--warehouse", awkward_folder, "--corpus", ONE, "--to", tmp_path)
     assert run_command(*restore).returncode == 0
     file = min(snapshot(tmp_path))

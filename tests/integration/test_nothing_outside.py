@@ -1,7 +1,7 @@
-"""Nothing is told to anybody: no command, build, page or daemon connects to an address outside of this machine.
+"""No command, build, page or daemon connects to an address outside this machine.
 
-But for `fetch`, which downloads from the publishers on purpose: it is run with a mirror in a folder, and once without
-one, where it is found connecting.
+The exception is `fetch`, which downloads from the publishers on purpose. It is run with a mirror in a folder, and once
+without one, to check that its connections are found.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "verify": ("--corpora", "bbai"),
     "violations": (),
 }
-"""Command -> what it is given."""
+"""Maps a command to its arguments."""
 
 
 @dataclass(frozen=True)
 class Warehouse:
-    """A warehouse of two builds, so that there is something to compare and to go back to."""
+    """Warehouse of two builds, so that commands can compare them and go back to the first."""
 
     root: Path
     clone: Path
-    """A copy of the clone, for what a command writes there."""
+    """Copy of the clone, for the files that a command writes there."""
     mirror: Path
     key: str
 
     def run(self, folder: Path, name: str, **environment: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:
-        """Run a command closed off; how it ended, and what it wanted outside."""
+        """Run a command closed off; return its status, and its attempts to connect outside."""
         given = [argument.format(folder=folder, key=self.key) for argument in ARGUMENTS[name]]
         if name != "new-corpus":
             given += ["--warehouse", str(self.root)]
@@ -69,7 +69,7 @@ class Warehouse:
 def run(
     folder: Path, *command: str, cwd: Path = CLONE, **environment: str
 ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
-    """Run a command closed off; how it ended, and what it wanted outside."""
+    """Run a command closed off; return its status, and its attempts to connect outside."""
     attempts = folder / "attempts"
     closed = closed_off(*watched(attempts, *command))
     variables = quiet_environment(folder) | environment
@@ -95,9 +95,9 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path, gen
 
 @pytest.mark.parametrize("name", sorted(cli.commands))
 def test_command_connects_to_nothing_outside(name: str, warehouse: Warehouse, tmp_path: Path) -> None:
-    """A new command fails here until it is said what to give it.
+    """A new command fails here until its arguments are added.
 
-    The whole build is that of the fixture; the dashboard, which does not end, has a test of its own.
+    The whole build is that of the fixture; the dashboard, which does not end, has a separate test.
     """
     if name == "dashboard":
         return
@@ -118,7 +118,7 @@ def test_commands_are_those_that_there_are() -> None:
 
 @pytest.mark.skipif(STRACE is None, reason="no strace here, which sees attempts that come to nothing")
 def test_what_connects_is_found(warehouse: Warehouse, tmp_path: Path) -> None:
-    """`fetch` from the publishers, in its threads; and a child, by address, in both families."""
+    """`fetch` from the publishers, in its threads; and a child process, by address, in both families."""
     _, wanted = warehouse.run(tmp_path, "fetch", DIALOGUE_ATTEMPTS="1")
     assert any(address.endswith(" port 53") or "looks names up" in address for address in wanted)
     code = (
@@ -135,7 +135,7 @@ def test_what_connects_is_found(warehouse: Warehouse, tmp_path: Path) -> None:
 
 @pytest.fixture
 def settings(warehouse: Warehouse) -> dict[str, str]:
-    """Those of Dagster for a warehouse; its dagster.yaml alone is what keeps Dagster silent."""
+    """Return Dagster's settings for a warehouse; only its dagster.yaml switches off Dagster's telemetry."""
     paths = WarehousePaths(warehouse.root)
     assert (paths.dagster_home / "dagster.yaml").is_file()
     return {"DIALOGUE_WAREHOUSE": str(paths.root), "DAGSTER_HOME": str(paths.dagster_home)}
@@ -144,7 +144,7 @@ def settings(warehouse: Warehouse) -> dict[str, str]:
 def test_run_of_dagster_connects_to_nothing_outside(
     warehouse: Warehouse, settings: dict[str, str], tmp_path: Path
 ) -> None:
-    """Of a corpus alone: the whole sample is built by the command."""
+    """For one corpus only: the whole sample is built by the command."""
     settings |= {"DIALOGUE_WAREHOUSE": str(tmp_path / "warehouse"), "DIALOGUE_ONLY": "bbai"}
     launched, wanted = run(
         tmp_path, str(BIN / "dg"), "launch", "--job", "everything", PATH=f"{BIN}:/usr/bin:/bin", **settings
@@ -155,7 +155,7 @@ def test_run_of_dagster_connects_to_nothing_outside(
 
 
 def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tmp_path: Path) -> None:
-    """As `make dagster` starts them, with a page and an answer of it."""
+    """Started as by `make dagster`, with a page and one of its answers."""
     told = subprocess.run(
         ["make", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True
     ).stdout
@@ -180,7 +180,7 @@ def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tm
 
 
 def test_dashboard_connects_to_nothing_outside(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Its server, as the command starts it; what its pages ask for is seen by a browser in another test."""
+    """The server, started as by the command; another test checks the requests of its pages in a browser."""
     attempts = tmp_path / "attempts"
     serve = (sys.executable, "-m", "dialogue_warehouse", "dashboard", "--warehouse", warehouse.root)
     closed = closed_off(*watched(attempts, *serve))
@@ -189,7 +189,7 @@ def test_dashboard_connects_to_nothing_outside(warehouse: Warehouse, tmp_path: P
         try:
             assert asked(running, "8501/_stcore/health") == "b'ok'\n"
             assert "Streamlit" in asked(running, "8501/")
-            time.sleep(2)  # whatever a library tells once it has begun
+            time.sleep(2)  # for anything that a library sends after its start
         finally:
             running.kill()
     assert outside(attempts) == []
@@ -197,7 +197,7 @@ def test_dashboard_connects_to_nothing_outside(warehouse: Warehouse, tmp_path: P
 
 
 def asked(running: subprocess.Popen[bytes], place: str) -> str:
-    """What the page of a process that is closed off answers, once it does."""
+    """Return the answer of the page of a process that is closed off, as soon as it answers."""
     deadline = time.monotonic() + 120
     while True:
         command = beside(running, sys.executable, "-c", PAGE, place)

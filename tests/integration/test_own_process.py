@@ -1,4 +1,4 @@
-"""How a command ends: the status it leaves, what a signal makes of it, and what it leaves running: nothing."""
+"""The end of a command: its status, its reaction to signals, and that it leaves no process running."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PROBE = "@cli.command()\ndef probe():\n    {}\nsys.argv = ['dialogue-warehouse',
 
 
 def run_probe(body: str, **pipes: object) -> subprocess.CompletedProcess[str]:
-    """Run a command of this body as the command line runs its own."""
+    """Run a command with this body as the command line runs its own commands."""
     command = [sys.executable, "-c", RUN + PROBE.format(body.replace("\n", "\n    "))]
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | pipes
     return subprocess.run(command, text=True, cwd=CLONE, check=False, timeout=120, **given)
 
 
 def test_nothing_that_says_goodbye_at_the_end_is_imported_before_the_process_begins() -> None:
-    """What is registered before our own end is never called, and leaves locks that are told as leaks."""
+    """Exit handlers registered before the command's own handler are never called; their locks are reported as leaks."""
     code = "import sys, dialogue_warehouse.cli.main; print('multiprocessing.util' in sys.modules)"
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=True).stdout == "False\n"
@@ -90,7 +90,7 @@ def test_progress_that_nobody_reads_does_not_stop_a_build() -> None:
 
 
 def test_what_libraries_leave_to_the_end_is_done_and_then_nothing_more() -> None:
-    """The interpreter is not taken apart, on which DuckDB's binding would tell of leaks; threads are waited for."""
+    """The interpreter is not finalized, because DuckDB's binding would then report leaks; threads are waited for."""
     body = (
         "import atexit, threading, time, duckdb\nprint(duckdb.sql('select 1').fetchall())\n"
         "atexit.register(lambda: print('left to the end'))\n"
@@ -135,7 +135,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
 def test_signal_ends_a_build_its_children_and_its_lock(name: str, sample_folder: Path, tmp_path: Path) -> None:
-    """Sent while processes land and one audits; the same signal again would not be needed."""
+    """The signal is sent while processes land and one audits; a second signal is not needed."""
     script = tmp_path / "landing.py"
     script.write_text(LANDING)
     paths = WarehousePaths(tmp_path / "warehouse")
@@ -184,7 +184,7 @@ def test_signal_that_a_library_swallows_ends_the_command_all_the_same() -> None:
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_signal_that_comes_while_an_object_is_destroyed_is_not_lost(name: str) -> None:
-    """Python cannot raise it there, and would say so; with the time to end that is left, the command lets go."""
+    """Python cannot raise it there, and would only print a message; it is raised later, and the command cleans up."""
     body = (
         "import os, signal, time\n"
         f"class Destroyed:\n    __del__ = lambda self: (os.kill(os.getpid(), signal.{name}), time.sleep(60))\n"

@@ -1,4 +1,4 @@
-"""The pages that lead a new user: every command and every query in them works, and what they tell of a claim is true."""
+"""Pages for new users: every command and every query in them works, and their statements about a claim are true."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim")
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The blocks of a page in a language; those of the shell that any machine can run have none."""
+    """Return the code blocks of a page in a language; for the shell, those that any machine can run."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     return [block for of, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S) if of == language]
 
 
 @pytest.fixture(scope="module")
 def folder(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a warehouse where the pages have it."""
+    """Return a folder with a warehouse at the path that the pages use."""
     folder = tmp_path_factory.mktemp("reader")
     shutil.copytree(sample_folder, folder / "warehouse", symlinks=True)
     return folder
@@ -95,7 +95,7 @@ def test_example_of_a_refuted_claim_is_that_claim() -> None:
 
 
 def test_notebook_runs_from_a_fresh_clone(folder: Path) -> None:
-    notebook = shutil.copy(DOCS / "notebook.py", folder)  # marimo writes beside it
+    notebook = shutil.copy(DOCS / "notebook.py", folder)  # marimo writes files beside it
     ran = run(folder, sys.executable, str(notebook))
     assert (ran.returncode, ran.stderr) == (0, "")
     page = folder / "notebook.html"

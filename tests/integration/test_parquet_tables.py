@@ -1,4 +1,4 @@
-"""A warehouse whose tables are Parquet answers as one in a file of DuckDB does, and is published, kept and mended so."""
+"""A warehouse with Parquet tables answers like one with a DuckDB file, and is published, kept and repaired alike."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from tests.unit.parquet_builds import parquet_of, publish, shown
 
 FIRST, SECOND, THIRD = (f"2026010{day}T000000000000Z" for day in (1, 2, 3))
 HISTORY = ("quality.builds", "quality.expectation_results", "quality.build_changes", "quality.restorations")
-"""What tells of builds and not of what was built."""
+"""Tables about the builds themselves."""
 OF_A_BUILD = re.compile(r"\d{8}T\d{12}Z")
 
 
 @pytest.fixture(scope="session")
 def parquet_folder(once: Once, sample_folder: Path) -> Path:
-    """The folder of the sample's warehouse, in which the same sample has been built once more, as Parquet."""
+    """Return the folder of the sample's warehouse, in which the same sample has been built again, as Parquet."""
 
     def fill(folder: Path) -> None:
         shutil.copytree(sample_folder, folder, dirs_exist_ok=True, symlinks=True)
@@ -60,13 +60,13 @@ def parquet_folder(once: Once, sample_folder: Path) -> Path:
 
 @pytest.fixture
 def paths(parquet_folder: Path, tmp_path: Path) -> WarehousePaths:
-    """A warehouse with a build of each form, that of Parquet published; to be changed."""
+    """Return a warehouse with a build of each form, the Parquet build published; tests may change it."""
     return WarehousePaths(shutil.copytree(parquet_folder, tmp_path / "warehouse", symlinks=True))
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> WarehousePaths:
-    """A warehouse with three small builds, the second of them in DuckDB alone, the last one published."""
+    """Return a warehouse with three small builds, the second only in DuckDB, the last one published."""
     paths = WarehousePaths(tmp_path / "small")
     for build_id, form in ((FIRST, PARQUET_TABLES), (SECOND, DUCKDB_TABLES), (THIRD, PARQUET_TABLES)):
         publish(paths, build_id, form)
@@ -74,7 +74,7 @@ def small(tmp_path: Path) -> WarehousePaths:
 
 
 def both(folder: Path) -> tuple[str, str]:
-    """The build in DuckDB, and the one in Parquet."""
+    """Return the build in DuckDB, and the build in Parquet."""
     before, now = retention.kept_builds(WarehousePaths(folder))
     return before, now
 
@@ -150,7 +150,7 @@ def test_every_table_is_described_alike(parquet_folder: Path, sample_folder: Pat
     ids=lambda command: " ".join(command)[:40],
 )
 def test_command_answers_alike(parquet_folder: Path, sample_folder: Path, command: tuple[str, ...]) -> None:
-    """Also where the answer is that there is none."""
+    """Also if the answer is empty."""
     before, now = (run_command(*command, "--warehouse", folder) for folder in (sample_folder, parquet_folder))
     assert now.returncode == before.returncode
     assert before.stdout or before.returncode
@@ -174,7 +174,7 @@ def test_published_queries_and_pictures_are_alike(parquet_folder: Path, sample_f
 
 
 def test_restored_files_are_the_same(parquet_folder: Path, sample_folder: Path, tmp_path: Path) -> None:
-    """As JSON, in which the keys of an object have no order."""
+    """Equal as JSON, where the keys of an object have no order."""
     written = []
     for folder in (sample_folder, parquet_folder):
         to = tmp_path / folder.name
@@ -244,7 +244,7 @@ def test_python_of_the_page_reads_the_folder(parquet_folder: Path, tmp_path: Pat
 
 
 def test_what_decides_a_build_is_its_form_too(parquet_folder: Path) -> None:
-    """The same source was built again, as `parquet_folder` shows; and is not once more."""
+    """The same source was built again, as `parquet_folder` shows; it is not built a third time."""
     of_forms = {
         form: fingerprint.of_source(Settings(warehouse=parquet_folder, tables=form))
         for form in (DUCKDB_TABLES, PARQUET_TABLES)
@@ -289,7 +289,7 @@ def test_history_goes_on_across_the_forms(parquet_folder: Path) -> None:
 
 
 def test_build_in_duckdb_follows_one_in_parquet(paths: WarehousePaths) -> None:
-    """It reads the history of the other, compares itself with it, and keeps what is not asked for of it."""
+    """It reads the history of the other build, and compares itself with it."""
     now = both(paths.root)[1]
     built = run_command("build", "--warehouse", paths.root, "--force", "--verify")
     assert built.returncode == 0, built.stderr
@@ -377,7 +377,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("how", DAMAGES)
 def test_build_with_a_damaged_file_is_told_and_another_stands_in(small: WarehousePaths, how: str) -> None:
-    """There is no second copy of it."""
+    """There is no second copy of the file."""
     file = parquet_of(small, THIRD)
     file.chmod(0o644)
     DAMAGES[how](file)
@@ -428,7 +428,7 @@ def test_copy_of_a_warehouse_is_read_before_it_is_doubted(small: WarehousePaths)
 
 
 def test_build_after_a_lost_one_begins_anew(paths: WarehousePaths) -> None:
-    """What is published is damaged and nothing else is kept: nothing stands in the way of a build."""
+    """The published build is damaged and no other build is kept: a new build is still possible."""
     before, now = both(paths.root)
     retention.remove(paths, before)
     file = next(paths.build_tables(now).rglob("core/dim_source_files/*/*.parquet"))

@@ -1,4 +1,4 @@
-"""The pictures of a real build: there is one of every kind, and what it tells is what the tables say."""
+"""The charts of a real build: there is one of every kind, and it agrees with the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dagster's history in PostgreSQL, as `deploy/dagster-postgresql.yaml` has it, on a server that lives as long as the test."""
+"""Dagster's instance in PostgreSQL, as configured in `deploy/dagster-postgresql.yaml`, on a temporary server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 
 
 def server_program(name: str) -> str:
-    """A program of the server; Debian keeps them apart from all others."""
+    """Return the path of a program of the server; Debian keeps them in a separate folder."""
     debian = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     found = shutil.which(name) or (str(debian[-1]) if debian else None)
     if found is None:
@@ -34,7 +34,7 @@ def server_program(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """URL of a server that listens on no address, only to who may enter its folder."""
+    """Return the URL of a server that listens on no address, only on a socket in its folder."""
     pytest.importorskip("dagster_postgres", reason="the extra `postgresql` is not installed")
     initdb, postgres = server_program("initdb"), server_program("postgres")
     with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as name:
@@ -60,11 +60,11 @@ def server() -> Iterator[str]:
 
 
 DRIVER = "postgresql+psycopg2://"
-"""How the URL begins for Dagster: SQLAlchemy 2.1 takes a driver for `postgresql://` that is not installed."""
+"""Beginning of the URL for Dagster: SQLAlchemy 2.1 uses a driver for `postgresql://` that is not installed."""
 
 
 def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
-    """Until the server answers."""
+    """Wait until the server answers."""
     import psycopg2
 
     deadline = time.monotonic() + 60
@@ -116,7 +116,7 @@ def test_run_of_dagster_has_its_history_in_postgresql(
         assert not instance.telemetry_enabled
         built = instance.get_latest_materialization_event(PUBLISHED)
 
-    # A build on the command line reports to it too, and is no run of it.
+    # A build on the command line reports to it too, but is not a run of Dagster.
     del environment["DAGSTER_HOME"]
     ran = subprocess.run(
         [sys.executable, "-m", "dialogue_warehouse", "build", "--force", "--quiet"],

@@ -1,4 +1,4 @@
-"""What the command prints is true and can be typed: the next commands, the source, what is odd, where a check fails."""
+"""The command's output is true and can be typed: next commands, source, notices, place of a failed check."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ README = (CLONE / "README.md").read_text(encoding="utf-8")
 
 
 def paste(line: str) -> subprocess.CompletedProcess[str]:
-    """Run a line in a shell whose PATH has nothing of ours."""
+    """Run a line in a shell whose PATH has none of this project's programs."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}
     return subprocess.run(line, shell=True, cwd=CLONE, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_next_commands_of_a_build_can_be_pasted(sample_folder: Path, tmp_path: Path) -> None:
-    """They answer from the warehouse that was built, with nothing activated."""
-    sample_folder = Path(shutil.copytree(sample_folder, tmp_path / "warehouse"))  # no other test builds there meanwhile
+    """They answer from the warehouse that was built, without an activated environment."""
+    sample_folder = Path(shutil.copytree(sample_folder, tmp_path / "warehouse"))  # no other test builds there
     built = run_command("build", "--warehouse", sample_folder)
     assert "nothing changed" in built.stdout
     lines = re.findall(r"^(?:next:|     ) (\S*dialogue-warehouse .*)$", built.stdout, flags=re.M)
@@ -42,14 +42,14 @@ def test_next_commands_of_a_build_can_be_pasted(sample_folder: Path, tmp_path: P
 
 
 def test_commands_of_the_readme_are_those_of_the_activated_environment() -> None:
-    """The README says once what puts the name on the PATH, before it uses the name."""
+    """The README says once how to put the name on the PATH, before it uses the name."""
     activation = ". .venv/bin/activate"
     assert activation in README
     assert README.index(activation) < README.index("dialogue-warehouse tables")
 
 
 def test_status_names_the_source_of_what_is_published(awkward_folder: Path, awkward_releases: Path) -> None:
-    """And counts the files there, not those of the sample."""
+    """It counts the files there, not those of the sample."""
     shown = run_command("status", "--warehouse", awkward_folder).stdout
     build_id = (awkward_folder / "published.json").read_text().split('"')[3]
     assert f"published  build {build_id}, made from {awkward_releases}\n" in shown
@@ -60,7 +60,7 @@ def test_status_names_the_source_of_what_is_published(awkward_folder: Path, awkw
 
 
 def test_files_that_are_not_those_listed_are_told(awkward_folder: Path, awkward_warehouse, tmp_path: Path) -> None:
-    """A notice a corpus, also when nothing has changed since."""
+    """One notice per corpus, also if nothing has changed since."""
     awkward_folder = Path(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
     told = run_command("build", "--warehouse", awkward_folder, "--source", awkward_source(awkward_folder)).stdout
     query = "select corpus_id, count(*), count(*) filter (where verification = 'mismatch') from core.dim_source_files group by 1"
@@ -80,7 +80,7 @@ def test_files_that_are_those_listed_are_not_told(sample_folder: Path, tmp_path:
 
 
 def awkward_source(folder: Path) -> str:
-    """The source of a published build."""
+    """Return the source of a published build."""
     found = re.search(r"made from (.*)", run_command("status", "--warehouse", folder).stdout)
     assert found
     return found[1]
@@ -88,7 +88,7 @@ def awkward_source(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def failing(awkward_folder: Path) -> list[tuple[str, object]]:
-    """The expectations that failed on the hand-written releases."""
+    """Return the expectations that failed on the hand-written releases."""
     import duckdb
 
     with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
@@ -100,7 +100,7 @@ def failing(awkward_folder: Path) -> list[tuple[str, object]]:
 
 @pytest.fixture
 def database(awkward_folder: Path, tmp_path: Path) -> Path:
-    """A copy of the published database: other tests have it open with other settings."""
+    """Return a copy of the published database: other tests have it open with other settings."""
     return Path(shutil.copy(awkward_folder / "dialogues.duckdb", tmp_path))
 
 
@@ -133,7 +133,7 @@ def test_what_strict_refuses_for_names_file_record_and_key(database: Path, faili
 
 
 def test_cases_that_are_named_are_rows_that_break_the_claim(database: Path, failing) -> None:
-    """Each key that is told is one that its query selects, and its record is the one there."""
+    """Each printed key is one that the claim's query selects, and its record is the one at that place."""
     checked = 0
     with connect(Settings(), database, read_only=True) as con:
         for suite, one in failing:

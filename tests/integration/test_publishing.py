@@ -1,4 +1,4 @@
-"""Publishing: what is published is whole, movable and old-client readable, and a build that fails changes nothing."""
+"""Publishing: a published build is complete, movable and readable by old clients; a failed build changes nothing."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.integration.clones import build_with, copy_with_unknown_split
 from tests.integration.test_incremental import data_versions
 
 OF_THE_BUILD = {"quality.builds", "quality.build_changes", "quality.expectation_results"}
-"""Tables that hold when a build was made."""
+"""Tables about the builds themselves."""
 
 
 @pytest.fixture
 def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
-    """A copy of a warehouse with one published build, links and all."""
+    """Return a copy of a warehouse with one published build, including its links."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
     publication.publish(builds.pointed_build(paths), paths)
@@ -38,7 +38,7 @@ def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
 
 
 def what_a_reader_sees(paths: WarehousePaths) -> tuple[object, ...]:
-    """Everything of a warehouse that a reader may open."""
+    """Return all content of a warehouse that a reader may open."""
     return (
         paths.pointer.read_bytes(),
         paths.published.stat().st_ino,
@@ -98,7 +98,7 @@ def test_refused_file_leaves_what_was_published(
 def test_failed_test_blocks_and_names_a_failing_row(
     published: WarehousePaths, awkward_releases: Path, tmp_path: Path
 ) -> None:
-    """No publication makes a test of the models fail: the fault is planted in a model."""
+    """No published data make a test of the models fail: the fault is planted in a model."""
     before = what_a_reader_sees(published)
     project = copy_with_unknown_split(tmp_path / "clone", "abcd")
     failed = build_with(project, published.root, "--source", str(awkward_releases), "--quiet")
@@ -143,7 +143,7 @@ def test_killed_build_leaves_what_was_published_and_the_next_one_works(
         differing = con.execute("select count(distinct fingerprint) from quality.builds").fetchall()
     assert differing == [(1,)]
     one, two = map(published.build_database, retention.kept_builds(published))
-    told = compare(one, two)  # the same files come to the same rows
+    told = compare(one, two)  # the same files give the same rows
     assert {table for table, lines in told.items() if lines} <= OF_THE_BUILD
     assert len(told) > 50
     assert data_versions(published) == versions
@@ -170,7 +170,7 @@ def test_database_with_a_view_or_a_strange_schema_is_not_published(tmp_path: Pat
 
 
 def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> None:
-    """Files that others have put beside the builds and below `raw/` stay, whatever their suffix."""
+    """Foreign files beside the builds and below `raw/` stay, whatever their suffix."""
     paths = WarehousePaths(tmp_path)
     names = [f"2026010{number}T000000000000Z" for number in range(1, 5)]
     items, stems = paths.raw / "toy" / "items", [f"{number}-0123456789abcdef-0123456789ab" for number in range(1, 5)]

@@ -1,4 +1,4 @@
-"""Readers see one published build or another, whole, however often it changes under them."""
+"""Readers see one complete published build or another, however often it changes in the meantime."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ QUERIES = (
 
 @pytest.fixture
 def paths(tmp_path: Path, sample_folder: Path) -> WarehousePaths:
-    """A warehouse with two builds of different rows."""
+    """Return a warehouse with two builds of different rows."""
     paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
     build_warehouse(paths.root, "--corpora", "bbai,mutualfriends", "--replace")
     return paths
 
 
 def test_readers_fail_at_nothing_and_see_nothing_mixed(paths: WarehousePaths) -> None:
-    """Half of them through our own connection, half as any client of DuckDB opens the published file."""
+    """Half of them use this project's connection, half open the published file like any client of DuckDB."""
     whole = {}
     for build_id in retention.kept_builds(paths):
         with duckdb.connect(str(paths.build_database(build_id)), read_only=True) as con:
@@ -49,7 +49,7 @@ def test_readers_fail_at_nothing_and_see_nothing_mixed(paths: WarehousePaths) ->
         time.sleep(0.3)
     told = stop_readers(readers, halt)
     assert [one["failures"] for one in told] == [[]] * READERS
-    assert changes > SECONDS  # published anew more than once a second
+    assert changes > SECONDS  # published again more than once a second
     assert sum(one["queries"] for one in told) > READERS * A_SECOND * SECONDS * 0.5
     for one in told:
         assert set(one["seen"]) == set(whole), "something mixed, or one build alone"

@@ -1,7 +1,7 @@
-"""The warehouse built from the real files holds exactly what an independent recount of these files finds in them.
+"""The warehouse built from the real files has exactly the rows that an independent recount of these files finds.
 
-Every core table is compared row by row, keys included, with rows counted in plain Python (`recount`): nothing that the
-project computes stands on both sides. Skipped where the real files are not at hand.
+Every core table is compared row by row, keys included, with rows counted in plain Python (`recount`): no code of the
+project computes both sides. Skipped if the real files are not available.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ BORROWED_KEYS = {"scenario_key", "traced_key"}
 
 @pytest.fixture(scope="module")
 def recounted(real_corpora: Path) -> dict[str, recount.Rows]:
-    """The rows that the files of each corpus hold, counted once; a corpus without real files has none."""
+    """Return the rows of the files of each corpus, counted once; a corpus without real files has none."""
     there = {corpus_id: part for corpus_id, part in PARTS.items() if (real_corpora / corpus_id).is_dir()}
     return {corpus_id: recount.recount(part, real_corpora / corpus_id) for corpus_id, part in there.items()}
 
 
 def counted(recounted: dict[str, recount.Rows], corpus_id: str) -> recount.Rows:
-    """The rows of one corpus."""
+    """Return the rows of one corpus."""
     if corpus_id not in recounted:
         pytest.skip(f"no real files of {corpus_id}")
     return recounted[corpus_id]
 
 
 def rows_of(con: duckdb.DuckDBPyConnection, query: str) -> list[recount.Row]:
-    """The rows of a query, with tuples for lists and sorted pairs for maps."""
+    """Return the rows of a query, with tuples for lists and sorted pairs for maps."""
     cursor = con.execute(query)
     types = [str(column[1]) for column in cursor.description]
     nested = [place for place, kind in enumerate(types) if kind.endswith("]") or kind.startswith("MAP")]
@@ -89,7 +89,7 @@ def _frozen(value: Any) -> Any:
 
 
 def difference(expected: list[recount.Row], found: list[recount.Row]) -> str | None:
-    """None where the same rows stand on both sides, however ordered; else what differs, with the first row of each."""
+    """Return None if both sides have the same rows in any order; else the differences, with the first row of each."""
     if Counter(expected) == Counter(found):
         return None
     missing, surplus = Counter(expected) - Counter(found), Counter(found) - Counter(expected)

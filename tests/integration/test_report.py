@@ -1,4 +1,4 @@
-"""The report as a user gets it: its numbers are the tables', its links lead somewhere, and it needs no network."""
+"""The report as a user gets it: its numbers are those of the tables, its links work, and it needs no network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source
 
 
 class Page(HTMLParser):
-    """What a page links to, loads and offers as targets, and the text of its tables."""
+    """Links, loaded files and anchors of a page, and the text of its tables."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Page(HTMLParser):
             self._cell = False
 
     def text(self) -> str:
-        """All that the page says."""
+        """Return the whole text of the page."""
         return "".join(self._said)
 
     def handle_data(self, data):
@@ -335,12 +335,12 @@ def test_browser_notices_what_it_is_for(browser: Browser, tmp_path: Path) -> Non
 
 
 HOSTILE = "sgd/dev/<script>alert(1)</script>&amp;/0"
-"""A key as a corpus could have it."""
+"""Key that a corpus could have."""
 
 
 @pytest.fixture(scope="module")
 def changed_site(awkward_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of a build that has changed something of everything."""
+    """Return the report of a build with changes of every kind."""
     paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path_factory.mktemp("changed") / "warehouse"))
     build_id, database = builds.published_build(paths)
     database.chmod(0o644)
@@ -381,7 +381,7 @@ def test_first_build_has_nothing_to_compare_with(site: Path) -> None:
 
 
 def test_changes_lead_to_the_table_the_claim_and_the_rule(changed_site: Path) -> None:
-    """Where this build still has them; a claim that is gone has no place on its page."""
+    """If this build still has them; a claim that was removed has no place on its page."""
     page = Page(changed_site / "changes.html")
     links = [link for link in page.links if "#" in link and not link.startswith("#")]
     assert sorted(link.partition("#")[0] for link in links) == [
@@ -395,7 +395,7 @@ def test_changes_lead_to_the_table_the_claim_and_the_rule(changed_site: Path) ->
     assert ["sgd", "core.fct_turns", "added", "12,345", f"{HOSTILE} open b c and 12,342 more"] in lines
     assert ["sgd", "gone", "removed", "vacuous", "–"] in lines
     assert [line[2:] for line in lines if line[0] == "sgd" and line[2] in ("another verdict", "changed")] == [
-        ["another verdict", "reproduced: 1", "refuted: 2 NULL"],  # before the one that came to another number
+        ["another verdict", "reproduced: 1", "refuted: 2 NULL"],  # before the one with another number
         ["changed", "reproduced: 1", "reproduced: 2"],
         ["changed", "0", "7"],
         ["changed", "1", "0"],
@@ -439,7 +439,7 @@ def test_report_replaces_an_earlier_one(site: Path, warehouse: Path, tmp_path: P
 
 
 def test_nothing_published_names_the_folders_that_lead_to_the_source(awkward_folder: Path, awkward_releases: Path):
-    """The absolute path of the releases stood in quality.builds and on five pages, with the name of a user."""
+    """Regression: the absolute path of the releases, with a user's name, was in quality.builds and on five pages."""
     above = os.path.commonpath([awkward_folder, awkward_releases])
     told = os.path.relpath(awkward_releases, awkward_folder)
     with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:

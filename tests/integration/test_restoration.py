@@ -1,4 +1,4 @@
-"""Restoration: every file comes back as it was read, and no published value can change without being named."""
+"""Restoration: every file is restored as it was read, and every change of a published value is reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.conftest import run_command
 CORPORA = registry.corpus_ids()
 
 OURS = {
-    # What we derive, and the publisher's files do not say: keys, shared labels, counts. Everything else must be missed.
+    # Derived columns, which the publisher's files do not have: keys, shared labels, counts. All others must be noticed.
     "*": {
         *("corpus_id", "split", "dialogue_key", "turn_key", "turn_index", "frame_index", "role"),
         *("annotation_type", "action_type", "event_type"),
@@ -57,13 +57,13 @@ OURS = {
     "source_quarantine": {"error", "record_pointer"},
 }
 ORDINALS = {
-    # Positions: the property-based tests hold the order of every list; one step may leave a place as it is.
+    # Positions: the property-based tests check the order of every list; a single change may leave a position as it is.
     *("position", "flow_position", "parent_position", "gold_position", "record_index", "attribute_index", "item_index"),
     *("action_index", "span_index", "annotation_index", "value_index", "result_index", "step_index"),
 }
 NOT_PUBLISHED = {"dim_corpora", "dim_speakers", "dim_pointer_forms", "dim_key_pointers"}
 PUBLISHED_ROWS = {
-    # Arguments of acts stand in fct_actions as well, and are restored from there; acts without a group were seen.
+    # Arguments of acts are in fct_actions too, and are restored from there; acts without a group come from the data.
     "fct_slots": "annotation_type <> 'action_value'",
     "dim_acts": "act_group is not null",
 }
@@ -81,7 +81,7 @@ TURNED = {
 
 
 def same(expected: Any, found: Any) -> bool:
-    """Equal as JSON: 1, 1.0 and true differ. Written apart from the code under test."""
+    """Tell if two values are equal as JSON: 1, 1.0 and true differ. Written independently of the code under test."""
     if type(expected) is not type(found):
         return False
     if isinstance(expected, dict):
@@ -95,7 +95,7 @@ def load(path: Path) -> Any:
     content = path.read_bytes()
     if path.suffix == ".gz":
         content = gzip.decompress(content)
-    if path.suffix == ".csv":  # its values are restored, not the commas behind them
+    if path.suffix == ".csv":  # its values are restored, not the commas after them
         return [line.removesuffix(",") for line in content.decode().splitlines()]
     return json.loads(content)
 
@@ -168,7 +168,7 @@ def test_verified_build_publishes_its_restorations(awkward_releases: Path, tmp_p
 
 @pytest.fixture(scope="module")
 def core(awkward_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The core of the awkward releases in memory, to be changed and rolled back."""
+    """Return the core of the awkward releases in memory, to be changed and rolled back."""
     with duckdb.connect() as con:
         con.execute(f"attach '{awkward_folder / 'dialogues.duckdb'}' as published (read_only)")
         con.execute("create schema core")
@@ -181,7 +181,7 @@ def core(awkward_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def published_values(con: duckdb.DuckDBPyConnection, corpus: str) -> Iterator[tuple[str, str, str]]:
-    """Table, column and type of everything that is published of a corpus, where there is a value to change."""
+    """Return table, column and type of every published value of a corpus that can be changed."""
     columns = con.execute(
         "select table_name, column_name, data_type from duckdb_columns() where database_name = 'memory' and schema_name = 'core'"
     ).fetchall()
@@ -218,7 +218,7 @@ def test_one_changed_value_anywhere_is_named(
             if all(result.is_equal for result in results) and name not in DIFFERENCES[corpus].REPEATED:
                 unnoticed.append(name)
         except (duckdb.Error, ValueError, LookupError):
-            pass  # a value that breaks the rebuilding is named as well
+            pass  # a value that makes the rebuilding fail is reported as well
         finally:
             core.execute("rollback")
     assert unnoticed == []

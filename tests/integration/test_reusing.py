@@ -1,4 +1,4 @@
-"""A changed model is built in the published warehouse: what comes of it is what building everything comes to."""
+"""A changed model is built in the published warehouse: the result equals that of a complete build."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_EVERY_BUILD = {f"quality.{name}" for name in history.HISTORY_TABLES}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project of a copy of the clone: one query is written otherwise, one comes to fewer rows, one is described."""
+    """Return the project of a copy of the clone with one rewritten query, one with fewer rows, one new description."""
     project = copy_clone(tmp_path_factory.mktemp("clone"))
     replace(project / "models/marts/core/fct_turns.sql", "('turns') }}\n", "('turns') }} -- of all corpora")
     replace(project / f"{ANALYTICS}label_distribution.sql", "\nwindow", "\nwhere labels.label_kind <> 'domain'\nwindow")
@@ -31,7 +31,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def changed(project: Path, sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[WarehousePaths, str]:
-    """The sample's warehouse, built again with that project, and what was told meanwhile."""
+    """Return the sample's warehouse, built again with that project, and the output of the build."""
     paths = WarehousePaths(tmp_path_factory.mktemp("changed") / "warehouse")
     shutil.copytree(sample_folder, paths.root, copy_function=shutil.copy2)
     completed = build_with(project, paths.root)
@@ -40,7 +40,7 @@ def changed(project: Path, sample_folder: Path, tmp_path_factory: pytest.TempPat
 
 
 def comments(database: Path) -> dict[str, str]:
-    """What a database says of its tables and columns."""
+    """Return the comments of the tables and columns of a database."""
     with duckdb.connect(str(database), read_only=True) as con:
         return dict(
             con.execute(

@@ -1,4 +1,4 @@
-"""Back and forth between the builds that are kept, and a pinned one that stays."""
+"""Rollback between the builds that are kept, and a pinned build that is never removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BUILDS = [f"2026010{day}T000000000000Z" for day in (1, 2, 3)]
 
 @pytest.fixture
 def paths(tmp_path: Path) -> WarehousePaths:
-    """A warehouse with three builds, the last one published."""
+    """Return a warehouse with three builds, the last one published."""
     paths = WarehousePaths(tmp_path / "warehouse")
     paths.root.mkdir()
     for build_id in BUILDS:
@@ -106,7 +106,7 @@ def test_commands_say_what_is_published_and_kept(tmp_path: Path, awkward_folder:
     back = run_command("rollback", "--warehouse", folder)
     published, renewed = back.stdout.splitlines()
     assert published == f"published  build {first}, before {BUILDS[0]}"
-    assert renewed == f"the report was of another build: {index} is written anew"  # though it listed this one
+    assert renewed == f"the report was of another build: {index} is written anew"  # although it listed this build
     assert f"<p>Build <code>{first}</code>, " in index.read_text()
     pinned = run_command("keep", "--warehouse", folder)
     assert pinned.stdout.startswith(f"build {first} is kept until `")

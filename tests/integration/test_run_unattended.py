@@ -1,4 +1,4 @@
-"""The page about running it unattended: every command in it works, in its order."""
+"""The page about unattended runs: every command in it works, in its order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.M | re.S)
 
 
 def test_commands_of_the_page_work(generated_sample: Path, tmp_path: Path) -> None:
-    """But for the variables, which name other folders here."""
+    """Except for the variables, which name other folders here."""
     paths = WarehousePaths(tmp_path / "warehouse")
     script = "set -e\n" + "".join(block for block in BLOCKS if not block.startswith("export "))
     assert {"dg launch --job everything", "dialogue-warehouse build --keep-going"} <= set(script.splitlines())
@@ -61,11 +61,11 @@ def test_what_the_page_says_is_there_is_there() -> None:
     assert started == {EVERYTHING, FETCH}
 
 
-# What stands in deploy/
+# The files of deploy/
 
 
 def test_units_are_what_systemd_takes(tmp_path: Path) -> None:
-    """With the places of this clone, so that systemd finds what they start."""
+    """With the paths of this clone, so that systemd finds the programs."""
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
         pytest.skip("no systemd here")

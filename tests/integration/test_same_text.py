@@ -1,4 +1,4 @@
-"""One definition of the same text: a dialogue of train that is copied into test is found by rule, table and query alike."""
+"""One definition of the same text: rule, table and query find the same dialogues of train copied into test."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WAYS = (in_capitals, in_other_marks, exactly)
 
 
 def copy_dialogues(releases: Path) -> None:
-    """Three dialogues of MutualFriends's train stand in test too, each in another way."""
+    """Copy three dialogues of MutualFriends from train to test, each in another way."""
     train = json.loads((releases / "mutualfriends/train.json").read_bytes())
     test = json.loads((releases / "mutualfriends/test.json").read_bytes())
     spoken = [dialogue for dialogue in train if sum(event["action"] == "message" for event in dialogue["events"]) > 2]
@@ -56,9 +56,9 @@ def copy_dialogues(releases: Path) -> None:
 
 
 def copy_questions(releases: Path) -> None:
-    """The same of three questions of BBAI that are new in test, one of them a classifier example of its split too.
+    """Copy three new questions of BBAI's test, one of them a classifier example of its split too.
 
-    A question without a letter stands in each split: nothing is left of it to be the same.
+    A question without a letter is in each split: no text is left that could be the same.
     """
     train = json.loads((releases / "bbai/train.json").read_bytes())
     test = json.loads((releases / "bbai/test.json").read_bytes())
@@ -77,7 +77,7 @@ def copy_questions(releases: Path) -> None:
 
 @pytest.fixture(scope="module")
 def copied_warehouse(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path) -> Path:
-    """The database built from the embedded sample with three copies in each of the two corpora."""
+    """Return the database built from the embedded sample with three copies in each of the two corpora."""
     releases = tmp_path_factory.mktemp("copied")
     for corpus_id in COPIED:
         ignored = shutil.ignore_patterns("SIMULATED.json")
@@ -88,7 +88,7 @@ def copied_warehouse(tmp_path_factory: pytest.TempPathFactory, sample_folder: Pa
 
 
 def found(database: Path, corpus_id: str) -> dict[str, int]:
-    """How many texts of test stand in train, by who says so."""
+    """Return the number of texts of test that are in train, by rule, table and query."""
     with duckdb.connect(str(database), read_only=True) as con:
 
         def one(sql: str) -> Any:
@@ -122,7 +122,7 @@ def found(database: Path, corpus_id: str) -> dict[str, int]:
 def test_three_copies_are_found_by_rule_table_and_query(
     sample_warehouse: Path, copied_warehouse: Path, corpus_id: str
 ) -> None:
-    """ "the same text" was defined three times, and three copies were one, two or three."""
+    """Regression: "the same text" was defined three times, and three copies were counted as one, two or three."""
     before, after = found(sample_warehouse, corpus_id), found(copied_warehouse, corpus_id)
     assert len(set(before.values())) == 1
     assert {name: after[name] - before[name] for name in after} == {"rule": 3, "table": 3, "query": 3}

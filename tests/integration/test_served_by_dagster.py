@@ -1,4 +1,4 @@
-"""Dagster's own webserver and daemon: runs queue, a part of the graph is refused, and the page shows it, as a picture."""
+"""Dagster's own webserver and daemon: queued runs, a refused part of the graph, and pictures of the page."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.integration.served import Served, left_of, served
 MODEL, OTHER_MODEL = {"path": ["core", "fct_turns"]}, {"path": ["staging", "stg_bbai__options"]}
 CHECK = {"assetKey": MODEL, "name": "sound_fct_turns"}
 LONGEST = 500
-"""Seconds that anything here may take on a machine that does much else."""
+"""Timeout in seconds for everything here, on a busy machine."""
 
 
 @pytest.fixture(scope="module")
 def paths(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> WarehousePaths:
-    """A copy of the sample's warehouse."""
+    """Return a copy of the sample's warehouse."""
     return WarehousePaths(shutil.copytree(sample_folder, tmp_path_factory.mktemp("served") / "warehouse"))
 
 
 @pytest.fixture(scope="module")
 def site(paths: WarehousePaths, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The page about that warehouse. It builds one corpus, which is faster."""
+    """Return the page for that warehouse. It builds one corpus, which is faster."""
     with served(
         paths, tmp_path_factory.mktemp("logs"), DIALOGUE_ONLY="bbai", DIALOGUE_REPLACE="1", DIALOGUE_VERIFY="0"
     ) as site:
@@ -39,7 +39,7 @@ def site(paths: WarehousePaths, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def launched(site: Served) -> tuple[str, str]:
-    """Two runs of everything, launched one right after the other; the first has begun."""
+    """Launch two runs of everything, one right after the other; return when the first has begun."""
     first, second = (site.launch("everything")["run"]["runId"] for _ in range(2))
     site.wait_for(lambda: site.runs()[first]["status"] not in ("QUEUED", "STARTING"), LONGEST)
     return first, second
@@ -86,11 +86,11 @@ def test_no_check_can_be_executed_without_its_asset(site: Served) -> None:
     assert {check["canExecuteIndividually"] for check in checks} == {"REQUIRES_MATERIALIZATION"}
 
 
-# What is seen
+# What the page shows
 
 
 def look(browser: Browser, site: Served, path: str, *texts: str) -> Visit:
-    """Open a page and wait until all of these stand on it."""
+    """Open a page and wait until it shows all of these texts."""
     visit = browser.open(f"{site.url}{path}", 1280, "light")
     end = time.monotonic() + 60
     while missing := [text for text in texts if text not in browser.evaluate("document.body.innerText")]:
@@ -100,19 +100,19 @@ def look(browser: Browser, site: Served, path: str, *texts: str) -> Visit:
 
 
 def picture(browser: Browser, to: Path) -> None:
-    """Take a picture of what is shown; one of an empty page is a few kilobytes."""
+    """Take a picture of the page; a picture of an empty page has only a few kilobytes."""
     browser.screenshot(to)
     assert to.read_bytes().startswith(b"\x89PNG")
     assert to.stat().st_size > 20_000
 
 
 def button(text: str, of: str = "document") -> str:
-    """JavaScript for the button of this text."""
+    """Return JavaScript for the button with this text."""
     return f"[...{of}.querySelectorAll('button')].find((button) => button.innerText.trim() === '{text}')"
 
 
 def in_sight(element: str) -> str:
-    """JavaScript for whether an element is shown, with nothing before it."""
+    """Return JavaScript that tells if an element is visible and not covered."""
     return (
         f"(() => {{ const found = {element}, box = found.getBoundingClientRect(); return found.contains("
         "document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)); })()"
@@ -147,7 +147,7 @@ def test_page_offers_a_model_with_all_others_only(
     assert site.runs().keys() == runs
 
 
-# What comes of it; last, for it takes longest
+# The result; last, because it takes longest
 
 
 def test_both_runs_publish_one_after_the_other(
@@ -177,7 +177,7 @@ def test_both_runs_publish_one_after_the_other(
 def test_page_does_not_let_a_check_run_alone(
     site: Served, launched: tuple[str, str], browser: Browser, tmp_path: Path
 ) -> None:
-    """While nothing runs: a check that does cannot be run either."""
+    """While nothing runs: a check that is already running cannot be started either."""
     site.wait_for(lambda: not {"STARTED", "QUEUED"} & {run["status"] for run in site.runs().values()}, LONGEST)
     look(browser, site, "/assets/core/fct_turns?view=checks", "sound_fct_turns", "Execute all", "Passed")
     picture(browser, tmp_path / "checks.png")

@@ -1,4 +1,4 @@
-"""A dialogue is shown whole: every row of it, each span as SQL marks it, the row that was asked for, and nothing else.
+"""A dialogue is shown whole: all its rows, each span as SQL marks it, the requested row, and nothing else.
 
 On the sample, on the hand-written releases, where nothing is as usual, and on the real data.
 """
@@ -34,7 +34,7 @@ from tests.unit.dialogues import HOSTILE
 
 DOCUMENT = (CLONE / "docs/read_a_dialogue.md").read_text(encoding="utf-8")
 DIALOGUES = 12
-"""Dialogues of each corpus that are read."""
+"""Number of dialogues of each corpus that are read."""
 SHOWN = {
     "fct_turns": ("turn_key", "true"),
     "fct_frames": ("frame_key", "active_intent is not null"),
@@ -47,14 +47,14 @@ SHOWN = {
     "fct_responses": ("response_key", "true"),
     "fct_knowledge_items": ("knowledge_key", "attribute_index = 0"),
 }
-"""Tables below a dialogue, the key by which a part shows a row, and which rows have a part of their own."""
+"""Tables below a dialogue, the key by which a part shows a row, and the rows that have a separate part."""
 SEGMENT = "replace(replace(replace(slot_name, '%', '%25'), '/', '%2F'), '~', '%7E')"
-"""A slot as a segment of a key."""
+"""Name of a slot as a segment of a key."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """A warehouse, open as readers open it."""
+    """Warehouse, opened as readers open it."""
 
     folder: Path
     con: duckdb.DuckDBPyConnection
@@ -67,7 +67,7 @@ class Built:
 
     @functools.cached_property
     def some_dialogues(self) -> list[dialogue_parts.Dialogue]:
-        """Of each corpus some of its dialogues, those that break rules among them."""
+        """Return some dialogues of each corpus, including dialogues that break rules."""
         keys = self.column(
             f"""
             select dialogue_key

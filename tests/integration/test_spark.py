@@ -1,7 +1,7 @@
-"""The same warehouse from Spark: landed in its tasks byte for byte, modelled by the same project row for row.
+"""The same warehouse from Spark: its tasks land the same bytes, and the same project gives the same rows.
 
-Two machines are two executors of `local-cluster`, which are processes of their own that share the disk; the server is
-the one that pyspark brings. Where Java or the extra is missing nothing of this can run.
+Two machines are two executors of `local-cluster`: separate processes that share the disk. The server is the one that
+pyspark includes. Without Java or the extra, these tests cannot run.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from tests.conftest import run_command
 from tests.integration.test_pages_of_docs import blocks
 
 (FEW_ROWS,) = blocks("beyond_one_machine", "properties")
-"""The settings with which Spark is quicker with few rows, as the page has them."""
+"""Settings that make Spark faster with few rows, as on the page."""
 TWO_MACHINES = "local-cluster[2,1,1024]"
 
 
 def why_not() -> str | None:
-    """Why Spark cannot run here; None where it can."""
+    """Return the reason why Spark cannot run here; None if it can."""
     try:
         session.check_session(Settings())
     except InputError as error:
@@ -49,13 +49,13 @@ def why_not() -> str | None:
 pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
     pytest.mark.timeout(1800),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of py4j, which leaves its sockets to Python
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # from py4j, which leaves closing its sockets to Python
 ]
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The file of those settings."""
+    """Return the file with these settings."""
     file = tmp_path_factory.mktemp("conf") / "spark-defaults.conf"
     file.write_text(FEW_ROWS)
     return str(file)
@@ -63,7 +63,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def two_machines(small: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """A session with two executors."""
+    """Return a session with two executors."""
     settings = Settings(engine=SPARK, spark_master=TWO_MACHINES, spark_conf=small)
     with Session(settings, tmp_path_factory.mktemp("spark") / "scratch") as spark:
         yield spark
@@ -113,7 +113,7 @@ def test_refused_file_is_told_as_ever_and_landed_by_no_second_attempt(
 
 
 def _executor() -> int:
-    """The process id of the JVM that the Python of this task works for."""
+    """Return the process id of the JVM that the Python process of this task works for."""
     pid = os.getpid()
     while "CoarseGrainedExecutorBackend" not in Path(f"/proc/{pid}/cmdline").read_text():
         pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
@@ -121,7 +121,7 @@ def _executor() -> int:
 
 
 def _killed_once(given: tuple[str, int]) -> tuple[int, int]:
-    """A task whose first attempt ends with its machine."""
+    """Run a task whose first attempt ends together with its machine."""
     folder, number = given
     attempts = Path(folder) / str(number)
     attempts.write_text(attempts.read_text() + "x" if attempts.exists() else "x")
@@ -168,7 +168,7 @@ def test_folder_that_machines_do_not_share_is_told(
 
 
 def test_bad_cast_is_an_error_and_no_null(two_machines: Session) -> None:
-    """dbt-spark switches that off before every statement; where ours did not switch it on again NULL would come."""
+    """dbt-spark switches ANSI mode off before every statement. If it stayed off, the result would be NULL."""
     from dbt.adapters.spark.connections import SparkCredentials
     from dbt.adapters.spark.session import Connection
     from pyspark.errors import NumberFormatException
@@ -202,7 +202,7 @@ def test_what_differs_silently_is_set_as_the_models_need_it(two_machines: Sessio
 
 
 def built(folder: Path, master: str, *arguments: object, **settings: str) -> Path:
-    """A warehouse that Spark has built, every file restored before it was published."""
+    """Return a warehouse that Spark has built, with every file restored before it was published."""
     environment = {"DIALOGUE_SPARK_MASTER": master, "DIALOGUE_ENGINE": "spark"} | settings
     ended = run_command("build", "--verify", "--warehouse", folder, *arguments, **environment)
     assert ended.returncode == 0, ended.stderr
@@ -221,13 +221,13 @@ def built(folder: Path, master: str, *arguments: object, **settings: str) -> Pat
 
 
 def differences(one: Path, other: Path) -> dict[str, list[str]]:
-    """How two warehouses differ, by table; only one of them has restored its files, and says so."""
+    """Return the differences between two warehouses, by table. Only one of them has restored its files."""
     told = compare(one / "dialogues.duckdb", other / "dialogues.duckdb")
     return {table: lines for table, lines in told.items() if lines and table != "quality.restorations"}
 
 
 def declared(folder: Path) -> list[tuple]:
-    """Every column of a warehouse with what is declared of it, and its comment."""
+    """Return every column of a warehouse with its declaration and its comment."""
     with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
         return con.execute(
             "select schema_name, table_name, column_index, column_name, data_type, is_nullable, comment"
@@ -250,7 +250,7 @@ def test_hand_written_releases_on_two_machines_come_to_the_same_warehouse(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The Thrift server that pyspark brings, as whoever runs a cluster starts it."""
+    """Return the Thrift server that pyspark includes, started as the operator of a cluster would start it."""
     import pyspark
 
     folder = tmp_path_factory.mktemp("server")
@@ -284,7 +284,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 time.sleep(0.5)
         yield f"thrift://127.0.0.1:{port}"
     finally:
-        process.kill()  # it keeps nothing; asked to end, it has once not ended in 30 s
+        process.kill()  # it stores nothing; on SIGTERM, it once did not end within 30 s
         process.wait(30)
 
 
@@ -296,7 +296,7 @@ def test_defective_releases_on_a_server_that_stands_come_to_the_same_warehouse(
     assert declared(defective_folder) == declared(folder)
 
 
-# What cannot be
+# Refused settings
 
 
 @pytest.mark.parametrize(

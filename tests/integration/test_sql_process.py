@@ -1,4 +1,4 @@
-"""The command `sql` as a process of its own: given up in time, and interrupted."""
+"""The command `sql` as a separate process: timeouts and interrupts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.unit.published import make_build
 ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) select max(n) from t"
 COMMAND = (sys.executable, "-m", "dialogue_warehouse", "sql")
 HEEDLESS = "select list_sum(list_transform(range(50000000), lambda x: x * 2))"
-"""A query of one step, in which DuckDB looks for no interrupt."""
+"""Query with a single step, in which DuckDB does not check for interrupts."""
 
 
 @pytest.fixture
 def paths(tmp_path: Path) -> WarehousePaths:
-    """A warehouse with one published build."""
+    """Return a warehouse with one published build."""
     paths = WarehousePaths(tmp_path)
     make_build(paths)
     return paths
@@ -34,7 +34,7 @@ def paths(tmp_path: Path) -> WarehousePaths:
 
 @pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
 def test_a_query_that_takes_too_long_is_given_up(paths, text):
-    """One that heeds no interrupt too."""
+    """Also a query that does not react to interrupts."""
     started = time.monotonic()
     done = subprocess.run(
         [*COMMAND, "--warehouse", str(paths.root), "--timeout", "0.5", text],
@@ -49,7 +49,7 @@ def test_a_query_that_takes_too_long_is_given_up(paths, text):
 
 
 def test_limits_of_the_environment_are_those_of_a_query(paths: WarehousePaths, tmp_path: Path) -> None:
-    """Each is hit, and says which setting gives more; the same query passes where there is enough."""
+    """Each limit is reached, and the message names the setting to raise; the same query passes with a higher limit."""
     to = tmp_path / "result.parquet"
     text = "select range, md5(range::varchar) as text from range(1000000) order by text"
 
@@ -74,7 +74,7 @@ def test_limits_of_the_environment_are_those_of_a_query(paths: WarehousePaths, t
 @pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
 @pytest.mark.usefixtures("answered_signals")
 def test_an_interrupt_ends_a_query_at_once_and_quietly(paths, text):
-    """130, one word, no matter what the query does."""
+    """Status 130 and one word, whatever the query does."""
     arguments = [*COMMAND, "--warehouse", str(paths.root), text]
     with subprocess.Popen(arguments, cwd=CLONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1.5)
@@ -87,7 +87,7 @@ def test_an_interrupt_ends_a_query_at_once_and_quietly(paths, text):
 
 
 class Terminal:
-    """The shell of `sql` on a terminal of its own."""
+    """Shell of `sql` on a separate terminal."""
 
     def __init__(self, paths: WarehousePaths) -> None:
         self._ours, theirs = pty.openpty()
@@ -101,7 +101,7 @@ class Terminal:
         os.write(self._ours, keys.encode())
 
     def wait_for(self, text: str) -> None:
-        """Read until a text is there that was not read before."""
+        """Read until a new text arrives."""
         said, deadline = "", time.monotonic() + 60
         while text not in said:
             assert time.monotonic() < deadline, said
@@ -115,11 +115,14 @@ class Terminal:
 
 @pytest.mark.usefixtures("answered_signals")
 def test_interrupt_of_a_query_in_the_shell_is_over_when_it_is_answered(paths: WarehousePaths) -> None:
-    """The shell goes on, and its status is that of leaving it: it was the one of the signal."""
+    """Regression: after an interrupted query, the shell ended with the status of the signal. Now it continues.
+
+    Its status is that of leaving the shell.
+    """
     terminal = Terminal(paths)
     terminal.wait_for("sql>")
     terminal.type(f"{ENDLESS};\r")
-    terminal.wait_for("[?2004l")  # what was typed is taken
+    terminal.wait_for("[?2004l")  # the input is accepted
     time.sleep(1)
     terminal.type("\x03")
     terminal.wait_for("interrupted")

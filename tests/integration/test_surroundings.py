@@ -1,7 +1,7 @@
-"""Other programs' surroundings change no command: their variables, modules and configuration in the working folder.
+"""The surroundings of other programs change no command: variables, modules and files in the working folder.
 
-Every variable and every file stands here because a library of ours reads one of that name. Where a surrounding makes a
-command impossible, one line names it.
+Every variable and every file here has a name that a library of this project reads. If a surrounding makes a command
+impossible, one line names it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ OF_DBT = {
     **{"CACHE_SELECTED_ONLY": "1", "STATIC_PARSER": "0", "PARTIAL_PARSE": "0", "VERSION_CHECK": "1", "DEBUG": "1"},
     **{"ENV_CUSTOM_ENV_TEAM": "other", "ENV_SECRET_TOKEN": "hidden", "MACRO_DEBUGGING": "1", "RECORDER_MODE": "replay"},
 }
-"""What dbt reads, as DBT_… and as DBT_ENGINE_…. https://docs.getdbt.com/reference/global-configs/about-global-configs"""
+"""Variables that dbt reads, as DBT_… and as DBT_ENGINE_….
+
+https://docs.getdbt.com/reference/global-configs/about-global-configs
+"""
 OF_OTHERS = {
     **{f"{prefix}{name}": value for name, value in OF_DBT.items() for prefix in ("DBT_", "DBT_ENGINE_")},
     **{"DAGSTER_HOME": "/nowhere", "DAGSTER_IS_DEV_CLI": "1", "GX_HOME": "/nowhere", "GX_ANALYTICS_ENABLED": "true"},
@@ -60,7 +63,7 @@ MODULES = (
     *("pipelines", "expectations", "streamlit", "dbt", "dagster", "great_expectations", "duckdb", "yaml", "json"),
     *("logging", "random", "click", "rich", "msgspec", "pandas", "numpy", "sqlalchemy"),
 )
-"""Modules that a command imports, by its own names and by those of libraries."""
+"""Modules that a command imports, by their own names and by the names of libraries."""
 FILES = {
     **dict.fromkeys(("dbt_project.yml", "packages.yml", "profiles.yml", ".user.yml"), "nonsense: ["),
     **dict.fromkeys(("dagster.yaml", "workspace.yaml", "great_expectations.yml"), "nonsense: ["),
@@ -71,7 +74,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A working folder, and home, of somebody with other projects."""
+    """Return a working folder, and home folder, of a user with other projects."""
     folder = tmp_path_factory.mktemp("working")
     for name in MODULES:
         (folder / f"{name}.py").write_text(f"raise SystemExit('this is another {name}')\n")
@@ -84,7 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *arguments: object, **others: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in the folder, with these variables besides."""
+    """Run the command in the folder, with these additional variables."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
     return subprocess.run(
         [COMMAND, *map(str, arguments)],
@@ -98,9 +101,9 @@ def run(folder: Path, *arguments: object, **others: str) -> subprocess.Completed
 
 
 def test_nothing_of_others_changes_a_build(folder: Path, tmp_path: Path, sample_folder: Path) -> None:
-    """All at once, on a file system without modes, links and times: such as CIFS, or a disk of Windows in Linux.
+    """All at once, on a file system without modes, links and times, such as CIFS or a Windows disk in Linux.
 
-    Settings of another dbt project in the shell broke builds, or published one more schema.
+    Regression: settings of another dbt project in the shell broke builds, or published one more schema.
     https://github.com/dagster-io/dagster/issues/26504
     """
     warehouse = tmp_path / "w"
@@ -131,7 +134,7 @@ def test_nothing_of_others_changes_a_build(folder: Path, tmp_path: Path, sample_
 
 
 def test_modules_of_the_working_folder_are_not_run(folder: Path, sample_folder: Path, tmp_path: Path) -> None:
-    """`python -m` puts the working folder first, and PYTHONPATH comes before the standard library."""
+    """`python -m` puts the working folder first, and PYTHONPATH precedes the standard library."""
     simulate = ("simulate", "--to", tmp_path, "--corpora", CORPUS, "--scale", "0.001")
     for path in (folder, ""):
         ended = run(folder, *simulate, PYTHONPATH=str(path), DIALOGUE_PROCESSES="2")  # which start as Python's children
@@ -143,7 +146,7 @@ def test_modules_of_the_working_folder_are_not_run(folder: Path, sample_folder: 
 
 
 def test_dashboard_is_ours_whatever_lies_in_the_working_folder(folder: Path, sample_folder: Path) -> None:
-    """It ran the folder's `pipelines.py`, and took its `.streamlit/config.toml`.
+    """Regression: it ran the folder's `pipelines.py`, and used its `.streamlit/config.toml`.
 
     https://github.com/streamlit/streamlit/issues/596
     """
@@ -167,7 +170,7 @@ def test_dashboard_is_ours_whatever_lies_in_the_working_folder(folder: Path, sam
 
 
 def answer(serving: subprocess.Popen[bytes], url: str) -> str:
-    """What a server answers, once it does."""
+    """Return the answer of a server, as soon as it answers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     deadline = time.monotonic() + 120
     while True:

@@ -1,4 +1,4 @@
-"""The way back, on whole warehouses: what stands at each key's pointer is what its row says."""
+"""Tracing on whole warehouses: the value at each key's pointer is the one in its row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.conftest import run_command
 from tests.fixtures.shapes import Row
 
 KEYS_A_TABLE = 300
-"""Keys that are followed of each table and corpus."""
+"""Number of keys per table and corpus that are traced."""
 TRACES = fixtures.load_all("traces")
 AGREES = {(table, corpus_id) for corpus_id, traces in TRACES.items() for table in traces.AGREES}
 WITHOUT_PLACE = {(table, corpus_id) for corpus_id, traces in TRACES.items() for table in traces.WITHOUT_PLACE}
@@ -43,7 +43,7 @@ class Built:
 
     @property
     def database(self) -> Path:
-        """The published build's own file."""
+        """Return the published build's own file."""
         database = builds.published_build(WarehousePaths(self.folder))[1]
         assert database is not None
         return database
@@ -81,7 +81,7 @@ def awkward(awkward_folder: Path, awkward_releases: Path) -> Iterator[Built]:
 
 @pytest.fixture
 def copied(sample: Built, tmp_path: Path) -> Iterator[Built]:
-    """A copy of the sample's warehouse with its source beside it, to be damaged."""
+    """Return a copy of the sample's warehouse with its source beside it, to be damaged."""
     folder, source = tmp_path / "warehouse", tmp_path / "source"
     shutil.copytree(sample.folder, folder, ignore=shutil.ignore_patterns(".*", "raw", "sample"))
     shutil.copytree(sample.source, source)
@@ -100,7 +100,7 @@ def document(source: Path, source_file_id: str) -> Any:
 
 
 def disagreements(built: Built, table: str, corpus: str) -> list[tuple[str, str]]:
-    """Keys whose pointer leads to something else than their row says, and their pointers."""
+    """Return keys whose pointer leads to another value than the one in their row, and their pointers."""
     rows = built.rows(
         f"""
         select facts.*, core.json_pointer(facts.traced) as scalar_pointer, place.source_file_id as place_file,

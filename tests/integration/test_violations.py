@@ -1,6 +1,6 @@
-"""Each rule finds its defect, at its place, and nothing like it: `defective_release` says what breaks and what only seems to.
+"""Each rule finds its defects at their places, and no similar rows; `defective_release` has the cases of both kinds.
 
-The counts on the real files are counted a second time here, in plain Python from the JSON.
+The counts on the real files are computed a second time here, in plain Python from the JSON.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ CASES = [
     for case in broken.CASES
 ]
 DOCUMENTED = f"(coalesce(split_part(dialogue_key, '/', 2), '') <> '{EXTRA_PART}')"
-"""Whether a violation is in no part that only the defective releases have."""
+"""Tell if a violation is outside the parts that only the defective releases have."""
 FILES = {corpus_id: f"{corpus_id}/{broken.FILE}" for corpus_id, broken in BROKEN.items()}
 RECOUNTED = fixtures.load_all("recount")
 
 
 @pytest.fixture(scope="module")
 def con(defective_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The warehouse of the defective releases."""
+    """Return the warehouse of the defective releases."""
     with duckdb.connect(str(defective_folder / "dialogues.duckdb"), read_only=True) as connection:
         yield connection
 
@@ -51,7 +51,7 @@ def violations(con: duckdb.DuckDBPyConnection, where: str, columns: str) -> list
 
 
 def quoted(names: Iterable[str]) -> str:
-    """The names as a list in SQL, which is never empty."""
+    """Return the names as a list in SQL, which is never empty."""
     return ", ".join(f"'{name}'" for name in ("", *names))
 
 
@@ -87,7 +87,7 @@ REPEATED = [
 def test_rule_that_is_broken_again_in_one_place_has_a_row_each_time(
     con: duckdb.DuckDBPyConnection, corpus_id: str, case: Case, times: int
 ) -> None:
-    """A publication may break a rule in one place more than once, with the same text too, and is built all the same.
+    """A publication may break a rule more than once at one place, with the same text too, and is still built.
 
     Overlapping annotations of equal text are real: https://github.com/chanzuckerberg/MedMentions/issues/13.
     """
@@ -103,7 +103,7 @@ def test_rule_that_is_broken_again_in_one_place_has_a_row_each_time(
 
 
 def test_cases_with_the_same_rows_are_numbered_in_the_order_of_their_texts(con: duckdb.DuckDBPyConnection) -> None:
-    """The same rows break a rule again, with different texts and with equal ones, and no number is lost."""
+    """The same rows break a rule again, with different texts and with equal ones, and the numbers have no gaps."""
     rows = "rule_id, source_file_id, record_index, row_key, other_key"
     wrong = con.execute(
         f"select * from quality.violations qualify occurrence <> row_number() over (partition by {rows} "
@@ -204,7 +204,7 @@ CATALOGUE = {
     None: entries(SHARED),
     **{name: entries(registry.corpus_folder(name) / "claims.toml") for name in registry.corpus_ids()},
 }
-"""Corpus, or None for all -> its entries."""
+"""Maps a corpus, or None for all corpora, to its entries."""
 ENTRIES = [(corpus_id, entry) for corpus_id, listed in CATALOGUE.items() for entry in listed]
 
 
@@ -214,7 +214,7 @@ def test_every_rule_of_the_catalogue_is_broken_once_here(con: duckdb.DuckDBPyCon
 
 
 def again_unsaid(rules: set[str], broken: Broken) -> set[str]:
-    """The rules of which a corpus neither breaks one again in one place nor says why that cannot be."""
+    """Return the rules that a corpus neither breaks twice at one place nor explains why that is impossible."""
     said = {case.rule_id for case in broken.CASES} | set(broken.NEVER_AGAIN)
     often = Counter((file, record, rule_id) for file, record, rule_id, _ in broken.ELSEWHERE)
     return rules - said - {rule_id for (*_, rule_id), number in often.items() if number >= max(TIMES)}
@@ -274,7 +274,7 @@ def test_entry_is_complete_and_its_files_are_listed(corpus_id: str | None, entry
 
 
 def is_measurable(con: duckdb.DuckDBPyConnection, corpus_id: str, globs: list[str]) -> list[str]:
-    """The files that these globs mean, or none where one of them is not there, or not the publisher's."""
+    """Return the files that match these globs; none if one of them is missing or is not the publisher's."""
     paths = [file.path for file in registry.load_corpus(corpus_id).files if not file.is_documentation]
     wanted = [f"{corpus_id}/{path}" for path in paths if any(fnmatch.fnmatchcase(path, glob) for glob in globs)]
     verified = {
@@ -308,9 +308,9 @@ def test_known_defect_is_found_as_often_as_recorded(
 def unread(
     entries: Iterable[tuple[str | None, dict[str, Any]]], cases: Iterable[tuple[str, str, int]]
 ) -> dict[tuple[str | None, str], str]:
-    """The rules whose precision does not go with their (corpus, rule, number) of cases, each with what is wrong.
+    """Return the rules whose precision does not fit their cases (corpus, rule, number), each with the problem.
 
-    Cases of a rule for all corpora are its own, but where a corpus says more of it.
+    The cases of a shared rule are those of the rule, except for corpora with a separate entry for it.
     """
     described = {(corpus_id, entry["id"]): entry for corpus_id, entry in entries}
     numbers: Counter[tuple[str | None, str]] = Counter()

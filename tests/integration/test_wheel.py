@@ -1,4 +1,4 @@
-"""The wheel, installed outside the clone: with all extras it builds; without any it reads what was built elsewhere."""
+"""The wheel, installed outside the clone: with all extras it builds; without extras it reads existing builds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command; what it printed. Fails with its errors."""
+    """Run a command; return its output. Fails with its errors."""
     ended = subprocess.run(
         command, cwd=cwd, env=ENVIRONMENT | {"HOME": str(cwd)}, capture_output=True, text=True, check=False, timeout=300
     )
@@ -34,12 +34,12 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 FOLDERS = ("dialogue_warehouse", "pipelines", "expectations", "dbt_project", "warehouse/queries")
 LIGHT_PACKAGES, LIGHT_MEGABYTES = 20, 130
-"""Distributions and their size at most, in an environment that only reads."""
+"""Distributions and their maximum size, in an environment that only reads."""
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this clone, made of a copy that is gone afterwards."""
+    """Return the wheel of this clone, made from a temporary copy."""
     folder = tmp_path_factory.mktemp("wheel")
     clone = folder / "clone"
     clone.mkdir()
@@ -54,7 +54,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(wheel: Path, folder: Path) -> tuple[Path, Path]:
-    """Make an environment with the wheel and nothing else; its command, and its folder of packages."""
+    """Make an environment with only the wheel; return its command, and its folder of packages."""
     venv.create(folder, symlinks=True)
     python = folder / "bin" / "python"
     run(*PIP, "--python", python, "install", "--no-deps", "--no-index", "--force-reinstall", wheel, cwd=folder)
@@ -64,15 +64,15 @@ def install(wheel: Path, folder: Path) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command of an environment in which the wheel is installed, beside all libraries of this one."""
+    """Return the command of an environment with the wheel and all libraries of this environment."""
     command, site_packages = install(wheel, tmp_path_factory.mktemp("full"))
-    # A folder named in a .pth file is searched, but what lies in it of editable installations is not read.
+    # Python searches a folder named in a .pth file, but ignores the .pth files of editable installations in it.
     (site_packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return command
 
 
 def required(requirements: Iterable[str]) -> set[str]:
-    """The distributions that these requirements need, without any extra, and those that they need in turn."""
+    """Return the distributions that these requirements need, without any extra, and their own requirements."""
     names, waiting = set(), [Requirement(text) for text in requirements]
     while waiting:
         needed = waiting.pop()
@@ -84,7 +84,7 @@ def required(requirements: Iterable[str]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command of an environment that has what `pip install` brings without an extra, linked from this one."""
+    """Return the command of an environment with only what `pip install` installs without extras, linked from here."""
     command, site_packages = install(wheel, tmp_path_factory.mktemp("light"))
     (own,) = importlib.metadata.distributions(name="dialogue-warehouse", path=[str(site_packages)])
     names = required(own.requires or ())
@@ -124,7 +124,7 @@ def test_environment_that_only_reads_lacks_what_builds(light: Path, tmp_path: Pa
 
 
 def test_warehouse_that_was_built_elsewhere_is_read(light: Path, sample_folder: Path, tmp_path: Path) -> None:
-    """Only what reading needs is installed: every command that reads works, and changes nothing of the builds."""
+    """Only the requirements of reading are installed: every command that reads works, and changes no build."""
     folder = tmp_path / "warehouse"
     shutil.copytree(sample_folder, folder, ignore=shutil.ignore_patterns("reports"))
 
@@ -166,7 +166,7 @@ def test_warehouse_that_was_built_elsewhere_is_read(light: Path, sample_folder: 
 def test_missing_extra_is_named_in_one_line(
     light: Path, sample_folder: Path, tmp_path: Path, arguments: tuple[str, ...], extra: str
 ) -> None:
-    """Nothing is begun: no folder is made, no file is written."""
+    """No work is begun: no folder is made, no file is written."""
     where = tmp_path / "new" if extra == "build" else sample_folder
     ended = subprocess.run(
         [light, *arguments, "--warehouse", where], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True

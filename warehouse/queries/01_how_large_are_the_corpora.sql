@@ -3,20 +3,20 @@
 --
 -- Columns
 --   corpus_id: corpus
---   split: train, validation or test; NULL where the publisher gives none (the spoken half of Taskmaster-1)
+--   split: train, validation or test; NULL if the publisher gives none (the spoken half of Taskmaster-1)
 --   dialogues: dialogues (BBAI: questions)
---   turns: turns, buttons and selections included
+--   turns: turns, including buttons and selections
 --   turns_per_dialogue: mean, three decimals
 --   turns_p10, turns_p50, turns_p90: turns of the dialogue that 10, 50, 90 percent of the dialogues do not exceed
 --   turns_longest: turns of the longest dialogue
 --   utterances: turns that are utterances
---   words: words of these utterances; a word is what stands between spaces, tabs and line ends
+--   words: words of these utterances; words are separated by spaces, tabs and line ends
 --   words_per_utterance: mean, three decimals
---   user_words_per_utterance, system_words_per_utterance: the same for one role; NULL where nobody has it
+--   user_words_per_utterance, system_words_per_utterance: the same for one role; NULL if no speaker has it
 --
 -- Reads: core.dim_dialogues, analytics.length_distribution
--- Expect: MutualFriends has two peers and no user; a BBAI question is one turn, its nineteen answers are none. A lone
---   split of the build is a lone row: nothing is invented for what was not there.
+-- Expect: MutualFriends has two peers and no user. A BBAI question is one turn; its nineteen answers are not turns. A
+--   split that is not in the build has no row.
 -- Source: on the complete release SGD's rows are the turns, tokens, turns per dialogue and tokens per turn of the table
 --   in the publisher's dstc8.md (all dialogues: 20.441, 19.632 and 20.137 turns; 9.751, 9.664 and 10.403 tokens).
 with

@@ -6,13 +6,13 @@
 --   questions: questions of the split
 --   answerable_questions: those whose `human` list does not name `none`
 --   right_questions: answerable questions whose `human` list names the agent: more than two workers chose its answer
---   always_right_percent: their share of answerable_questions, cut after two decimals: what asking only this agent
---     achieves
---   right_alone: of right_questions, the questions that name no other agent
---   most_votes: questions where no agent and not `none` got more votes, and the agent got one at least
---   most_votes_tied: of most_votes, the questions where another option got as many
---   votes: votes in all; a worker may choose several answers
---   commonest_answer: the answer that the agent gives most often, the first in the alphabet of equals
+--   always_right_percent: their share of answerable_questions, truncated to two decimals: the result if only
+--     this agent is asked
+--   right_alone: of right_questions, the questions whose list names no other agent
+--   most_votes: questions where the agent got at least one vote, and no other option (including `none`) got more
+--   most_votes_tied: of most_votes, the questions where another option got as many votes
+--   votes: number of votes; a worker can choose several answers
+--   commonest_answer: the answer that the agent gives most often; of several, the alphabetically first
 --   commonest_answer_percent: its share of the agent's answers, one decimal: mostly a refusal
 --
 -- Reads: core.fct_responses, analytics.vote_agreement

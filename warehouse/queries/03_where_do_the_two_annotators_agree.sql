@@ -1,27 +1,27 @@
--- Which labels do the two annotators of Taskmaster-1 put on the same words, and where do they part?
+-- Which labels do the two annotators of Taskmaster-1 put on the same words, and where do they differ?
 -- One row per channel, service and slot_name.
 --
 -- Columns
 --   channel: written (a crowd worker played both sides) or spoken (two people)
 --   service: ontology id that the label begins with; it need not be the dialogue's own task
---   slot_name: label without service and status; NULL where it speaks of the whole transaction
---   spans: labeled stretches of an utterance: turn, first and last character, service and slot_name are the same
---   labeled_twice: of spans, those that carry the label two times or more: both annotators
+--   slot_name: label without service and status; NULL if the label is about the whole transaction
+--   spans: distinct labeled ranges of an utterance (same turn, first and last character, service and slot_name)
+--   labeled_twice: of spans, those that carry the label at least twice: both annotators gave it
 --   labeled_once: the others: spans = labeled_twice + labeled_once
 --   once_moved: of labeled_once, those that overlap a span with the same label, which begins or ends elsewhere
 --   once_renamed: of labeled_once and not once_moved, those that overlap a span with another label
---   once_alone: of labeled_once, the others: nothing else was labeled there
---   agreement_percent: twice labeled_twice of twice labeled_twice and labeled_once (the F1 of one annotator against
---     the other, had each dialogue two), one decimal
---   status_differs: of labeled_twice, those of which only one label ends in `.accept` or `.reject`, or the ends differ
+--   once_alone: of labeled_once, the rest: nothing else is labeled there
+--   agreement_percent: 2 x labeled_twice / (2 x labeled_twice + labeled_once), one decimal (the F1 of one annotator
+--     against the other, if each dialogue had two annotators)
+--   status_differs: of labeled_twice, those where only one label ends in `.accept` or `.reject`, or the endings differ
 --
 -- Reads: core.fct_slots, core.dim_dialogues
--- Expect: the release does not name its annotators: "both" is read off the label standing there twice. Much of the
+-- Expect: the release does not name its annotators: a label that occurs twice counts as given by both. Much of the
 --   spoken half seems to have been annotated once, so read its agreement_percent as a lower bound.
--- Source: "annotated by two workers" is the README's word; the number for a label is published nowhere.
+-- Source: "annotated by two workers" is a quote from the README; numbers for single labels are not published.
 with
 
--- Numbered for this query alone, so once.
+-- The spans are numbered only for this query, and only once.
 spans as materialized (
     select
         row_number() over () as span,

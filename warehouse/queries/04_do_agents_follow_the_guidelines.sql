@@ -5,21 +5,23 @@
 --   flow, subflow: as in ontology.json
 --   dialogues: dialogues about the subflow
 --   prescribed: the prescribed buttons, in order
---   exact_percent: dialogues where these are pressed, in that order, and nothing else, one decimal
---   in_order_percent: dialogues where they are pressed in that order, whatever is pressed between
+--   exact_percent: dialogues where these buttons are pressed in that order, and no others; one decimal
+--   in_order_percent: dialogues where they are pressed in that order, possibly with other buttons between them
 --   complete_percent: dialogues where each is pressed, in any order
---   only_prescribed_percent: dialogues where no other button is pressed; one without a button counts
+--   only_prescribed_percent: dialogues where no other button is pressed; includes dialogues without a button
 --   buttons_per_dialogue: buttons pressed, mean, two decimals
---   most_skipped: prescribed button that most dialogues lack, the first in the alphabet of equals; NULL when none is
---     lacking
+--   most_skipped: prescribed button that most dialogues lack; of several, the alphabetically first; NULL if none is
+--     missing
 --   most_skipped_dialogues: dialogues that lack it
---   most_added: other button that most dialogues have, the first in the alphabet of equals; NULL when none has one
+--   most_added: other button that most dialogues have; of several, the alphabetically first; NULL if there is none
 --   most_added_dialogues: dialogues that have it
 --
 -- Reads: core.dim_intent_acts, core.dim_intents, analytics.guideline_conformance
--- Expect: exact <= in_order <= complete. An agent may leave a step out for good reason (a customer who gives up), so
---   this measures the guideline's reach, not an agent's fault. A subflow without a dialogue in the build has no row.
--- Source: kb.json lists the buttons; that their order is prescribed is our reading of the guidelines' numbered steps.
+-- Expect: exact <= in_order <= complete. An agent may leave a step out for a good reason (a customer who gives up),
+--   so the query measures how far the guideline applies, not the errors of an agent. A subflow without dialogues in
+--   the build has no row.
+-- Source: kb.json lists the buttons. Their order as a prescription is this project's interpretation of the numbered
+--   steps in the guidelines.
 with
 
 prescriptions as (

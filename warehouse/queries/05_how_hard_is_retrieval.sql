@@ -5,20 +5,21 @@
 --   split: split
 --   retrievals: agent turns with candidates
 --   candidates_fewest, candidates_most: candidates of a retrieval
---   distinct_targets: different candidates that are the right one somewhere in the split
---   target_first_percent, target_top10_percent: retrievals whose target stands first, or among the first ten: what
---     keeping the published order achieves, one decimal
+--   distinct_targets: distinct candidates that are the right one at least once in the split
+--   target_first_percent, target_top10_percent: retrievals whose target is first, or among the first ten: the result
+--     of keeping the published order; one decimal
 --   seen_target_percent: retrievals whose target is right in train too, one decimal; NULL for train
 --   popularity_recall_at_1, popularity_recall_at_5, popularity_recall_at_10: percent of retrievals where the target is
---     among the first 1, 5, 10 candidates when these are ranked by how often each is right in train; a target with
---     as many as another candidate counts as the later one; one decimal; NULL for train
---   twin_targets: retrievals where another candidate reads exactly as the target does: answering with it is counted as
---     wrong; NULL where utterances.json is not in the build
+--     among the first 1, 5, 10 candidates, ranked by the number of times each is right in train; a target that ties
+--     with another candidate is ranked after it; one decimal; NULL for train
+--   twin_targets: retrievals where another candidate has exactly the same text as the target: choosing it is counted as
+--     wrong; NULL if utterances.json is not in the build
 --
 -- Reads: core.fct_candidates, core.dim_candidate_utterances
--- Expect: 100 candidates, 1 and 10 percent by position: chance. Candidates are compared by their number in
+-- Expect: 100 candidates, 1 and 10 percent by position, which is chance. Candidates are compared by their number in
 --   utterances.json, and by text for twin_targets only.
--- Source: recall at 1, 5 and 10 of 100 candidates is the metric of the publisher's evaluation; these are its floors.
+-- Source: recall at 1, 5 and 10 of 100 candidates is the metric of the publisher's evaluation; these values are its
+--   baselines.
 with
 
 retrievals as (

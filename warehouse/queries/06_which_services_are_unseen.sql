@@ -1,23 +1,23 @@
--- Which services of SGD's validation and test splits does the train schema not know, and how much of a split are they?
+-- Which services of SGD's validation and test splits are missing from the train schema, and what is their share?
 -- One row per split and service.
 --
 -- Columns
 --   split: validation or test
 --   service, domain: service of the split's schema, and its domain
---   is_seen: whether the train schema has the service: the #SEEN and #UNSEEN of the official evaluation
---   is_domain_seen: whether the train schema has a service of the domain
+--   is_seen: true if the train schema has the service: the #SEEN and #UNSEEN of the official evaluation
+--   is_domain_seen: true if the train schema has a service of the domain
 --   dialogues: dialogues of the split with the service
 --   dialogues_percent: their share of the split's dialogues, one decimal; a dialogue can have up to four services
 --   frames: frames with a belief state of the service, the unit in which the official metrics count
---   frames_percent: their share of the split's, one decimal
---   slots, unseen_slots: slots of the service; those whose name no service of the train schema has
+--   frames_percent: their share of the split's frames with a belief state, one decimal
+--   slots, unseen_slots: slots of the service; slots whose name no service of the train schema has
 --   intents, unseen_intents: the same for intents
 --
 -- Reads: core.dim_services, core.dim_slots, core.dim_intents, analytics.service_exposure
 -- Expect: 38 rows; sum frames_percent over `not is_seen` for the share that an evaluation spends on unseen services. In
 --   a build without the train schema no service is seen.
 -- Source: 8 of 17 services of dev and 15 of 21 of test are unseen, counted in the release's three schema.json; SGD's
---   evaluation scripts group by the same word.
+--   evaluation scripts group by the same property.
 with
 
 train_domains as (

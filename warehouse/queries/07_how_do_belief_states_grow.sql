@@ -5,23 +5,23 @@
 --   service: service of the test split
 --   dialogues: dialogues with a belief state of the service
 --   frames: belief states of the service, one a user turn in which it is annotated
---   quiet_percent: frames whose state is the one before, or empty and the first, one decimal
---   added_slots: slots that the state before did not have, in all frames
---   changed_slots: slots that the state before had with other values: no variant in common
---   dropped_slots: slots that the state before had and this one has not
+--   quiet_percent: frames whose state equals the previous state, or is the first and empty; one decimal
+--   added_slots: slots that the previous state did not have, in all frames
+--   changed_slots: slots that the previous state had with other values: no variant in common
+--   dropped_slots: slots that the previous state had and this state does not have
 --   slots_at_end: slots of the service's last state in a dialogue, mean, two decimals
 --   frames_until_complete: frames of the service up to the last one that added, changed or dropped a slot, mean, two
---     decimals; 0 where its states stay empty
+--     decimals; 0 if its states stay empty
 --
 -- Reads: core.fct_frames, analytics.belief_states
--- Expect: a state is compared with the same service's state before, which may be several turns back. `dontcare` is a
---   value. For another split change the word in the first line of the query; train takes longer.
--- Source: a slot that vanishes is a known oddity of SGD, mostly a switch of intent inside the service.
+-- Expect: a state is compared with the previous state of the same service, which may be several turns back. `dontcare`
+--   is a value. For another split change the word in the first line of the query; train takes longer.
+-- Source: a slot that disappears is a known property of SGD, usually after a switch of intent inside the service.
 with
 
 chosen as (select 'test' as split),
 
--- The slots of a frame without those that it drops are its state, as joint goal accuracy compares it.
+-- The slots of a frame, without the dropped ones, are the state that joint goal accuracy compares.
 frames as (
     select
         frames.frame_key,

@@ -3,20 +3,20 @@
 --
 -- Columns
 --   service, method: service and the intent of it that is called
---   is_transactional: whether the call changes something (books, sends, pays), as the schema says
+--   is_transactional: true if the call changes something (books, sends, pays), according to the schema
 --   calls: calls of the method
---   empty_calls, empty_percent: those that returned no entity; their share, one decimal
+--   empty_calls, empty_percent: calls that returned no entity; their share, one decimal
 --   arguments: arguments of these calls
 --   user_percent: arguments whose value the user has given for this slot of this service in an earlier turn
---   system_percent: of the others, those whose value only the system has put forward so (an offer that was taken)
---   carried_percent: of the others, those whose value came up under another slot or service only: it is carried over
---   unheard_percent: the others, which came up nowhere: defaults
+--   system_percent: of the others, arguments whose value only the system has given in this way (an accepted offer)
+--   carried_percent: of the others, arguments whose value occurred only under another slot or service: carried over
+--   unheard_percent: the rest, whose value did not occur before: defaults
 --
 -- Reads: core.fct_service_calls, core.fct_slots, core.dim_intents
--- Expect: the four percentages, one decimal each, are of all arguments and add up to 100; NULL where there are none.
+-- Expect: the four percentages, one decimal each, are of all arguments and add up to 100; NULL if there are none.
 --   Values are compared in canonical form, so "the 8th" gives 2019-03-08; `dontcare` is a value. A value that fits two
 --   slots by chance counts as given.
--- Source: the release documents that a call's parameters are canonical values; these shares are published nowhere.
+-- Source: the release documents that a call's parameters are canonical values; these shares are not published.
 with
 
 calls as (

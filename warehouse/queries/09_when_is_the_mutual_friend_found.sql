@@ -5,20 +5,21 @@
 --   factor: all, items (of each person's list), attributes (of an item), lowest_alpha (of the attributes)
 --   level: its value; NULL for all
 --   dialogues: dialogues at this level
---   completed: those with outcome_reward 1
+--   completed: dialogues with outcome_reward 1
 --   completed_percent: their share, one decimal
---   found_by_both: dialogues where the last selection of each person is the mutual friend: what the reward should say
+--   found_by_both: dialogues where the last selection of each person is the mutual friend: the reward should be 1 for
+--     these
 --   selections_per_dialogue: mean over all dialogues, two decimals
---   turns_when_completed: messages and selections of a completed dialogue, mean, two decimals; NULL when there is none
+--   turns_when_completed: messages and selections of a completed dialogue, mean, two decimals; NULL if there is none
 --   messages_when_completed: messages alone, mean, two decimals
 --   seconds_when_completed: from the first event to the last, mean, two decimals
 --
 -- Reads: core.dim_dialogues, core.dim_scenario_attributes, core.fct_knowledge_items, core.fct_turns,
 --   analytics.scenario_solvability
--- Expect: found_by_both = completed in every row, which we could see on a part of the release only. An attribute with a
---   low alpha repeats few values, so that naming one tells less. A dialogue can be empty: it counts, not completed.
+-- Expect: found_by_both = completed in every row; this was checked only on a part of the release. An attribute with a
+--   low alpha repeats few values, so that a value narrows the choice less. An empty dialogue counts as not completed.
 -- Source: the definitions of the authors' dataset_statistics.py. Their paper (2017) counts 9,041 of 11,157 dialogues as
---   completed, 11.41 utterances and 91.18 seconds on average; unverified here, the release was not at hand.
+--   completed, 11.41 utterances and 91.18 seconds on average; not verified, because the release was not available.
 with
 
 attributes as (

@@ -1,27 +1,27 @@
--- How much of what users say in the test split stands in train too, and there with another label?
+-- How much of the users' text in the test split also occurs in train, and how much of that with another label?
 -- One row per corpus_id.
 --
 -- Columns
 --   corpus_id: corpus
---   train_texts, test_texts: what users, or the two peers, say in the two splits, and classifier examples that are no
---     question of their split; texts without a letter or a digit are left out
---   verbatim_percent: share of test_texts that stand in train character by character, two decimals
---   seen_texts: test texts that stand in train but for case, blanks and punctuation (core.same_text)
+--   train_texts, test_texts: texts of users, or of the two peers, in the two splits, and classifier examples that are
+--     not questions of their split; texts without a letter or a digit are left out
+--   verbatim_percent: share of test_texts that occur in train character by character, two decimals
+--   seen_texts: test texts that occur in train, ignoring case, blanks and punctuation (core.same_text)
 --   seen_percent: their share of test_texts, two decimals
---   long_seen_percent: the same of the test texts with five words or more (four blanks), where chance is a poor excuse;
---     two decimals; NULL where there are none
---   seen_dialogues: test dialogues that stand in train as a whole, utterance by utterance, compared in the same way
+--   long_seen_percent: the same for the test texts with at least five words (four blanks), where chance is unlikely;
+--     two decimals; NULL if there are none
+--   seen_dialogues: test dialogues that occur in train as a whole, utterance by utterance, compared in the same way
 --   labeled_seen: labels of test texts that train has with a label of the same kind
---   other_label: of labeled_seen, those that no equal text in train has: two truths for one text
+--   other_label: of labeled_seen, those that no equal text in train has: the labels of one text contradict each other
 --
 -- Reads: core.fct_turns, core.fct_classifier_examples, analytics.split_leakage
 -- Expect: the label is the intent of an ABCD turn or a BBAI question, and the accepted agents of a classifier example,
---   a second kind; the others label no utterance as a whole. "Yes" in two dialogues is no leak: read long_seen_percent
---   and seen_dialogues. Where a text is a whole question, as in BBAI, seen_texts and seen_dialogues are the same. A
---   corpus whose test split is not in the build has no row; one without its train split has 0 train_texts and nothing
---   seen.
--- Source: BBAI's splits share no question character by character; but for case, blanks and punctuation 33 of the 1,850
---   questions of test.json stand in train_classifier.json.
+--   a second kind; the others label no utterance as a whole. "Yes" in two dialogues is not a leak: read
+--   long_seen_percent and seen_dialogues. If a text is a whole question, as in BBAI, seen_texts and seen_dialogues are
+--   the same. A corpus whose test split is not in the build has no row; one without its train split has 0 train_texts
+--   and no seen texts.
+-- Source: BBAI's splits share no question character by character; ignoring case, blanks and punctuation, 33 of the
+--   1,850 questions of test.json occur in train_classifier.json.
 with
 
 texts as (

@@ -1,4 +1,4 @@
-{#- The buttons of the ontology, and any button pressed that it does not list. -#}
+{#- The buttons of the ontology, and every button pressed that the ontology does not list. -#}
 with
 
 seen as (

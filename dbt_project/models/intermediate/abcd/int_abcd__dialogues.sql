@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
-{#- FAQ scenarios store the number of the question behind the subflow (timing_4, boots_how_1), the ontology none. -#}
+{#- FAQ scenarios have the number of the question after the subflow (timing_4, boots_how_1); the ontology has no
+    number. -#}
 with
 
 counted as (

@@ -1,4 +1,4 @@
-{#- Lists that are published empty and would leave no trace in core: they have rows here. -#}
+{#- Lists that are published empty and would have no rows in core; they have rows here. -#}
 with
 
 kb as (

@@ -1,5 +1,5 @@
-{#- Titles differ from the ontology's names; flows match by name, subflows by position inside the flow.
-    A flow without guidelines keeps one row. -#}
+{#- Titles differ from the names in the ontology: flows are matched by name, subflows by position inside the flow. A
+    flow without guidelines keeps one row. -#}
 select
     'abcd/guideline/' || {{ key_segment('guidelines.flow_title') }} || '/'
         || coalesce({{ key_segment('guidelines.subflow_title') }}, '-') as guideline_key,

@@ -1,4 +1,4 @@
-{#- A flow that the ontology lists again has the position of the first. -#}
+{#- A flow that the ontology lists again has the position of its first entry. -#}
 with
 
 flows as (

@@ -1,4 +1,4 @@
-{#- The ontology is one record, its pointer is empty; a flow's guidelines are a record of guidelines.json. -#}
+{#- The ontology is one record, so its pointer is empty; the guidelines of a flow are one record of guidelines.json. -#}
 with
 
 intents as (

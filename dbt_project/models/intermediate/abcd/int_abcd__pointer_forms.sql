@@ -1,4 +1,4 @@
-{#- A turn stands twice in its record: delexicalized with its targets, and as it was typed. -#}
+{#- A turn occurs twice in its record: delexicalized with its targets, and as it was typed. -#}
 {{ pointer_forms('abcd', {
     '/{turn}': ['/delexed/{turn}', '/original/{turn}'],
     '/{turn}/action/{action}': ['/delexed/{turn}/targets/2'],

@@ -1,4 +1,4 @@
-{#- The release names no scenario: scenario_id is NULL. -#}
+{#- The release has no ids of scenarios: scenario_id is NULL. -#}
 select
     dialogues.dialogue_key as scenario_key,
     dialogues.corpus_id,

@@ -1,5 +1,5 @@
-{#- descriptions.json calls the agent `sport` by the name `sports`; an agent without a description keeps its row. Where
-    it has both names, `sports` is another agent. -#}
+{#- descriptions.json uses the name `sports` for the agent `sport`; an agent without a description keeps its row. If
+    both names are described, `sports` is another agent. -#}
 with
 
 described as (

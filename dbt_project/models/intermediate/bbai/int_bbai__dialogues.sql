@@ -1,6 +1,6 @@
 {{ config(materialized='table') }}
 
-{#- A question has no id: its position in the file is its id in the key, and the question itself is dialogue_id. -#}
+{#- A question has no id: the key uses its position in the file, and dialogue_id is the question itself. -#}
 select
     'bbai/' || {{ key_segment('source_part') }} || '/' || lpad(cast(record_index as string), 5, '0') as dialogue_key,
     'bbai' as corpus_id,

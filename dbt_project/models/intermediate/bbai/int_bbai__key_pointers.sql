@@ -1,4 +1,4 @@
-{#- Classifier examples; the release lists no intents, so their keys have no place of their own. -#}
+{#- Classifier examples. The release lists no intents, so the keys of intents have no place in a file. -#}
 select
     example_key as traced_key,
     corpus_id,

@@ -1,4 +1,4 @@
-{#- The question is the key of its record: the turn is the record. -#}
+{#- The question is the key of its record, so the place of the turn is the record. -#}
 {{ pointer_forms('bbai', {
     '/{turn}': [''],
     '/vote/{option}': ['/human_vote/{option}'],

@@ -1,4 +1,4 @@
-{#- A selection names no item but repeats it: item_index is the first item of the selector's own list that is equal. -#}
+{#- A selection does not name an item but repeats it: item_index is the first equal item in the selector's own list. -#}
 with
 
 selections as (

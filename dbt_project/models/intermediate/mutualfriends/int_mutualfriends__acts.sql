@@ -1,5 +1,5 @@
-{#- The release has one action, select; any other event that carries an item is listed as it is named.
-    None where the corpus is not built. -#}
+{#- The release has one action, select. Any other event that carries an item is listed under its own name. No rows
+    if the corpus is not built. -#}
 with
 
 documented as (

@@ -1,5 +1,5 @@
-{#- Lists and items that are published empty and would leave no trace in core: they have rows here. A knowledge base
-    of nothing but empty items leaves none either: its list has a row, and each of its items. -#}
+{#- Lists and items that are published empty and would have no rows in core; they have rows here. A knowledge base
+    with only empty items has no rows in core either: its list has a row here, and so has each of its items. -#}
 with
 
 item_counts as (

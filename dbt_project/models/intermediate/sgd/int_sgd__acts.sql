@@ -1,5 +1,5 @@
-{#- The 18 documented acts in the class order of the Hugging Face card, and any act seen that it does not know;
-    none where the corpus is not built. -#}
+{#- The 18 documented acts in the class order of the Hugging Face card, and every other act in the data; no rows if
+    the corpus is not built. -#}
 with
 
 documented as (

@@ -1,4 +1,5 @@
-{#- A value's canonical form stands beside it, in a list of its own; a state slot with an empty list is that list. -#}
+{#- The canonical form of a value is in a separate list beside it. A state slot with an empty list points to that
+    list. -#}
 {%- set frame = '/turns/{turn}/frames/{frame}' -%}
 {{ pointer_forms('sgd', {
     '/{turn}': ['/turns/{turn}'],

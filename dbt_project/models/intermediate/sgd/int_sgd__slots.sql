@@ -1,4 +1,4 @@
-{#- The four kinds of slot annotation, stacked with their own part of the key, then joined to the dialogues once. -#}
+{#- The four kinds of slot annotation, stacked with their part of the key, then joined with the dialogues once. -#}
 with
 
 spans as (

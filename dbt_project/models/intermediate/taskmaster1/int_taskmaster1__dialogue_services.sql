@@ -1,4 +1,4 @@
-{#- No dialog says its domain: it is the prefix of the instruction, which is also a key of the ontology. -#}
+{#- A dialog does not state its domain: it is the prefix of the instruction id, which is also a key of the ontology. -#}
 select
     dialogues.dialogue_key,
     dialogues.corpus_id,

@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
-{#- The split comes from the CSVs; an id that several of them list keeps the first in alphabetical order here, and
-    all its lines in dim_split_members. -#}
+{#- The split comes from the CSV files. If several files list an id, this model keeps the alphabetically first file;
+    dim_split_members has all lines. -#}
 with
 
 counted as (

@@ -1,4 +1,5 @@
-{#- The ontology's definitions; a line of a split file has no name, its key is the file and its number. -#}
+{#- The definitions of the ontology, and the lines of the split files. A line has no name; its key is the file and
+    the line's number. -#}
 with
 
 places as (

@@ -1,4 +1,4 @@
-{#- A segment without a label is the segment itself. -#}
+{#- The place of a segment without a label is the segment itself. -#}
 {{ pointer_forms('taskmaster1', {
     '/{turn}': ['/utterances/{turn}'],
     '/{turn}/span/{segment}/{annotation}': ['/utterances/{turn}/segments/{segment}/annotations/{annotation}'],

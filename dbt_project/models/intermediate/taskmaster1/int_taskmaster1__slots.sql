@@ -1,5 +1,5 @@
-{#- Annotation names: `<service>.<label>[.accept|.reject]`; a label that is the service's vertical, or none at all,
-    speaks of the whole transaction and names no slot. -#}
+{#- Annotation names are `<service>.<label>[.accept|.reject]`. A label that is the service's vertical, or a missing
+    label, is about the whole transaction and names no slot. -#}
 with
 
 unsuffixed as (

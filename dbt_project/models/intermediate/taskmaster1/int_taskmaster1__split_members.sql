@@ -1,4 +1,5 @@
-{#- A line names a dialog by id alone; self-dialogs come first, the lines speak of them. -#}
+{#- A line names a dialog by its id alone. If the id occurs twice, the line means the self-dialog, which comes
+    first. -#}
 with
 
 present as (

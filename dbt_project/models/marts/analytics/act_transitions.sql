@@ -26,7 +26,7 @@ pairs as (
     group by corpus_id, split, previous_role, previous_act, role, act
 ),
 
--- Where an act stands more often than another one follows it, its dialogues end with it.
+-- If an act occurs more often than another act follows it, the difference is the number of dialogues that end with it.
 ends as (
     select
         corpus_id,

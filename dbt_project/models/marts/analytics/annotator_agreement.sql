@@ -1,4 +1,5 @@
-{#- The release names no annotators: who gave a label is read off how often it stands on the same characters. -#}
+{#- The release does not name its annotators: the number of times a label occurs on the same characters shows
+    whether one or both annotators gave it. -#}
 with
 
 annotated_corpora as (
@@ -73,7 +74,7 @@ span_counts as (
     group by corpus_id, split, channel, service, slot_name
 ),
 
--- Where the annotations of a label begin and end, and how many are open behind it.
+-- The positions where annotations of a label begin and end, and the number of annotations open after each position.
 edges as (
     {% for position, sign in [('first_char', ''), ('past_char', '-')] -%}
     select

@@ -1,8 +1,9 @@
-{#- A state is that of its service: it is compared with the same service's state before, however many turns back.
-    In order of the dialogues the table is two thirds as large, and one dialogue is read from one place. -#}
+{#- A state belongs to its service: it is compared with the previous state of the same service, however many turns
+    back. In the order of the dialogues the table is two thirds as large, and the rows of one dialogue are read from
+    one place. -#}
 with
 
--- The states of a service in a dialogue have numbers one after the other.
+-- The states of a service in a dialogue have consecutive numbers.
 states as (
     select
         frame_key,
@@ -36,7 +37,7 @@ slot_values as (
     where slots.annotation_type = 'state'
 ),
 
--- One slot in fourteen has more than one value: to sort all of them would take three times as long.
+-- One slot in fourteen has more than one value; sorting all of them would take three times as long.
 longer_lists as (
     select
         slot_values.number,

@@ -35,7 +35,8 @@ piece_counts as (
     group by corpus_id, split, piece
 ),
 
--- Most pieces between spaces are a word; other white space is looked for in each different piece only, which is cheap.
+-- Most pieces between spaces are single words. Other white space is searched for only in each distinct piece, which is
+-- cheap.
 piece_words as (
     select
         corpus_id,
@@ -96,7 +97,7 @@ split_names as (
     from {{ ref('label_distribution') }}
     where label_kind <> 'next_step'
     union all
-    -- The slots of acts and calls are left out: an act also speaks of an intent, or of a number of results.
+    -- The slots of acts and calls are left out: an act can also be about an intent, or about a number of results.
     select
         corpus_id,
         split,

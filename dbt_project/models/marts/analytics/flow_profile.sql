@@ -1,6 +1,6 @@
 with
 
--- A task that is listed again, be it in another flow, is one: of the first flow in the alphabet.
+-- A task that is listed again, even in another flow, is one task; it belongs to the alphabetically first flow.
 tasks as (
     select
         intents.corpus_id,

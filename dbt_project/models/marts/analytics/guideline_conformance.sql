@@ -1,4 +1,4 @@
-{#- Sequences are compared as texts, each act between bars; where a pattern has `%`, other acts may stand. -#}
+{#- Sequences are compared as texts, with each act between bars. `%` in a pattern matches other acts. -#}
 with
 
 prescriptions as (

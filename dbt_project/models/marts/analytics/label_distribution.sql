@@ -1,6 +1,6 @@
 with
 
--- One row a dialogue and label, with how often it stands there.
+-- One row per dialogue and label, with the number of times that the label occurs in the dialogue.
 dialogue_labels as (
     select
         corpus_id,

@@ -1,4 +1,4 @@
-{#- What a dialogue was given (the scenario), and what the two people made of it (their strategy). -#}
+{#- Properties of the scenario that a dialogue was given, and of the strategy of the two people. -#}
 {%- set factors = [
     ('all', 'cast(null as double)'),
     ('item_count', 'items.items'),

@@ -1,6 +1,6 @@
 with
 
--- A service without a split belongs to one schema for all of them: nothing in it is unseen.
+-- A service without a split belongs to one schema for all splits, so that nothing in it is unseen.
 services as (
     select
         corpus_id,

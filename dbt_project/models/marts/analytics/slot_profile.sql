@@ -1,6 +1,6 @@
 with
 
--- A definition without a split is one for each split.
+-- A definition without a split counts for each split.
 listed_slots as (
     select
         splits.corpus_id,
@@ -17,7 +17,7 @@ listed_slots as (
             and (slots.split is null or splits.split = slots.split)
 ),
 
--- A slot may be listed again, in the same list or in another group: it is required if one of them says so.
+-- A slot may be listed again, in the same list or in another group. It is required if one of these entries says so.
 definitions as (
     select
         corpus_id,
@@ -64,7 +64,7 @@ annotated_values as (
     group by corpus_id, split, annotation_type, service, slot_name, value
 ),
 
--- A value is one whatever its case, and listed where the definition has it as it is written.
+-- Values that differ only in case are one value. A value is listed if the definition has it in exactly the same form.
 folded_values as (
     select
         annotated.corpus_id,
@@ -99,7 +99,7 @@ slots as (
         sum(listed_annotations) as listed_annotations,
         cast(coalesce(sum(case when value is not null then annotations end), 0) as double) as value_annotations,
         count(value) as folded_values,
-        -- Decimals, whose sum does not depend on their order, as that of floats does.
+        -- Decimals, because their sum does not depend on the order of the rows; the sum of floats does.
         cast(
             sum(case when value is not null then cast(annotations * ln(annotations) as decimal(38, 15)) end) as double
         ) as weighted_logarithms
@@ -119,7 +119,7 @@ dialogue_slots as (
     group by corpus_id, split, annotation_type, service, slot_name, dialogue_key
 ),
 
--- The dialogues that a slot may stand in: those of its service, or all where there are no services.
+-- The dialogues in which a slot can occur: the dialogues of its service, or all dialogues if there are no services.
 service_dialogues as (
     select distinct
         corpus_id,

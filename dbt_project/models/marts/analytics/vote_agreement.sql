@@ -36,7 +36,7 @@ judged as (
         tops.top_options,
         corpora.voter_count,
         votes.votes > 0 and votes.votes = questions.top_votes as is_top,
-        -- Of all ordered pairs of workers, those that decide alike: both for the answer or neither.
+        -- The ordered pairs of workers that decide alike: both for the answer, or neither.
         case
             when votes.votes between 0 and corpora.voter_count
                 then
@@ -67,7 +67,7 @@ options as (
         count(*) filter (where 2 * cast(votes as bigint) > voter_count) as majority_count,
         count(*) filter (where is_top) as top_count,
         count(*) filter (where is_top and top_options > 1) as tied_count,
-        -- Sums of integers, which do not depend on their order, as means of floats do.
+        -- Sums of integers, because they do not depend on the order of the rows; means of floats do.
         sum(agreeing_pairs)
         / cast(nullif(count(agreeing_pairs) * voter_count * (voter_count - 1), 0) as double) as agreement,
         sum(case when agreeing_pairs is not null then votes end)
@@ -101,7 +101,7 @@ first_right_agents as (
     group by judged.corpus_id, judged.split, judged.dialogue_key
 ),
 
--- The questions that an agent is right on, or one before it.
+-- The questions on which an agent, or an agent of a better rank, is right.
 leaderboard as (
     select
         agents.corpus_id,
@@ -138,7 +138,8 @@ select
     cast(options.majority_count as integer) as majority_count,
     cast(options.majority_count as double) / options.question_count as majority_share,
     options.agreement,
-    -- Chance: both of a pair for the answer, or neither, at the rate at which workers choose it.
+    -- Chance agreement: both workers of a pair, or neither, choose the answer, at the rate at which all workers choose
+    -- it.
     (options.agreement - 1 + 2 * options.vote_share * (1 - options.vote_share))
     / nullif(2 * options.vote_share * (1 - options.vote_share), 0) as kappa,
 

@@ -1,4 +1,4 @@
-{#- The turns of a dialogue are counted here, where the turns of all corpora are at hand. -#}
+{#- The turns of a dialogue are counted in this model, because it can read the turns of all corpora. -#}
 with
 
 dialogues as (

@@ -1,4 +1,4 @@
-{#- The tables of core that have a row for something published; which entity stands where is said by the corpora. -#}
+{#- The tables of core with rows for published data. Each corpus declares which entity is in which table. -#}
 {%- set tables = [
     'dim_act_slots', 'dim_acts', 'dim_agents', 'dim_candidate_utterances', 'dim_dialogue_services', 'dim_dialogues',
     'dim_flows', 'dim_guideline_steps', 'dim_guidelines', 'dim_intent_acts', 'dim_intent_slots', 'dim_intents',

@@ -1,6 +1,6 @@
-{#- Every row that breaks a rule. The rules of a corpus stand in rules/<corpus>/<corpus>__rules, those that mean the
-    same in every corpus in rules/shared; what is known of each,
-    its thread too, is declared by the corpus and lands as a table. -#}
+{#- Every row that breaks a rule. The rules of a corpus are in rules/<corpus>/<corpus>__rules, the rules with the
+    same meaning in every corpus in rules/shared. Each corpus declares the properties of its rules, including their
+    upstream thread, and landing writes them to a table. -#}
 with
 
 found as (
@@ -55,7 +55,8 @@ select
     placed.record_index,
     placed.row_key,
     placed.other_key,
-    -- A publication may break a rule at the same rows again: such cases have a number, and no text is a key.
+    -- A publication may break a rule at the same rows more than once. Such cases have a number, because a text is not a
+    -- key.
     cast(
         row_number() over (
             partition by

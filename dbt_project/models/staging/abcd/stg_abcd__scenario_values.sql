@@ -1,6 +1,6 @@
 {{ config(materialized='table') }}
 
-{#- The scalar fields of the scenario, NULL where absent, and the two product lists; a test holds these names against
+{#- The scalar fields of the scenario, NULL if absent, and the two product lists; a test compares these names with
     the schema. -#}
 {%- set sections = {
     'personal': ['customer_name', 'member_level', 'phone', 'email', 'username', 'account_id'],

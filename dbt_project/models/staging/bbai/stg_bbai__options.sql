@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
-{#- The options in the order of the release; the agents are named, because a question's other keys share their
-    namespace. A test holds this list against the corpus' schema. -#}
+{#- The options in the order of the release. The agents are listed by name, because they share a namespace with the
+    question's other keys. A test compares this list with the corpus's schema. -#}
 {%- set options = [
     'none', 'alexa', 'google', 'houndify', 'recipe', 'dictionary', 'task_manager', 'hotel', 'stock', 'math', 'sport',
     'wikipedia', 'mobile', 'banking', 'coffee', 'event_search', 'jokes', 'reminders', 'adasa', 'covid'

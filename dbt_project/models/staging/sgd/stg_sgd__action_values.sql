@@ -1,4 +1,4 @@
-{#- The values of each act; where the two lists differ in length (never seen) the longer one counts. -#}
+{#- The values of each act. If the two lists differ in length (this has not been seen), the longer one counts. -#}
 with
 
 longest as (

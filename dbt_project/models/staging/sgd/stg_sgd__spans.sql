@@ -25,7 +25,7 @@ select
     span.slot as slot,
     span.start as start_char,
     span.exclusive_end as end_char,
-    -- NULL for offsets that point at nothing: a negative start means another thing on each engine.
+    -- NULL for offsets outside the text: the engines treat a negative start differently.
     case
         when span.start >= 0 and span.exclusive_end >= span.start
             then substring(utterance, cast(span.start as bigint) + 1, span.exclusive_end - span.start)

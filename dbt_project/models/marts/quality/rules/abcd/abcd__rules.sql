@@ -1,5 +1,6 @@
-{#- What is wrong in ABCD, one CTE a rule, named as the rule; claims.toml describes each under [[defects]].
-    Longer than 240 lines: one file a corpus, because each node costs dbt some 20 ms a build. -#}
+{#- Defects and properties of ABCD: one CTE per rule, named after the rule; claims.toml describes each under
+    [[defects]].
+    Longer than 240 lines: one file per corpus, because each node costs dbt some 20 ms per build. -#}
 with
 
 dialogues as (
@@ -25,7 +26,7 @@ turns as (
         on turns.dialogue_key = dialogues.dialogue_key
 ),
 
--- The scenario names a question of the FAQ (timing_4), the targets and the ontology the subflow alone (timing).
+-- The scenario names a question of the FAQ (timing_4); the targets and the ontology name only the subflow (timing).
 numbered_subflow as (
     select
         dialogue_key,
@@ -57,7 +58,7 @@ misspelled_action as (
     where event_type = 'action' and lower(utterance) like '%in progess%'
 ),
 
--- A retrieval without 100 candidates, or whose target is none of them.
+-- A retrieval without 100 candidates, or with a target that is not among them.
 broken_candidates as (
     select
         dialogue_key,
@@ -123,7 +124,7 @@ unlisted_action as (
         and exists (select 1 from prescribed where pressed.task = prescribed.intent)
 ),
 
--- A button pressed after one that stands behind it in kb.json.
+-- A button pressed after a button that comes later in kb.json.
 unordered_action as (
     select
         dialogue_key,
@@ -136,7 +137,7 @@ unordered_action as (
     where position < furthest
 ),
 
--- A button of kb.json that is not pressed. An agent may have good reason, such as a customer who gives up.
+-- A button of kb.json that is not pressed. An agent may have a good reason, such as a customer who gives up.
 skipped_action as (
     select
         dialogues.dialogue_key,
@@ -152,7 +153,7 @@ skipped_action as (
     where pressed.dialogue_key is null
 ),
 
--- A field with a list as Python prints it, which is no JSON.
+-- A field with a list in Python's notation, which is not JSON.
 python_literal as (
     select
         scenario_key as dialogue_key,
@@ -269,8 +270,8 @@ known as (
     group by scenario_key
 ),
 
--- A value entered with a button that nobody says, the scenario does not have and the ontology does not offer. Where a
--- button takes reasons or details in the agent's own words, only values with a digit are looked at.
+-- A value entered with a button, although no speaker says it, the scenario does not have it and the ontology does not
+-- offer it. If a button takes reasons or details in the agent's own words, only values with a digit are checked.
 unsaid_value as (
     select
         doubtful.dialogue_key,
@@ -309,7 +310,7 @@ renamed_guideline as (
         and replace(replace(lower(subflow_title), ' ', '_'), '-', '_') <> coalesce(intent, '')
 ),
 
--- A step of the guidelines presses a button that is no action.
+-- A step of the guidelines presses a button that is not an action.
 button_without_action as (
     select
         guidelines.guideline_key as row_key,
@@ -338,7 +339,8 @@ listed as (
 
     union all
 
-    -- A button has a group where the ontology lists it; a group cannot list it again, another group can.
+    -- A button belongs to the group in which the ontology lists it. The same group cannot list it again, another group
+    -- can.
     select
         'button ' || act as entry,
         act as name,
@@ -368,7 +370,7 @@ listed as (
     where corpus_id = 'abcd'
 ),
 
--- A flow, a button, a slot of a button or a term that the ontology lists again; intents and slots are a rule of all.
+-- A flow, a button, a slot of a button or a term that the ontology lists again. A shared rule covers intents and slots.
 repeated_entry as (
     select
         ontology.source_file_id,

@@ -1,5 +1,6 @@
-{#- What is wrong in BBAI, one CTE a rule, named as the rule; claims.toml describes each under [[defects]].
-    Longer than 240 lines: one file a corpus, because each node costs dbt some 20 ms a build. -#}
+{#- Defects and properties of BBAI: one CTE per rule, named after the rule; claims.toml describes each under
+    [[defects]].
+    Longer than 240 lines: one file per corpus, because each node costs dbt some 20 ms per build. -#}
 with
 
 responses as (
@@ -42,7 +43,7 @@ blank_gold_response as (
     where chosen.corpus_id = 'bbai' and chosen.is_selected
 ),
 
--- A response of several lines: whoever reads files line by line takes it for several.
+-- A response of several lines: a program that reads files line by line takes it for several responses.
 response_with_line_break as (
     select
         dialogue_key,
@@ -61,7 +62,7 @@ totals as (
     group by source_file_id, agent_id
 ),
 
--- An agent says the same to more than half of the questions of a file: what it was not made for it refuses.
+-- An agent gives the same answer to more than half of the questions of a file: it refuses questions outside its domain.
 boilerplate_responses as (
     select
         totals.source_file_id,
@@ -90,7 +91,7 @@ ballots as (
     group by dialogue_key
 ),
 
--- Landing refuses a question without the vote key `intent`, and one where it is not 0: it is no option, and no row.
+-- Landing refuses a question whose vote key `intent` is missing or not 0. `intent` is not an option and has no row.
 stray_vote_key as (
     select
         dialogue_key,
@@ -99,7 +100,7 @@ stray_vote_key as (
     from ballots
 ),
 
--- The README lets human name agents only; it names none too, by rules that the README does not say.
+-- According to the README, `human` names only agents. It also names `none`, by rules that the README does not give.
 none_in_human as (
     select
         dialogue_key,
@@ -110,7 +111,7 @@ none_in_human as (
     where has_none = 1
 ),
 
--- human says at once that no agent answers the question and that one does.
+-- `human` says both that no agent answers the question and that one does.
 none_beside_agent as (
     select
         dialogue_key,
@@ -121,7 +122,7 @@ none_beside_agent as (
     where has_none = 1 and has_agent = 1
 ),
 
--- Five workers vote on a question, and may tick several options or none at all.
+-- Five workers vote on a question. Each may choose several options or none.
 uneven_ballot as (
     select
         dialogue_key,
@@ -156,8 +157,8 @@ example_splits as (
     from examples
 ),
 
--- The README describes the classifier files as the questions in another form; the questions that no agent answers are
--- left out, and one that an agent does answer.
+-- The README describes the classifier files as the questions in another form. The files leave out the questions that no
+-- agent answers, and one question that an agent does answer.
 question_without_example as (
     select
         dialogues.dialogue_key,
@@ -195,7 +196,7 @@ labels as (
     where corpus_id = 'bbai'
 ),
 
--- An example has a label again.
+-- An example repeats a label.
 repeated_label as (
     select
         example_key as row_key,
@@ -230,7 +231,7 @@ unknown_agent as (
         and exists (select 1 from responses)
 ),
 
--- descriptions.json calls an agent otherwise than everything else does.
+-- descriptions.json uses another name for an agent than all other files.
 renamed_agent as (
     select
         files.source_file_id,

@@ -1,5 +1,6 @@
-{#- What is wrong in MutualFriends, one CTE a rule, named as the rule; claims.toml describes each under [[defects]].
-    Longer than 240 lines: one file a corpus, because each node costs dbt some 20 ms a build. -#}
+{#- Defects and properties of MutualFriends: one CTE per rule, named after the rule; claims.toml describes each
+    under [[defects]].
+    Longer than 240 lines: one file per corpus, because each node costs dbt some 20 ms per build. -#}
 with
 
 items as (
@@ -39,7 +40,7 @@ shared_friends as (
     having min(shared_count) <> 1 or max(shared_count) <> 1
 ),
 
--- The two agents have knowledge of different size.
+-- The knowledge bases of the two agents have different sizes.
 unequal_knowledge as (
     select
         dialogue_key,
@@ -59,7 +60,7 @@ attributes as (
     group by scenario_key
 ),
 
--- A scenario lists an attribute again, which a friend can have only once.
+-- A scenario lists an attribute twice, although a friend can have it only once.
 repeated_attribute as (
     select
         dialogue_key,
@@ -90,7 +91,7 @@ incomplete_friend as (
     where items.attribute_count <> coalesce(attributes.attribute_count, 0)
 ),
 
--- Of items that look alike the whole text is compared: joining the texts of all would cost half a second.
+-- The whole text is compared only for items that look alike: joining the texts of all items would cost half a second.
 alike as (
     select
         dialogue_key,
@@ -133,7 +134,7 @@ item_texts as (
     group by facts.dialogue_key, facts.agent, facts.item_index
 ),
 
--- An agent has two friends that nothing tells apart.
+-- An agent has two friends with identical attributes.
 repeated_friend as (
     select
         dialogue_key,
@@ -188,7 +189,7 @@ outcomes as (
     group by selections.dialogue_key
 ),
 
--- The reward is 1 where both agents have selected the shared friend in the end, and nowhere else.
+-- The reward is 1 if both agents have selected the shared friend in the end, and only then.
 wrong_reward as (
     select
         dialogues.dialogue_key,
@@ -203,7 +204,7 @@ wrong_reward as (
         and dialogues.outcome_reward <> case when coalesce(outcomes.found_count, 0) = 2 then 1 else 0 end
 ),
 
--- A message has no text, or a selection no friend: its data is null or of the other kind.
+-- A message without a text, or a selection without a friend: its data is null or of the other kind.
 missing_content as (
     select
         turns.dialogue_key,
@@ -222,7 +223,7 @@ missing_content as (
         end
 ),
 
--- An event has an earlier time than the one before it.
+-- An event has an earlier time than the event before it.
 earlier_time as (
     select
         dialogue_key,
@@ -271,8 +272,8 @@ words as (
         and dialogue_key in (select names.dialogue_key from names)
 ),
 
--- A message names a person of the corpus whom neither of the two knows. Where the friends have no names, or something
--- else of them has the word, such as a school, it is no person.
+-- A message names a person of the corpus whom neither of the two people knows. A word is not a person if the friends
+-- have no names, or if another attribute of theirs, such as a school, contains the word.
 named_stranger as (
     select distinct
         words.dialogue_key,
@@ -291,7 +292,7 @@ named_stranger as (
     )
 ),
 
--- A participant that is no human; the authors' other runs had bots.
+-- A participant that is not human; the authors' other runs had bots.
 bot_participant as (
     select
         dialogue_key,

@@ -1,5 +1,6 @@
-{#- What SGD's systems say and return against what was asked, one CTE a rule; sgd__rules has the other rules. DuckDB
-    holds the hash tables of all branches of a union at once: a rule that reads no results stands elsewhere. -#}
+{#- Rules that compare what SGD's systems say and return with the user's request, one CTE per rule; sgd__rules has
+    the other rules. DuckDB holds the hash tables of all branches of a union at once, so rules that read no results
+    are in other files. -#}
 with
 
 returned as (
@@ -22,7 +23,7 @@ outcomes as (
     group by turn_key, frame_index
 ),
 
--- The value is looked up in the entity: seven times as many rows would be joined were it taken apart.
+-- The value is looked up in the entity's map. Unnesting the map would join seven times as many rows.
 answered as (
     select
         calls.dialogue_key,
@@ -67,7 +68,7 @@ contradictions as (
     group by answered.dialogue_key, answered.turn_index, answered.call_key, answered.service, outcomes.act
 ),
 
--- The system tells of a success, and what was booked is not what was asked for; one row a call.
+-- The system reports a success, but the booking differs from the request; one row per call.
 contradicted_success as (
     select
         dialogue_key,
@@ -80,7 +81,8 @@ contradicted_success as (
     where outcome = 'NOTIFY_SUCCESS'
 ),
 
--- A search returns something else than was asked for; one row a call. After a failure it is what is offered instead.
+-- A search returns something other than the request; one row per call. After a failure the results are an alternative
+-- offer and do not count.
 contradicted_search as (
     select
         dialogue_key,
@@ -113,7 +115,7 @@ offered as (
     where actions.corpus_id = 'sgd' and actions.role = 'system' and actions.act in ('OFFER', 'INFORM')
 ),
 
--- The system offers or tells a value that no entity has which the service has returned so far.
+-- The system offers or states a value that is in none of the entities that the service has returned so far.
 unreturned_value as (
     select
         offered.dialogue_key,
@@ -149,7 +151,7 @@ returned_slots as (
     where calls.corpus_id = 'sgd'
 ),
 
--- What the results of a method have is nearly always the same: it is compared with the schema once.
+-- The results of a method nearly always have the same slots, so each set of slots is compared with the schema once.
 lacking as (
     select distinct
         returned_slots.split,
@@ -171,7 +173,7 @@ lacking as (
     where not array_contains(returned_slots.slots, declared.slot)
 ),
 
--- An entity that was returned lacks a slot which the schema says the intent's results have.
+-- A returned entity lacks a slot that, according to the schema, the results of the intent have.
 missing_result_slot as (
     select
         results.dialogue_key,

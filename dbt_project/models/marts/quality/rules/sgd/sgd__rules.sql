@@ -1,5 +1,6 @@
-{#- What is wrong in SGD, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. The rules
-    about states stand in sgd__state_rules, those about what is returned in sgd__result_rules.
+{#- Defects and properties of SGD: one CTE per rule, named after the rule; claims.toml describes each under
+    [[defects]]. The rules about states are in sgd__state_rules, the rules about returned entities in
+    sgd__result_rules.
     Longer than 240 lines: the rules about texts and schemas, which read the same tables. -#}
 with
 
@@ -43,7 +44,7 @@ spaced_texts as (
     where turns.corpus_id = 'sgd' and regexp_extract(turns.utterance, '{{ unspaced }}', 0) <> ''
 ),
 
--- Two sentences, or parts of one, without a space between them; the publisher has left them so on purpose.
+-- Two sentences, or parts of one, without a space between them; the publisher left them this way on purpose.
 missing_space as (
     select
         dialogue_key,
@@ -54,7 +55,7 @@ missing_space as (
     where regexp_extract(text, '{{ unspaced }}', 0) <> ''
 ),
 
--- Values once had a dash of Unicode where the utterance had one of ASCII; since then the release is all ASCII.
+-- In earlier versions, values had a Unicode dash where the utterance had an ASCII dash; now the release is all ASCII.
 non_ascii_text as (
     select
         dialogue_key,
@@ -118,8 +119,8 @@ places_said as (
         and split_part(slots.slot_name, '_', 1) in ('origin', 'from', 'destination', 'to')
 ),
 
--- Someone says "from A to B", and A is annotated as the destination or B as the origin. "Change it to A" is no route,
--- and "Go to A Station" says where one gets on.
+-- A speaker says "from A to B", and A is annotated as the destination or B as the origin. "Change it to A" is not a
+-- route, and in "Go to A Station" A is the place of departure.
 swapped_route as (
     select
         dialogue_key,
@@ -133,7 +134,7 @@ swapped_route as (
 ),
 
 -- A categorical slot with a value that its schema does not list. The acts that name an intent put it into a slot
--- `intent`, which is another one than the slot of this name that a service may have.
+-- `intent`, which is different from a slot of this name that a service may have.
 impossible_value as (
     select
         slots.dialogue_key,
@@ -164,7 +165,7 @@ impossible_value as (
         and intents.intent is null
 ),
 
--- The system counts results or tells of a success, and the frame calls no service.
+-- The system counts results or reports a success, but the frame calls no service.
 missing_call as (
     select
         actions.dialogue_key,
@@ -184,7 +185,7 @@ missing_call as (
         and calls.call_key is null
 ),
 
--- The system says another number of results than the call has returned.
+-- The system states a number of results that differs from the number that the call returned.
 wrong_count as (
     select
         actions.dialogue_key,
@@ -242,7 +243,7 @@ missing_required_slot as (
     where calls.corpus_id = 'sgd' and slots.slot_key is null
 ),
 
--- A speaker says word for word what he said last, and more than a phrase.
+-- A speaker repeats the previous utterance word for word, and it is longer than a phrase.
 repeated_own_turn as (
     select
         turns.dialogue_key,

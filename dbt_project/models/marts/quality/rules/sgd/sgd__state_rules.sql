@@ -1,5 +1,5 @@
-{#- What is wrong in the states of SGD's users, one CTE a rule; sgd__rules has the other rules.
-    Longer than 240 lines: nearly all of them read the same rows of states. -#}
+{#- Defects in the belief states of SGD, one CTE per rule; sgd__rules has the other rules.
+    Longer than 240 lines: nearly all of these rules read the same rows of states. -#}
 with
 
 informable as (
@@ -35,7 +35,7 @@ uninformable_slot as (
         and informable.slot is null
 ),
 
--- Nearly all values are marked as a span somewhere in their dialogue, and need not be looked for in its text.
+-- Nearly all values are marked as a span somewhere in their dialogue; these are not searched for in its text.
 unmarked_values as (
     select
         slots.dialogue_key,
@@ -66,8 +66,8 @@ unmarked_values as (
     group by slots.dialogue_key, slots.service, slots.slot_name, slots.value
 ),
 
--- A value of the state that neither side has said in the dialogue. Categorical slots are left out: what is said is
--- rarely the word of the schema.
+-- A value of the state that neither side has said in the dialogue. Categorical slots are left out: speakers rarely use
+-- the exact value of the schema.
 unsaid_value as (
     select
         unmarked_values.dialogue_key,
@@ -146,7 +146,7 @@ state_slots as (
     group by dialogue_key, service, slot_name
 ),
 
--- The slots that fewer states have than their service has states from the slot's first one on, state by state.
+-- Slots that are in fewer states than their service has from the first state with the slot on, state by state.
 gaps as (
     select
         frames.dialogue_key,
@@ -232,7 +232,7 @@ requested as (
     from frames
 ),
 
--- The slots that the user's acts ask for and those that the state calls requested are not the same.
+-- The slots that the user's acts request differ from the requested slots of the state.
 unequal_requests as (
     select
         coalesce(requests.dialogue_key, requested.dialogue_key) as dialogue_key,

@@ -1,7 +1,8 @@
-{#- The texts that several dialogues of a corpus have: the utterances of one are, in order, those of the other, as
-    `same_text` compares them. Found without comparing pairs: dialogues that cannot be equal are told apart by cheap sums
-    over a letter of their utterances, which no difference that `same_text` overlooks can change; only the rest is
-    compared as text. Inlined, so that what `split_leakage` asks can be asked of the published tables alone. -#}
+{#- The texts that several dialogues of a corpus share: their utterances are, in order, equal under `same_text`. The
+    query avoids comparing pairs: cheap sums over one letter of the utterances separate dialogues that cannot be
+    equal, and the sums do not depend on anything that `same_text` ignores. Only the remaining dialogues are
+    compared as text. The model is inlined, so that the query of `split_leakage` works on the published tables
+    alone. -#}
 {{ config(materialized='ephemeral') }}
 
 with
@@ -17,7 +18,7 @@ said as (
 
     union all
 
-    -- An example that is a question of its split is that question, and not one text more.
+    -- An example that is a question of its split is that question; it does not count as another text.
     select
         example_key as row_key,
         corpus_id,

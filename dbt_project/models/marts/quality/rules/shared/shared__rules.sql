@@ -1,6 +1,6 @@
-{#- The rules that mean the same in every corpus, one CTE a rule, named as the rule; defects.toml describes each. The
-    rules about texts stand in shared__text_rules.
-    Longer than 240 lines: one file a corpus, because each node costs dbt some 20 ms a build. -#}
+{#- The rules with the same meaning in every corpus: one CTE per rule, named after the rule; defects.toml describes
+    each. The rules about texts are in shared__text_rules.
+    Longer than 240 lines: one file per corpus, because each node costs dbt some 20 ms per build. -#}
 with
 
 dialogues as (
@@ -30,7 +30,7 @@ repeated_dialogue_id as (
     where id_occurrence > 1
 ),
 
--- A native id that another part has already: it is no key of the corpus.
+-- A native id that an earlier part has already, so that it is not a key of the corpus.
 reused_dialogue_id as (
     select
         corpus_id,
@@ -52,7 +52,7 @@ reused_dialogue_id as (
     where source_part <> first_part
 ),
 
--- A word for the split that the documents do not know; the dialogue has no split.
+-- A name of a split that is not documented; the dialogue has no split.
 unknown_split as (
     select
         corpus_id,
@@ -63,7 +63,7 @@ unknown_split as (
     where split is null and source_split is not null
 ),
 
--- A speaker that the documents do not know; the role is unknown.
+-- A speaker that is not documented; the role is unknown.
 unknown_speaker as (
     select
         corpus_id,
@@ -75,7 +75,7 @@ unknown_speaker as (
     where role = 'unknown'
 ),
 
--- An event that the documents do not know.
+-- An event that is not documented.
 unknown_event as (
     select
         corpus_id,
@@ -96,7 +96,7 @@ vocabularies as (
     from {{ ref('dim_acts') }}
 ),
 
--- An act or a button that the corpus's own list of them lacks.
+-- An act or a button that is missing from the corpus's own list.
 unknown_act as (
     select
         actions.corpus_id,
@@ -134,7 +134,7 @@ sides as (
     group by dialogue_key
 ),
 
--- Only one side has turns, in a corpus where two sides have.
+-- Only one side has turns, in a corpus with two sides.
 one_sided_dialogue as (
     select
         dialogues.corpus_id,
@@ -185,7 +185,7 @@ blank_utterance as (
     where trim(spaced) = ''
 ),
 
--- Blanks before or behind the text; offsets count them.
+-- Blanks at the start or the end of the text; offsets count them.
 blank_at_edge as (
     select
         corpus_id,
@@ -213,7 +213,7 @@ double_blank as (
     where contains(trim(utterance), '  ')
 ),
 
--- A line break or a tab: whoever reads or writes a turn a line takes it for two.
+-- A line break or a tab: a program that reads or writes one turn per line takes it for two turns.
 line_break as (
     select
         corpus_id,
@@ -241,7 +241,7 @@ numberings as (
     ) as counted
 ),
 
--- The published number of a turn is not its position, counted from where most turns of the corpus are counted from.
+-- The published number of a turn is not its position, counted from the start number of most turns of the corpus.
 turn_number_gap as (
     select
         turns.corpus_id,
@@ -258,7 +258,7 @@ turn_number_gap as (
     where cast(turns.source_turn_number as bigint) - turns.turn_index <> numberings.first_number
 ),
 
--- Two spans of a frame, or of a turn where there are no frames, share characters; one row a pair, of the later one.
+-- Two spans of a frame (or of a turn, if there are no frames) share characters; one row per pair, for the later span.
 overlapping_spans as (
     select
         spans.corpus_id,
@@ -312,7 +312,7 @@ losses as (
     from {{ ref('dim_source_files') }}
 ),
 
--- What another form of the release has lost.
+-- Information that another form of the release has lost.
 lossy_form as (
     select
         corpus_id,

@@ -1,4 +1,4 @@
-{#- The rules of all corpora about texts that occur again, one CTE a rule, named as the rule. -#}
+{#- The rules of all corpora about repeated texts: one CTE per rule, named after the rule. -#}
 with
 
 texts as (
@@ -22,7 +22,8 @@ ordered_texts as (
     from texts
 ),
 
--- The text of a dialogue or of a classifier example stands in an earlier split too: in train, or test's in validation.
+-- The text of a dialogue or of a classifier example also occurs in an earlier split: in train, or for test in
+-- validation.
 leaked_text as (
     select
         corpus_id,
@@ -34,7 +35,7 @@ leaked_text as (
     where first_split < split_order and split_order < 3
 ),
 
--- The same inside a split, on every occurrence but the first.
+-- The same inside a split, for each occurrence after the first.
 repeated_text as (
     select
         corpus_id,

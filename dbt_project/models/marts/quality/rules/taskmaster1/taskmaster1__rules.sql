@@ -1,8 +1,9 @@
-{#- What is wrong in Taskmaster-1, one CTE a rule, named as the rule; claims.toml describes each under [[defects]].
-    Longer than 240 lines: one file a corpus, because each node costs dbt some 20 ms a build. -#}
+{#- Defects and properties of Taskmaster-1: one CTE per rule, named after the rule; claims.toml describes each under
+    [[defects]].
+    Longer than 240 lines: one file per corpus, because each node costs dbt some 20 ms per build. -#}
 with
 
--- A turn taken out by the publisher, its text replaced.
+-- A turn that the publisher removed; its text is replaced.
 deleted_turn as (
     select
         dialogue_key,
@@ -13,7 +14,7 @@ deleted_turn as (
     where corpus_id = 'taskmaster1' and utterance = '(deleted)'
 ),
 
--- The same speaker says the same twice in a row.
+-- The same speaker says the same text twice in a row.
 repeated_turn as (
     select
         turns.dialogue_key,
@@ -45,7 +46,7 @@ own_turns as (
     where corpus_id = 'taskmaster1'
 ),
 
--- The sixth turn in a row of one speaker; those behind it are not listed.
+-- The sixth turn in a row of one speaker; later turns of the same row are not listed.
 long_run as (
     select
         dialogue_key,
@@ -57,7 +58,7 @@ long_run as (
     where fifth_last_turn = turn_index - 5 and coalesce(sixth_last_turn, -1) <> turn_index - 6
 ),
 
--- A slot may be listed as required and as optional too.
+-- A slot that is listed both as required and as optional.
 definitions as (
     select
         service,
@@ -95,7 +96,7 @@ labels as (
     where spans.corpus_id = 'taskmaster1' and spans.source_label is not null
 ),
 
--- The text of a segment is not the piece of the utterance that it marks; one row a segment.
+-- The text of a segment differs from the part of the utterance that it marks; one row per segment.
 misplaced_segment as (
     select
         spans.dialogue_key,
@@ -147,7 +148,8 @@ unannotated_dialogue as (
         and labeled_dialogues.dialogue_key is null
 ),
 
--- The README says that dialogs without any required parameter were removed. Those without any label are another rule's.
+-- The README says that dialogs without any required parameter were removed. Another rule covers dialogs without any
+-- label.
 no_required_label as (
     select
         dialogues.dialogue_key,
@@ -161,7 +163,7 @@ no_required_label as (
     where labeled_dialogues.has_required = 0
 ),
 
--- A label of another domain than the dialog's. Dialogs about no domain are another rule's.
+-- A label of another domain than the dialog's. Another rule covers dialogs without a domain.
 foreign_label as (
     select
         labels.dialogue_key,
@@ -176,7 +178,7 @@ foreign_label as (
     where labels.domain <> labels.task
 ),
 
--- A label that the ontology does not list. Those that name no slot are another rule's.
+-- A label that the ontology does not list. Another rule covers labels that name no slot.
 unknown_label as (
     select
         dialogue_key,
@@ -227,7 +229,7 @@ conflicting_labels as (
         and others.source_label <> firsts.source_label
 ),
 
--- More labels on a segment than the two of two workers; one row a segment, its third label.
+-- More than two labels on a segment, although there are two workers; one row per segment, for its third label.
 too_many_labels as (
     select
         dialogue_key,
@@ -240,7 +242,7 @@ too_many_labels as (
     where corpus_id = 'taskmaster1' and annotation_index = 2
 ),
 
--- The instructions begin with no domain of the ontology.
+-- The id of the instructions does not begin with a domain of the ontology.
 unknown_instruction as (
     select
         dialogues.dialogue_key,
