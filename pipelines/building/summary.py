@@ -112,6 +112,8 @@ def print_summary(summary: Summary) -> None:
     said = "nothing changed, still published:" if summary.is_unchanged else "published"
     size = readable_size(summary.bytes)
     console.print(f"{said} {summary.database} ({size}, build {summary.build_id})", soft_wrap=True)
+    if summary.tables:
+        console.print(f"tables: Parquet, below {summary.tables}", markup=False, soft_wrap=True)
     root = summary.database.parent
     if summary.changed and not summary.is_unchanged:
         console.print(f"changed: {visible(summary.changed)}", markup=False, soft_wrap=True)
