@@ -272,15 +272,19 @@ def test_the_command_tells_of_a_failure_and_of_its_end(
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("ALERT_WEBHOOK", "ftp://secret@host/x", "DIALOGUE_ALERT_WEBHOOK: no URL of http://HOST or https://HOST"),
-        ("ALERT_SMTP", "mail.example", "DIALOGUE_ALERT_SMTP: no URL of smtp://HOST or "),
-        ("ALERT_SMTP", "smtp://mail.example", "DIALOGUE_ALERT_TO: names nobody"),
-        ("ALERT_TO", "anna", "DIALOGUE_ALERT_TO: 'anna' is no address of mail"),
+        (
+            "ALERT_WEBHOOK",
+            "ftp://secret@host/x",
+            "DIALOGUE_ALERT_WEBHOOK: not a URL of the form http://HOST or https://HOST",
+        ),
+        ("ALERT_SMTP", "mail.example", "DIALOGUE_ALERT_SMTP: not a URL of the form smtp://HOST or "),
+        ("ALERT_SMTP", "smtp://mail.example", "DIALOGUE_ALERT_TO: names no recipient"),
+        ("ALERT_TO", "anna", "DIALOGUE_ALERT_TO: 'anna' is not an email address"),
         ("ALERT_FROM", "a@b\nBcc: c@d", "DIALOGUE_ALERT_FROM: "),
-        ("CRON", "every day", "DIALOGUE_CRON: 'every day' is no time such as"),
-        ("TIMEZONE", "Mars/Olympus", "DIALOGUE_TIMEZONE: 'Mars/Olympus' is no time zone"),
+        ("CRON", "every day", "DIALOGUE_CRON: 'every day' is not a time such as"),
+        ("TIMEZONE", "Mars/Olympus", "DIALOGUE_TIMEZONE: 'Mars/Olympus' is not a time zone"),
         ("TIMEZONE", "../../etc/passwd", "DIALOGUE_TIMEZONE: "),
-        ("PUBLISHED_HOURS", "0", "DIALOGUE_PUBLISHED_HOURS: '0' is no positive number of hours"),
+        ("PUBLISHED_HOURS", "0", "DIALOGUE_PUBLISHED_HOURS: '0' is not a positive number of hours"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch, name: str, text: str, told: str) -> None:

@@ -101,7 +101,7 @@ def test_published_files_are_for_reading_only(paths: WarehousePaths) -> None:
 def test_published_file_is_taken_from_the_kept_build(paths: WarehousePaths, how: str) -> None:
     damage(paths.published, how)
     assert builds.damage(paths, SECOND) == [paths.published]
-    assert publication.mend(paths) == [f"{paths.published} was not build {SECOND}, which is published: it is again"]
+    assert publication.mend(paths) == [f"{paths.published} was not the published build {SECOND}: it is restored"]
     assert (shown(paths), builds.damage(paths, SECOND), publication.mend(paths)) == (SECOND, [], [])
 
 
@@ -110,7 +110,7 @@ def test_kept_build_is_taken_from_the_published_file(paths: WarehousePaths, how:
     database = paths.build_database(SECOND)
     damage(database, how)
     assert builds.damage(paths, SECOND) == [database]
-    assert publication.mend(paths) == [f"{database} was not what was published: it is again"]
+    assert publication.mend(paths) == [f"{database} had changed since publishing: it is restored"]
     assert (shown(paths), builds.damage(paths, SECOND), publication.mend(paths)) == (SECOND, [], [])
 
 
@@ -120,7 +120,7 @@ def test_build_before_is_shown_where_both_are_lost(paths: WarehousePaths, how: s
         damage(file, how)
     (told,) = publication.mend(paths)
     assert told.startswith(f"build {SECOND} is lost: ")
-    assert told.endswith(f"; build {FIRST} is shown in its place")
+    assert told.endswith(f"; build {FIRST} is published instead")
     assert (shown(paths), retention.kept_builds(paths), publication.mend(paths)) == (FIRST, [FIRST], [])
 
 
@@ -129,7 +129,7 @@ def test_nothing_is_published_where_nothing_is_whole(paths: WarehousePaths) -> N
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, "cut")
     (told,) = publication.mend(paths)
-    assert told.endswith(", and no other is kept")
+    assert told.endswith(", and no other build is kept")
     assert (paths.published.exists(), builds.pointed_build(paths), publication.mend(paths)) == (False, None, [])
 
 
@@ -174,7 +174,7 @@ def test_damaged_note_of_a_publication_stops_nothing(paths: WarehousePaths, cont
 def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
     damage(paths.build_manifest(SECOND), "cut")
     damage(paths.build_manifest(FIRST), "a folder")
-    removed = f"{paths.build_manifest(FIRST)} was a folder where a file belongs: it is removed"
+    removed = f"{paths.build_manifest(FIRST)} was a folder instead of a file: it is removed"
     assert publication.mend(paths) == [removed]
     assert shown(paths) == SECOND
     retention.prune(paths, 2)
@@ -267,7 +267,7 @@ def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: Wareho
     """Regression, found by `make faults`: no further build was possible."""
     folder = paths.root / place
     (folder / "in it").mkdir(parents=True)
-    assert publication.mend(paths) == [f"{folder} was a folder where a file belongs: it is removed"]
+    assert publication.mend(paths) == [f"{folder} was a folder instead of a file: it is removed"]
     assert not folder.exists()
     assert publication.mend(paths) == []
 
@@ -350,11 +350,11 @@ def test_changed_file_is_noticed_by_whoever_proves_it(paths: WarehousePaths) -> 
     verifying.refuse_damage(paths)
     assert "damaged" not in run_command("status", "--warehouse", paths.root).stdout
     damage(paths.published, "overwritten")
-    told = f"{paths.published}: is not what was published as build {SECOND}; the next build puts it right"
+    told = f"{paths.published}: has changed since build {SECOND} was published; the next build repairs it"
     refused = run_command("verify", "--warehouse", paths.root)
     assert (refused.returncode, refused.stderr) == (1, f"error: {told}\n")
     assert (
-        f"damaged    {paths.published} is not what was published"
+        f"damaged    {paths.published} has changed since publishing"
         in run_command("status", "--warehouse", paths.root).stdout
     )
 
@@ -392,15 +392,15 @@ def test_unchanged_build_renews_a_report_of_another_build(
     command = ("build", "--source", awkward_releases, "--warehouse", paths.root)
     renewed = run_command(*command)
     assert "nothing changed" in renewed.stdout, renewed.stderr
-    assert "notice: the report was of another build: " in renewed.stdout
+    assert "notice: the report was about another build: " in renewed.stdout
     assert build_id in index.read_text()
-    assert "the report was of another build" not in run_command(*command).stdout
+    assert "the report was about another build" not in run_command(*command).stdout
     shutil.rmtree(paths.reports)
     paths.reports.mkdir()
     (paths.reports / "mine").touch()
     left = run_command(*command)
     assert left.returncode == 0, left.stderr
-    assert f"notice: no report: {paths.reports} holds something else than a report: not overwritten" in left.stdout
+    assert f"notice: no report: {paths.reports} contains something other than a report: not overwritten" in left.stdout
 
 
 @pytest.mark.parametrize("name", ["../../victim/x", "/tmp/x", "..", "", "20260101T000000000000Z/../../victim/x", "x"])

@@ -38,7 +38,7 @@ def test_nothing_that_says_goodbye_at_the_end_is_imported_before_the_process_beg
     assert subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-NO_MEMORY = "error: this process gets no more memory\n"
+NO_MEMORY = "error: out of memory\n"
 
 
 @pytest.mark.parametrize(

@@ -153,8 +153,8 @@ def test_verify_names_a_changed_source_and_ends_with_1(
     changed.write_text(changed.read_text().replace("Cafes_1", "Cafes_9"))
     completed = run_command("verify", "--source", tmp_path / "releases", "--warehouse", awkward_folder)
     assert completed.returncode == 1
-    assert "sgd/dev/dialogues_001.json: restored otherwise:" in completed.stderr
-    assert "not the file that was read" in completed.stderr
+    assert "sgd/dev/dialogues_001.json: the restored file differs:" in completed.stderr
+    assert "has changed since it was read" in completed.stderr
 
 
 def test_verified_build_publishes_its_restorations(awkward_releases: Path, tmp_path: Path) -> None:

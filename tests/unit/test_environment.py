@@ -162,7 +162,7 @@ def test_user_without_a_home_is_told_so_where_one_is_needed(monkeypatch: pytest.
     """A container may run as a number that no user has, without `HOME`."""
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
-    with pytest.raises(InputError, match=r"^~/warehouse: there is no home folder of this user"):
+    with pytest.raises(InputError, match=r"^~/warehouse: this user has no home folder"):
         absolute(Path("~/warehouse"))
     assert absolute(Path("/warehouse")) == Path("/warehouse")
     assert not in_home("~/.cache").exists()

@@ -17,7 +17,7 @@ def test_settings_take_no_other_form(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALOGUE_FORM", "huggingface")
     assert Settings.from_environment().form == "huggingface"
     monkeypatch.setenv("DIALOGUE_FORM", "csv")
-    with pytest.raises(InputError, match="DIALOGUE_FORM: 'csv' is none of release, huggingface"):
+    with pytest.raises(InputError, match="DIALOGUE_FORM: 'csv' is not one of release, huggingface"):
         Settings.from_environment()
 
 
@@ -62,14 +62,14 @@ def test_switch_is_on_or_off_or_refused(monkeypatch, name):
     for text in ("maybe", "y", "2", "ｏｎ"):
         with pytest.raises(SettingsError) as refused:
             from_environment(monkeypatch, name, text)
-        assert str(refused.value) == f"DIALOGUE_{name}: '{text}' is none of 1, true, yes, on, 0, false, no, off"
+        assert str(refused.value) == f"DIALOGUE_{name}: '{text}' is not one of 1, true, yes, on, 0, false, no, off"
 
 
 @pytest.mark.parametrize("name", ["THREADS", "PROCESSES", "BUILDS_KEPT", "JOBS", "ATTEMPTS"])
 @pytest.mark.parametrize("text", ["0", "-1", "²", "１", "1.5", "many", "100000", "1" * 5_000])
 def test_count_that_cannot_be_is_refused_with_its_bounds(monkeypatch, name, text):
     """A hundred thousand threads are told, not begun."""
-    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is no number from 1 to \d+"):
+    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is not a number from 1 to \d+"):
         from_environment(monkeypatch, name, text)
 
 
@@ -77,7 +77,7 @@ def test_count_that_cannot_be_is_refused_with_its_bounds(monkeypatch, name, text
 def test_threads_and_processes_go_up_to_four_a_core(monkeypatch, name):
     most = 4 * (os.cpu_count() or 1)
     assert from_environment(monkeypatch, name, f" {most}") == most
-    with pytest.raises(SettingsError, match=f"from 1 to {most}, 4 a core of this machine"):
+    with pytest.raises(SettingsError, match=f"from 1 to {most}, 4 per core of this machine"):
         from_environment(monkeypatch, name, str(most + 1))
 
 
@@ -91,13 +91,13 @@ def test_memory_is_what_duckdb_can_be_told(monkeypatch, text):
 @pytest.mark.parametrize("text", ["lots", "-1", "0", "GB", "4", "4 potatoes", "none", "٤GB"])
 def test_memory_that_is_no_size_is_refused(monkeypatch, text):
     """-1, which DuckDB takes for no limit, too."""
-    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: '.*' is no size such as 4GB, 512MiB or 50%"):
+    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: '.*' is not a size such as 4GB, 512MiB or 50%"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
 
 
 @pytest.mark.parametrize("text", ["60MB", "0GB", "1%", "101%", "299MB"])
 def test_memory_that_nothing_works_with_is_refused_with_the_least(monkeypatch, text):
-    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: .*the least that a build works with is 300MB"):
+    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: .*a build needs at least 300MB"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
 
 
@@ -105,7 +105,7 @@ def test_a_query_may_have_less_memory_than_a_build_and_has_as_much_unless_it_is_
     assert Settings(memory_limit="2GB").for_queries().memory_limit == "2GB"
     assert Settings(memory_limit="2GB", query_memory_limit="1GB").for_queries().memory_limit == "1GB"
     assert from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "50MB") == "50MB"
-    told = r"DIALOGUE_QUERY_MEMORY_LIMIT: .*the least that a query works with is 50MB"
+    told = r"DIALOGUE_QUERY_MEMORY_LIMIT: .*a query needs at least 50MB"
     with pytest.raises(SettingsError, match=told):
         from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "49MB")
 
@@ -119,10 +119,10 @@ def test_address_in_the_place_of_a_folder_is_refused(text, option, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     command = "simulate" if option == "--to" else "build"
     assert main([command, option, text]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {option}: '{text}' is an address; ")
+    assert capsys.readouterr().err.startswith(f"error: {option}: '{text}' is a URL; ")
     if option != "--to":
         monkeypatch.setenv(f"DIALOGUE_{option[2:].upper()}", text)
-        with pytest.raises(SettingsError, match=rf"^DIALOGUE_{option[2:].upper()}: '{text}' is an address[^\n]*$"):
+        with pytest.raises(SettingsError, match=rf"^DIALOGUE_{option[2:].upper()}: '{text}' is a URL[^\n]*$"):
             Settings.from_environment()
     assert list(tmp_path.iterdir()) == []
 

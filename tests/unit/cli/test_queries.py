@@ -78,7 +78,7 @@ def sql_of_a_process(paths, *arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize("arguments", [("simulate", "--to", "/"), ("restore", "--corpus", "a", "--to", "/tmp/..")])
 def test_top_of_the_file_system_is_refused_as_a_folder(arguments, capsys):
     assert main(list(arguments)) == 2
-    assert capsys.readouterr().err.endswith("is the top of the file system; name a folder below it\n")
+    assert capsys.readouterr().err.endswith("is the root of the file system; choose a folder below it\n")
 
 
 def test_parquet_goes_into_a_pipe_whole(paths):
@@ -173,7 +173,7 @@ def test_long_results_go_to_the_pager_on_a_terminal_alone(con):
 
 def test_a_time_limit_is_said_and_there_by_default(con):
     with pytest.raises(
-        QueryError, match=r"given up after 0\.2 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more"
+        QueryError, match=r"stopped after 0\.2 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
     ):
         list(query.run_query(con, ENDLESS, timeout=0.2).rows())
     assert run(con, "select 1") == [(1,)]

@@ -101,9 +101,9 @@ def test_settings_of_the_user_win_over_ours_but_for_those_that_results_rest_on(t
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("ENGINE", "flink", "'flink' is none of duckdb, spark"),
-        ("SPARK_MASTER", "mesos://a", "'mesos://a' is no master such as"),
-        ("SPARK_MASTER", "local[2", "is no master such as"),
+        ("ENGINE", "flink", "'flink' is not one of duckdb, spark"),
+        ("SPARK_MASTER", "mesos://a", "'mesos://a' is not a master such as"),
+        ("SPARK_MASTER", "local[2", "is not a master such as"),
     ],
 )
 def test_engine_and_master_that_cannot_be_are_refused(

@@ -23,7 +23,7 @@ def test_every_form_is_of_the_rooms_entities(corpus_id: str, name: str) -> None:
     for table, stem in form.stems():
         assert form.place(f"{stem}.parquet") == form.place(f"{stem}.jsonl")
         assert form.place(f"{stem}.parquet")[0] is table
-    with pytest.raises(ValueError, match="is no file of"):
+    with pytest.raises(ValueError, match="is not a file of"):
         form.place("elsewhere/train.parquet")
 
 

@@ -73,19 +73,19 @@ def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | Non
 
 @pytest.mark.parametrize("name", ["Tram", "tram-1", "tram_2", "2trams", "", "t", "class", "../tram", "t" * 31, "trâm"])
 def test_name_that_no_package_and_no_table_can_have_is_refused(clone: Path, name: str) -> None:
-    with pytest.raises(InputError, match="cannot name a corpus: small letters and digits"):
+    with pytest.raises(InputError, match="cannot be the name of a corpus: use 2 to 30 lower-case letters"):
         starting.start_corpus(name, None, clone)
 
 
 @pytest.mark.parametrize("name", [*starting.RESERVED_NAMES, starting.SMALLEST])
 def test_word_of_the_project_is_refused(clone: Path, name: str) -> None:
-    with pytest.raises(InputError, match="the project uses the word"):
+    with pytest.raises(InputError, match="the project uses this word"):
         starting.start_corpus(name, None, clone)
 
 
 def test_corpus_that_is_there_is_refused(clone: Path) -> None:
     corpus_id = registry.corpus_ids()[0]
-    with pytest.raises(InputError, match=f"{corpus_id}: there is such a corpus"):
+    with pytest.raises(InputError, match=f"{corpus_id}: the corpus exists already"):
         starting.start_corpus(corpus_id, None, clone)
     with pytest.raises(InputError, match="nobody: no such corpus; there are "):
         starting.start_corpus("tram", "nobody", clone)
@@ -96,7 +96,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
     mine.parent.mkdir(parents=True)
     mine.write_text("# mine\n")
     project = (clone / starting.PROJECT).read_bytes()
-    with pytest.raises(InputError, match=r"tests/fixtures/tram/traces\.py is there; nothing was written"):
+    with pytest.raises(InputError, match=r"tests/fixtures/tram/traces\.py exists already; nothing was written"):
         starting.start_corpus("tram", None, clone)
     assert mine.read_text() == "# mine\n"
     assert [path for path in mine.parent.iterdir() if path != mine] == []
@@ -108,7 +108,9 @@ def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
 def test_what_is_no_clone_is_told_what_it_lacks(clone: Path, lacking: str) -> None:
     path = clone / lacking
     shutil.rmtree(path) if path.is_dir() else path.unlink()
-    with pytest.raises(InputError, match=r"a corpus is added to a clone of the project, and .* lacks dbt_project/"):
+    with pytest.raises(
+        InputError, match=r"a corpus can only be added to a clone of the project: .* lacks dbt_project/"
+    ):
         starting.start_corpus("tram", None, clone)
 
 
@@ -119,4 +121,4 @@ def test_command_lists_what_it_wrote(clone: Path, monkeypatch: pytest.MonkeyPatc
     *written, following = shown.output.splitlines()
     assert "dialogue_warehouse/corpora/tram/schema.py" in written
     assert all((clone / path).is_file() for path in written)
-    assert "dialogue-warehouse build --warehouse there;" in following
+    assert "dialogue-warehouse build --warehouse there, " in following

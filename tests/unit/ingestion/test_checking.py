@@ -31,16 +31,16 @@ def land_among_others(tmp_path: Path, record: str):
 
 
 REFUSED = {
-    "unknown and repeated": (with_members('"zz": 1, "text": "FIRST"'), "the key 'text' stands twice in an object"),
-    "unknown twice": (with_members('"zz": 1, "zz": 2'), "the key 'zz' stands twice in an object"),
-    "repeated": (with_members('"text": "FIRST"'), "the key 'text' stands twice in an object"),
-    "repeated in an unknown key": (with_members('"zz": {"a": 1, "a": 2}'), "the key 'a' stands twice in an object"),
-    "half a pair twice": (with_members(r'"\ud83d": 1, "\ud83d": 2'), r"the key '\ud83d' stands twice in an object"),
-    "beyond a double": (with_members('"zz": 1e400'), "the number 1e400 is beyond what is computed with"),
-    "below a double": (with_members('"zz": [-1e999]'), "the number -1e999 is beyond what is computed with"),
+    "unknown and repeated": (with_members('"zz": 1, "text": "FIRST"'), "the key 'text' occurs twice in an object"),
+    "unknown twice": (with_members('"zz": 1, "zz": 2'), "the key 'zz' occurs twice in an object"),
+    "repeated": (with_members('"text": "FIRST"'), "the key 'text' occurs twice in an object"),
+    "repeated in an unknown key": (with_members('"zz": {"a": 1, "a": 2}'), "the key 'a' occurs twice in an object"),
+    "half a pair twice": (with_members(r'"\ud83d": 1, "\ud83d": 2'), r"the key '\ud83d' occurs twice in an object"),
+    "beyond a double": (with_members('"zz": 1e400'), "the number 1e400 is too large for a 64-bit float"),
+    "below a double": (with_members('"zz": [-1e999]'), "the number -1e999 is too large for a 64-bit float"),
     "beyond a known double": (
         TEXT.join("{}").replace("1.5", "1e400"),
-        "the number 1e400 is beyond what is computed with",
+        "the number 1e400 is too large for a 64-bit float",
     ),
     "many digits": (with_members(f'"zz": {"9" * 10_000}'), "a number of 10,000 digits"),
     "many known digits": (TEXT.join("{}").replace('"id": 1', f'"id": {"9" * 10_000}'), "a number of 10,000 digits"),
@@ -118,7 +118,7 @@ def test_record_key_that_is_half_a_pair_sets_its_record_aside(tmp_path: Path) ->
 def test_record_whose_key_was_there_before_is_set_aside(tmp_path: Path) -> None:
     """The build was aborted; the first record of the key is landed, those after it are kept whole."""
     landed = land(tmp_path, b'{"a": ["x"], "b": [], "a": ["y"] , "a": 7}\n', ENTRIES, "entries.json")
-    error = "the key 'a' stands twice in the file - at `$.a`"
+    error = "the key 'a' occurs twice in the file - at `$.a`"
     assert landed.quarantine == [
         {"record_index": 2, "record_pointer": "/a", "error": error, "value": '["y"]'},
         {"record_index": 3, "record_pointer": "/a", "error": error, "value": "7"},
@@ -131,7 +131,7 @@ def test_record_whose_key_was_there_before_is_set_aside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b'{"train": [], "train": []}', "the key 'train' stands twice"),
+        (b'{"train": [], "train": []}', "the key 'train' occurs twice"),
         (rb'{"\ud83d": []}', r"the key '\ud83d' has half a surrogate pair"),
         (
             rb'{"train": [], "dev": "\ud83d"}',

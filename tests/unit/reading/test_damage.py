@@ -110,7 +110,7 @@ def test_every_command_that_reads_names_the_file(
 def test_build_of_another_version_is_named(described: WarehousePaths, query: str, lacking: str) -> None:
     """A kept build was made before a table or column was added: going back to it ended in an internal error."""
     told = str(damage.cause_of(error_of_a_reader(described, query), described))
-    assert told.startswith(f"build {BUILD} was made by another version of dialogue-warehouse: it has no {lacking}")
+    assert told.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks {lacking}")
     assert told.endswith(f"`{command('build', warehouse=described.root)}` builds it again")
     assert "\n" not in told
 

@@ -74,8 +74,9 @@ def test_manifest_of_a_version_that_had_only_words_says_whether_a_corpus_is_dama
     carried = {"fruit": {"build_id": BUILD, "reason": reason}}
     file.write_text(json.dumps(json.loads(file.read_text()) | {"carried": carried}))
     found = read_manifest(paths, BUILD).carried["fruit"]
-    assert (found.is_damaged, found.reason) == (is_damaged, reason)
-    assert found.describe("fruit") == f"fruit falls back to build {BUILD}: {reason}"
+    words = reason if is_damaged else REASONS[Cause.NOT_ASKED_FOR]
+    assert (found.is_damaged, found.reason) == (is_damaged, words)
+    assert found.describe("fruit") == f"fruit falls back to build {BUILD}: {words}"
 
 
 def test_key_that_another_version_wrote_is_passed_over(paths: WarehousePaths) -> None:
