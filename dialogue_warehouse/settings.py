@@ -249,7 +249,7 @@ class Settings:
     engine: Annotated[str, _choice(ENGINES)] = DUCKDB
     """Engine that lands files and runs the models; `spark` is for data too large for one machine."""
     spark_master: Annotated[str, MASTER] = "local[2]"
-    """Where Spark runs: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`, or `thrift://…` (a server)."""
+    """Master of Spark: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`, or `thrift://…` (a server)."""
     spark_conf: str | None = None
     """More settings of Spark: `name=value` pairs separated by spaces, or a file with one pair per line."""
     processes: Annotated[int, THREADS] = 2
@@ -325,7 +325,7 @@ class Settings:
         return replace(self, memory_limit=self.query_memory_limit or self.memory_limit)
 
     def memory_limit_of_each(self, processes: int) -> str:
-        """An equal part of the memory limit, as DuckDB writes it; the limit itself where it is no number and unit."""
+        """Return an equal part of the memory limit in DuckDB's notation; the limit itself if it has no number."""
         amount = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\D+)", self.memory_limit)
         return f"{float(amount[1]) / processes:.3f}{amount[2]}" if amount else self.memory_limit
 

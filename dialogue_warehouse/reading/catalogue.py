@@ -24,7 +24,7 @@ EMPTY: tuple[object, ...] = (None, "", [], {})
 
 @dataclass(frozen=True)
 class Filling:
-    """How much of a column is filled, for a table with rows."""
+    """The share of a column that is filled, for a table with rows."""
 
     shares: dict[str, float]
     """Share of rows where the column is not NULL, 0 to 1, by corpus; the key is `all` for rows without a corpus."""
@@ -116,7 +116,7 @@ class ColumnDescription:
     type: str
     comment: str | None
     filling: Filling | None = None
-    """How much of it is filled; None for a table without rows."""
+    """The share of it that is filled; None for a table without rows."""
 
 
 @dataclass(frozen=True)

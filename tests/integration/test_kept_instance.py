@@ -238,5 +238,5 @@ def test_damaged_history_begins_anew_and_is_told(tmp_path: Path, content: bytes,
     with open_instance(paths, print) as instance:
         assert run_in(instance)
     assert capsys.readouterr().out == (
-        f"{index}: the history of runs cannot be read, it begins anew\n" if content else ""
+        f"{index}: the history of runs cannot be read, a new one is started\n" if content else ""
     )

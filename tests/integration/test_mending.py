@@ -302,7 +302,7 @@ def test_scratch_folder_that_is_a_link_is_not_emptied(paths: WarehousePaths, tmp
     with pytest.raises(InputError, match="is a link"):
         state.clear_scratch(paths)
     assert (precious / "file").exists()
-    assert publishing.tidy(paths, Settings()) == [f"{paths.scratch}: is a link; a build works in a folder of its own"]
+    assert publishing.tidy(paths, Settings()) == [f"{paths.scratch}: is a link; a build needs a real folder"]
 
 
 def test_link_in_the_scratch_folder_is_removed_and_not_followed(paths: WarehousePaths, tmp_path: Path) -> None:

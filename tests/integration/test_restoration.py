@@ -237,7 +237,7 @@ def test_difference_names_file_pointer_expected_and_found(
     assert named.first_difference == '/0/turns/0/frames/0/state/slot_values/city/1: expected "Zürich", found "Bern"'
 
 
-def test_files_that_nobody_reads_on_leave_the_connection_to_others(core: duckdb.DuckDBPyConnection) -> None:
+def test_files_that_are_not_read_to_the_end_leave_the_connection_usable(core: duckdb.DuckDBPyConnection) -> None:
     files = restoring.Restorer(core).files(registry.load_corpora())
     assert next(files).file.source_file_id.startswith(f"{CORPORA[0]}/")
     files.close()

@@ -1,5 +1,5 @@
-"""What `make lint` needs beyond ready-made linters: it brings every piece of SQL in the clone before SQLFluff.
+"""The part of `make lint` that ready-made linters lack: it passes every piece of SQL in the clone to SQLFluff.
 
-Here belongs what finds SQL, whatever file it stands in, and leads a finding back to the line that a person edits. The
-rules are SQLFluff's, listed in pyproject.toml; no rule is written here. See https://docs.sqlfluff.com.
+What belongs here: finding SQL in files of any kind, and mapping a finding to the line that a person edits. The rules
+are SQLFluff's, listed in pyproject.toml; no rule is written here. See https://docs.sqlfluff.com.
 """

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 CALL = re.compile(r"\b(\w+)\s*\(")
-"""How a macro is called."""
+"""A call of a macro."""
 JINJA = re.compile(r"{{.*?}}|{%.*?%}|{#.*?#}")
-"""What does not come out as it stands."""
+"""The parts of a template that are not copied as they are."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Macros:
         return list(seen.values())
 
     def unreached(self, unique_ids: Iterable[str]) -> list[Macro]:
-        """Those that none of these leads to, nor anything that replaces a part of dbt.
+        """Return the macros that none of these call, except those that replace a part of dbt.
 
-        What stands in for dbt's own macros and materializations is called by dbt while it builds a table: its statements
-        are put together for a database, so nothing shows them here. What another engine has in a macro's place is
-        rendered there alone: tests/integration/test_spark.py runs all of it.
+        Replacements of dbt's own macros and materializations are called by dbt while it builds a table: their statements
+        are put together for a database, so they cannot be shown here. The variant of a macro for another engine is only
+        rendered there: tests/integration/test_spark.py runs all of them.
         """
         called_by_dbt = [
             unique_id
@@ -95,7 +95,7 @@ class Macros:
 
 
 def _share(line: str, written: str) -> int:
-    """How many letters of a line of a macro stand, in its order, in what was written; 0 unless all of them do."""
+    """Return the number of letters of a macro's line if all of them occur in `written`, in this order; else 0."""
     literals = [literal.strip() for literal in JINJA.split(line)]
     pattern = ".*?".join(re.escape(literal) for literal in literals)
     return len(re.findall(r"\w", "".join(literals))) if re.search(pattern, written) else 0

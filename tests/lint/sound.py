@@ -22,7 +22,7 @@ MOST = 20_000
 
 @cache
 def _rules(root: Path) -> bytes:
-    """What the linting of a clone depends on beside its pieces: its configuration, SQLFluff and this linter."""
+    """Return everything that the linting depends on besides the pieces: configuration, SQLFluff and this linter."""
     files = [root / "pyproject.toml", *sorted(Path(__file__).parent.glob("*.py"))]
     return b"".join([version("sqlfluff").encode(), *(file.read_bytes() for file in files if file.is_file())])
 
@@ -37,7 +37,7 @@ def digest(piece: Piece, root: Path) -> str:
 
 
 def remembered() -> set[str]:
-    """The digests of pieces in which nothing was found; none where nobody remembers."""
+    """Return the digests of pieces without findings; empty if none are recorded."""
     try:
         return set(REMEMBERED.read_text(encoding="utf-8").split())
     except OSError:

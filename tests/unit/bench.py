@@ -1,4 +1,4 @@
-"""A database to audit, and what an audit of it came to."""
+"""A database to audit, and the results of its audit."""
 
 from __future__ import annotations
 

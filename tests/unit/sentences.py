@@ -16,14 +16,14 @@ from msgspec import Struct, toml
 from dialogue_warehouse.paths import CLONE
 
 DOCUMENTS = Path(os.environ.get("DIALOGUE_DOCUMENTS") or CLONE.parent / "shared" / "documents")
-"""The documents that the claims quote, which are no part of the clone."""
+"""The documents that the claims quote; they are not part of the clone."""
 LITERAL = re.compile(r"^```\w*\n.*?^```$|^---\n.*?^---$", flags=re.M | re.S)
 """An example or a YAML card, where each line is a sentence."""
 CONTINUED = re.compile(r"(?<![.:;?!|}\n])\n(?=[a-z])")
 """A line break inside a sentence."""
 STOP = r"(?:(?<=[.?!])|(?<=[.?!][\"')]))(?<!\bi\.e\.)(?<!\be\.g\.)(?<!\bal\.)(?<!\n\d\.)"
 END = re.compile(rf"\n|{STOP}\s+(?=[A-Z_`\"'(!\[])|\s+(?=- _|\* [A-Z]|#+ [A-Z]|```)")
-"""Where a sentence ends, in a document that lost its line breaks too."""
+"""The end of a sentence, also in a document that lost its line breaks."""
 WITHOUT_WORDS = re.compile(r"[\s`|:#-]*(```\w*)?")
 """A fence, a rule, an empty line."""
 
@@ -69,7 +69,7 @@ def _pieces(document: str) -> Iterator[str]:
 
 
 def quoted(sentences: Sequence[str], quote: str) -> set[int]:
-    """The places of the sentences that a quote stands in, wholly or in part."""
+    """Return the places of the sentences that a quote is from, wholly or in part."""
     starts = [0]
     for sentence in sentences:
         starts.append(starts[-1] + len(sentence) + 1)
@@ -82,7 +82,7 @@ def quoted(sentences: Sequence[str], quote: str) -> set[int]:
 
 
 def noted(sentences: Sequence[str], text: str | tuple[str, str]) -> set[int]:
-    """The places of the sentences that a note's text means; none where it means none, or cannot tell which."""
+    """Return the places of the sentences that a note's text means; empty if it matches none, or is ambiguous."""
     if isinstance(text, tuple):
         begins = noted(sentences, text[0])
         first = min(begins, default=len(sentences))
@@ -94,7 +94,7 @@ def noted(sentences: Sequence[str], text: str | tuple[str, str]) -> set[int]:
 
 
 def problems(document: str, quotes: Mapping[str, str], notes: Iterable[Note]) -> list[str]:
-    """What is wrong with a document's claims, given as their quotes by id, and its notes: one line each."""
+    """Return the problems of a document's claims, given as their quotes by id, and of its notes: one line each."""
     sentences = sentences_of(document)
     found = []
     spoken_for: set[int] = set()
@@ -110,7 +110,7 @@ def problems(document: str, quotes: Mapping[str, str], notes: Iterable[Note]) ->
         for text in note.texts:
             places = noted(sentences, text)
             if not places:
-                found.append(f"a note is about '{text}', which is no sentence, or several")
+                found.append(f"a note is about '{text}', which does not match exactly one sentence")
             found += [f"a claim quotes '{sentences[place]}', and a note is about it" for place in places & claimed]
             spoken_for |= places
     unspoken = sorted(set(range(len(sentences))) - spoken_for)

@@ -164,7 +164,7 @@ HOW_MANY_CORPORA = re.compile(
 
 
 def countings(text: str) -> list[str]:
-    """Where a text says how many corpora there are."""
+    """Return the phrases of a text that state the number of corpora."""
     return [" ".join(found[0].split()) for found in HOW_MANY_CORPORA.finditer(text)]
 
 
@@ -274,7 +274,7 @@ def test_every_model_is_described_with_its_grain_first() -> None:
 
 
 def read_but_not_there(text: str, models: set[str], sources: set[str]) -> list[str]:
-    """The models and sources that a model reads by name, and that nobody wrote."""
+    """Return the models and sources that a model reads by name and that do not exist."""
     refs = {name for name in re.findall(r"\bref\('(\w+)'\)", text) if name not in models}
     raw = {f"{source}.{table}" for source, table in re.findall(r"\bsource\('(\w+)', '(\w+)'\)", text)}
     return sorted(refs | (raw - sources))
@@ -311,11 +311,11 @@ def test_union_macro_reads_every_conformed_model() -> None:
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)
-def test_room_is_complete(corpus_id: str) -> None:
+def test_folder_of_a_corpus_is_complete(corpus_id: str) -> None:
     assert registry.problems(registry.corpus_folder(corpus_id)) == []
 
 
-def test_room_that_lacks_furniture_is_told_what(tmp_path: Path) -> None:
+def test_folder_of_a_corpus_without_a_file_is_reported_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "schema.py").write_text("")
     assert registry.problems(tmp_path) == [
         f"{tmp_path.name}: {name} is missing" for name in ("source.toml", "claims.toml", "simulate.py", "restore.sql")
@@ -351,7 +351,7 @@ def structs_of(kind: inspect.Type, place: str) -> Iterator[tuple[str, inspect.St
 
 
 def is_described(kind: inspect.Type) -> bool:
-    """Whether a field's type has a description, in one of its options."""
+    """Tell if a field's type has a description, in one of its options."""
     options = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
     notes = [option for option in options if isinstance(option, inspect.Metadata)]
     return any((note.extra_json_schema or {}).get("description") for note in notes)
@@ -391,7 +391,7 @@ REASON = re.compile(r"Longer than (\d+) lines: \w+")
 
 
 def is_too_long(text: str, limit: int) -> bool:
-    """Whether a text has more lines than the limit without saying in its first lines why."""
+    """Tell if a text has more lines than the limit without giving the reason in its first lines."""
     reason = REASON.search("\n".join(text.splitlines()[:12]))
     return len(text.splitlines()) > limit and not (reason and int(reason[1]) == limit)
 

@@ -38,7 +38,7 @@ def start(folder: Path, *command: object, **variables: str) -> subprocess.Comple
 
 
 def shown(folder: Path, **variables: str) -> dict:
-    """What a process is like that has been put in order."""
+    """Return the state of a process that has been prepared."""
     ended = start(folder, sys.executable, "-c", SHOW, "an argument", **variables)
     assert (ended.returncode, ended.stderr) == (0, "")
     return json.loads(ended.stdout)
@@ -131,22 +131,22 @@ def test_dbt_is_kept_from_its_variables_in_the_process_of_others(monkeypatch: py
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_handle_is_no_handle_of_a_file(closed: str, tmp_path: Path) -> None:
+def test_closed_handle_is_not_the_handle_of_a_file(closed: str, tmp_path: Path) -> None:
     """A database that is opened gets the lowest free number, and whatever is printed would be written into it."""
     code = (
         "from dialogue_warehouse import environment; environment.prepare()\n"
         "import subprocess, sys\n"
         "opened = open('opened', 'w')\n"
-        "print('printed', flush=True); print('told', file=sys.stderr, flush=True)\n"
+        "print('printed', flush=True); print('reported', file=sys.stderr, flush=True)\n"
         "sys.stdin.read()\n"
-        "subprocess.run(['sh', '-c', 'echo child; echo told >&2'])\n"
+        "subprocess.run(['sh', '-c', 'echo child; echo reported >&2'])\n"
         "opened.write(str(opened.fileno() > 2))"
     )
     (tmp_path / "code.py").write_text(code)
     ended = start(tmp_path, "sh", "-c", f"exec {sys.executable} code.py {closed}", PYTHONPATH=str(CLONE))
     assert ended.returncode == 0
     assert ended.stdout == ("" if " >&-" in f" {closed}" else "printed\nchild\n")
-    assert ended.stderr == ("" if "2>&-" in closed else "told\ntold\n")
+    assert ended.stderr == ("" if "2>&-" in closed else "reported\nreported\n")
     assert (tmp_path / "opened").read_text() == "True"
 
 
@@ -158,7 +158,7 @@ def test_working_folder_that_is_gone_is_said_in_one_line(module: str, tmp_path: 
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", told)
 
 
-def test_user_without_a_home_is_told_so_where_one_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_without_a_home_gets_an_error_if_one_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A container may run as a number that no user has, without `HOME`."""
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)

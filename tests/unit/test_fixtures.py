@@ -30,7 +30,7 @@ def test_missing_piece_is_named(piece: str, tmp_path: Path, monkeypatch: pytest.
     assert fixtures.problems(corpus_id) == [f"tests/fixtures/{corpus_id}/{piece} is missing"]
 
 
-def test_name_that_a_piece_does_not_offer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_that_a_piece_does_not_offer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus_id = registry.corpus_ids()[0]
     monkeypatch.delattr(fixtures.load(corpus_id, "broken"), "CASES")
     assert fixtures.problems(corpus_id) == [f"tests/fixtures/{corpus_id}/broken.py has no CASES"]

@@ -1,4 +1,4 @@
-"""What the linter makes of a file: pieces of SQL, each with the place where it starts."""
+"""The linter splits a file into pieces of SQL, each with the place where it starts."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def test_settings_take_no_other_form(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("mirror", ["/media/disk", "ftp://m.example", "https:///x", "http://[::1", "file://host/x"])
-def test_mirror_that_is_no_url_is_refused_and_not_repeated(monkeypatch, mirror):
+def test_mirror_that_is_not_a_url_is_refused_and_not_repeated(monkeypatch, mirror):
     monkeypatch.setenv("DIALOGUE_MIRROR", mirror)
     with pytest.raises(SettingsError, match="DIALOGUE_MIRROR") as raised:
         Settings.from_environment()
@@ -56,7 +56,7 @@ def from_environment(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> o
 
 @pytest.mark.parametrize("name", ["STRICT", "VERIFY", "FORCE", "REPLACE"])
 def test_switch_is_on_or_off_or_refused(monkeypatch, name):
-    """What is neither is not silently off."""
+    """A value that is neither on nor off is refused, and is not silently off."""
     assert [from_environment(monkeypatch, name, text) for text in ("1", "1 ", "TRUE", "yes", "on")] == [True] * 5
     assert [from_environment(monkeypatch, name, text) for text in ("0", " false", "No", "OFF")] == [False] * 4
     for text in ("maybe", "y", "2", "ｏｎ"):
@@ -68,7 +68,7 @@ def test_switch_is_on_or_off_or_refused(monkeypatch, name):
 @pytest.mark.parametrize("name", ["THREADS", "PROCESSES", "BUILDS_KEPT", "JOBS", "ATTEMPTS"])
 @pytest.mark.parametrize("text", ["0", "-1", "²", "１", "1.5", "many", "100000", "1" * 5_000])
 def test_count_that_cannot_be_is_refused_with_its_bounds(monkeypatch, name, text):
-    """A hundred thousand threads are told, not begun."""
+    """A hundred thousand threads are refused, not started."""
     with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is not a number from 1 to \d+"):
         from_environment(monkeypatch, name, text)
 
@@ -82,14 +82,14 @@ def test_threads_and_processes_go_up_to_four_a_core(monkeypatch, name):
 
 
 @pytest.mark.parametrize("text", ["4GB", "1.5 GiB", "512MiB", "300MB", "50%", "1tb", " 2GB "])
-def test_memory_is_what_duckdb_can_be_told(monkeypatch, text):
+def test_memory_limit_is_one_that_duckdb_accepts(monkeypatch, text):
     limit = from_environment(monkeypatch, "MEMORY_LIMIT", text)
     with duckdb.connect(config={"memory_limit": limit}) as con:
         assert con.execute("select 1").fetchone() == (1,)
 
 
 @pytest.mark.parametrize("text", ["lots", "-1", "0", "GB", "4", "4 potatoes", "none", "٤GB"])
-def test_memory_that_is_no_size_is_refused(monkeypatch, text):
+def test_memory_limit_that_is_not_a_size_is_refused(monkeypatch, text):
     """-1, which DuckDB takes for no limit, too."""
     with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: '.*' is not a size such as 4GB, 512MiB or 50%"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)

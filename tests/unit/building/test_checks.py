@@ -102,7 +102,7 @@ def test_nothing_that_could_be_read_is_nothing_to_lose(paths, tmp_path):
 
 
 def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
-    """What a run of the graph begins with, wherever it was started."""
+    """Every run of the graph begins with this step, wherever it was started."""
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     publish(paths, (ONE, "verified"))
@@ -112,8 +112,8 @@ def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
     assert snapshot(paths.root) == before
 
 
-def test_folder_of_one_corpus_is_told_the_folder_above_it(tmp_path):
-    """`--source FOLDER/<corpus>` is told `--source FOLDER`."""
+def test_error_about_the_folder_of_one_corpus_names_the_folder_above_it(tmp_path):
+    """For `--source FOLDER/<corpus>` the error names `--source FOLDER`."""
     source = offer(tmp_path / "releases", ONE)
     paths = WarehousePaths(tmp_path / "warehouse")
     with pytest.raises(InputError, match=rf"the releases stand below --source {source}$"):
@@ -150,7 +150,7 @@ def test_path_that_is_too_long_for_the_history_of_runs_is_refused(tmp_path):
 
 
 def test_source_is_looked_at_once_for_checks_and_landing(tmp_path):
-    """What was checked is what is landed: a file that goes meanwhile is refused by landing, and not skipped."""
+    """The checked files are landed: landing refuses a file that was removed meanwhile, and does not skip it."""
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     folder = offer(tmp_path / "both", ONE, OTHER)

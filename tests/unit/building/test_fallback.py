@@ -73,7 +73,7 @@ def test_rows_name_their_corpus_by_key_file_or_column() -> None:
     assert fallback.named(("staging", "mutualfriends", "friends")) == {"mutualfriends"}
 
 
-def test_one_failure_without_a_corpus_leaves_nobody_at_fault() -> None:
+def test_one_failure_without_a_corpus_blames_no_corpus() -> None:
     first, second, other = ("one", {"sgd", "abcd"}), ("two", {"abcd"}), ("three", set())
     assert fallback.at_fault([first, second]) == {"abcd": "one", "sgd": "one"}
     assert fallback.at_fault([first, other]) == {}

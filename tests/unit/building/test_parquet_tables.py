@@ -80,7 +80,7 @@ def test_catalog_has_contracts_comments_and_macros_and_no_rows(built: Path, cata
         assert con.execute("select core.any_key('a/1')").fetchall() == [("a/1",)]
 
 
-def test_other_clients_are_told_where_the_rows_are_instead_of_getting_none(catalog: Path) -> None:
+def test_other_clients_get_an_error_that_says_where_the_rows_are(catalog: Path) -> None:
     with duckdb.connect(str(catalog), read_only=True) as con:
         (storage,) = con.execute(
             "select tags['storage_version'] from duckdb_databases() where not internal"
@@ -93,7 +93,7 @@ def test_other_clients_are_told_where_the_rows_are_instead_of_getting_none(catal
 
 
 def test_no_file_says_that_a_column_is_never_null(catalog: Path) -> None:
-    """What DuckDB finds of the rows of one corpus is not so of another, and the first file gives a dataset its types."""
+    """A column that is never NULL in one corpus may be NULL in another, and the first file decides a dataset's types."""
     for file in builds.files_below(tables_beside(catalog)):
         schema = pyarrow.parquet.read_schema(file)
         assert [field.name for field in schema if not field.nullable] == [], file
@@ -148,7 +148,7 @@ def test_files_are_bounded_and_in_the_order_of_the_key(tmp_path: Path, monkeypat
         assert con.execute("select count(*), min(corpus_id) from core.fct_turns").fetchall() == [(9000, "toy")]
 
 
-def test_row_too_large_for_a_file_has_one_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_too_large_for_a_shared_file_has_its_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_tables, "FILE_BYTES", 10)
     statements = "create schema core; create table core.t as select range as n from range(3)"
     catalog = as_parquet(make_database(tmp_path / "built.duckdb", statements), tmp_path / "builds")
@@ -195,7 +195,7 @@ def test_threads_that_read_one_file_do_not_meet(tmp_path: Path) -> None:
         assert (opened.read(2), opened.read(1), opened.tell()) == (bytes([10, 11]), bytes([12]), 13)
 
 
-def test_file_that_is_cut_off_is_no_file_of_zeros(tmp_path: Path) -> None:
+def test_file_that_is_cut_off_is_not_read_as_zeros(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"abc")
     with file.open("rb") as stream, pytest.raises(OSError, match="name is cut off"):

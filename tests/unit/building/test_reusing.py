@@ -1,4 +1,4 @@
-"""What of a build is run again, and what is taken from the published one: told from definitions alone."""
+"""Reuse of parts of the published build, decided from definitions alone."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_what_reads_a_table_is_run_when_its_rows_differ() -> None:
     assert reuse.left() == set() and reuse.reused() == ["core.fct_acts"]
 
 
-def test_a_change_of_what_is_no_table_reaches_the_tables_that_read_it() -> None:
+def test_change_of_a_model_that_is_not_a_table_reaches_the_tables_that_read_it() -> None:
     assert changed(int_acts="select others").ready() == {"fct_acts"}
     assert changed(stg_words="select others").ready() == {"fct_turns", "fct_acts", "lengths"}
     assert changed(rules="select others").ready() == {"violations"}
@@ -129,7 +129,7 @@ def test_a_table_that_was_made_again_with_the_same_rows_is_known_by_the_next_bui
 def test_a_model_that_is_new_is_made_and_one_that_is_gone_is_not_missed() -> None:
     base = published()
     del base.definitions.digests["fct_acts"], base.definitions.digests["keys_of_acts"]
-    base.definitions.digests["fct_votes"] = "what nobody reads"
+    base.definitions.digests["fct_votes"] = "unread"
     reuse = Reuse(Project(written()), "files", base)
     assert reuse.ready() == {"fct_acts"}
     assert reuse.left() == {"fct_acts", "keys_of_acts"}

@@ -23,7 +23,7 @@ ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) sel
 
 
 def sql(paths, *arguments: str, **options) -> tuple[int, str, str]:
-    """What the command did: its status, standard output, standard error."""
+    """The result of a command: its status, standard output, standard error."""
     result = CliRunner().invoke(cli, ["sql", "--warehouse", str(paths.root), *arguments], **options)
     return result.exit_code, result.stdout_bytes.decode(), result.stderr
 
@@ -139,7 +139,7 @@ def test_rows_that_do_not_fit_are_shown_a_line_a_column(con):
     assert "── row 1" not in shown(con, WIDE, None, width=400)
 
 
-def test_a_table_that_is_asked_for_has_keys_last(con):
+def test_requested_table_has_keys_last(con):
     text = shown(con, WIDE, "table")
     assert text.splitlines()[1].split()[:2] == ["column_0", "column_1"]
     assert "turn_key" not in text

@@ -59,7 +59,7 @@ PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
-def test_source_file_that_is_no_file_is_refused_in_one_line(tmp_path: Path, make, told: str) -> None:
+def test_source_file_that_is_not_a_file_is_refused_in_one_line(tmp_path: Path, make, told: str) -> None:
     """A plain file of 5 GiB was read into memory, and a pipe waited for its other end."""
     place = tmp_path / "toy/train/items.json"
     place.parent.mkdir(parents=True)
@@ -71,7 +71,7 @@ def test_source_file_that_is_no_file_is_refused_in_one_line(tmp_path: Path, make
 
 
 @pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
-def test_marker_that_is_no_file_is_refused_in_one_line(tmp_path: Path, make, told: str) -> None:
+def test_marker_that_is_not_a_file_is_refused_in_one_line(tmp_path: Path, make, told: str) -> None:
     """Every build reads the marker of a generated release; as a pipe it made each of them wait."""
     marker = tmp_path / source_tree.MARKER
     make(marker)
@@ -237,7 +237,7 @@ def test_failure_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -> 
 
 
 def test_no_attempt_writes_to_the_place_of_an_earlier_one(tmp_path: Path) -> None:
-    """What DuckDB still does to the file of a COPY that failed must not meet the file of the next one."""
+    """DuckDB may still write to the file of a COPY that failed, so the next COPY must have another file."""
     places = []
     for _ in range(2):
         with pytest.raises(RuntimeError), replacing(tmp_path / "file") as temporary:

@@ -34,7 +34,7 @@ def test_pointer_is_followed_as_rfc_6901_says(pointer: str, value: object) -> No
 @pytest.mark.parametrize(
     "pointer", ["a", "/a", "/a~1b/2", "/a~1b/-", "/a~1b/01", "/a~1b/-1", "/a~1b/¹", "/nothing/0", "/a~1b/0/m~0n/0"]
 )
-def test_pointer_to_nothing_is_no_value(pointer: str) -> None:
+def test_pointer_to_nothing_has_no_value(pointer: str) -> None:
     with pytest.raises(LookupError):
         resolve(DOCUMENT, pointer)
 
@@ -81,7 +81,7 @@ def test_values_are_those_of_the_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}', "", "{", "01"])
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_text_that_is_not_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode_strictly(text)
 

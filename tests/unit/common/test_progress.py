@@ -1,4 +1,4 @@
-"""What a build tells while it runs: true seconds, a sign that moves, nothing that steers the terminal."""
+"""Progress of a build: correct seconds, a moving sign, and no control characters."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_seconds_are_those_of_the_work_where_it_began_before(capsys):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_landing_in_processes_knows_how_long_it_took(generated_sample, tmp_path, monkeypatch, processes):
-    """From the first file begun to the last one done, although nobody waited; 0 where nothing ran beside."""
+    """From the first file begun to the last one done, although no step waited; 0 if nothing ran at the same time."""
     monkeypatch.setattr(lander, "WORTH_PROCESSES", 0)
     release = finding.find_release(max(registry.load_corpora(), key=lambda one: len(one.files)), generated_sample)
     with lander.Lander(tmp_path, Settings(processes=processes)) as landing:

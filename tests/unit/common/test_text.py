@@ -101,7 +101,7 @@ class Id(Struct):
 
 
 def test_value_that_the_schema_refuses_is_set_aside_with_line_and_column(tmp_path: Path) -> None:
-    """A header is no value; neither is what a download that was cut off ends with."""
+    """A header is not a value, and neither is the last line of a download that was cut off."""
     entity = Entity("lines", Id, Container.LINES, r"(?P<part>train)\.csv")
     landed = land(tmp_path, b'\xef\xbb\xbf "conversation_id"\r\ndlg-1\r\ndl', entity, "train.csv")
     errors = [record["error"] for record in landed.quarantine]
@@ -123,7 +123,7 @@ FILES_OF_LINES = [
 
 
 @pytest.mark.parametrize(("corpus_id", "path", "entity"), FILES_OF_LINES, ids=[path for _, path, _ in FILES_OF_LINES])
-def test_header_is_no_value_of_a_published_file(tmp_path: Path, corpus_id: str, path: str, entity: Entity) -> None:
+def test_header_is_not_a_value_of_a_published_file(tmp_path: Path, corpus_id: str, path: str, entity: Entity) -> None:
     """A data frame that is saved writes the name of its column first."""
     landed = land(tmp_path, b"conversation_id,\n", entity, path)
     assert [record["error"].partition(": ")[0] for record in landed.quarantine] == ["line 1, column 1"]
@@ -244,7 +244,7 @@ def script_in(folder: Path) -> Path:
 
 
 def run(line: str, folder: Path, path: str) -> list[str]:
-    """What the program printed when a shell in that folder was given the line."""
+    """Run the line in a shell in that folder, and return the lines that the program printed."""
     environment = {"PATH": os.pathsep.join((path, "/usr/bin", "/bin"))}
     done = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
@@ -253,7 +253,7 @@ def run(line: str, folder: Path, path: str) -> list[str]:
 @pytest.mark.parametrize("is_on_path", [True, False])
 @pytest.mark.parametrize("place", ["it's here/.venv/bin", "../elsewhere/bin"])
 def test_a_line_runs_the_program_with_its_arguments(tmp_path, monkeypatch, is_on_path, place):
-    """Whether the environment is on the PATH or not, below the working folder or not."""
+    """The environment may be on the PATH or not, and below the working folder or not."""
     here = tmp_path / "work"
     here.mkdir()
     script = script_in((here / place).resolve())
@@ -267,7 +267,7 @@ def test_a_line_runs_the_program_with_its_arguments(tmp_path, monkeypatch, is_on
 
 
 def test_another_program_of_the_name_is_not_meant(tmp_path, monkeypatch):
-    """What the PATH finds is another installation."""
+    """The program on the PATH is another installation."""
     monkeypatch.setattr(sys, "argv", [str(script_in(tmp_path / "ours"))])
     monkeypatch.setenv("PATH", str(script_in(tmp_path / "theirs").parent))
     assert shlex.split(command("tables"))[0] == str(tmp_path / "ours" / NAME)

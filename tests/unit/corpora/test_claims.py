@@ -1,4 +1,4 @@
-"""What a claims.toml says, and what is refused in it."""
+"""Reading claims.toml, and the errors that are refused in it."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message: s
         load_corpus_suite("toy", tmp_path)
 
 
-def test_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_toml_is_refused(tmp_path: Path) -> None:
     (tmp_path / "claims.toml").write_text("[[claims]", encoding="utf-8")
     with pytest.raises(DeclarationError, match=r"^toy/claims\.toml: [^\n]*line 1[^\n]*$"):
         load_corpus_suite("toy", tmp_path)
@@ -221,7 +221,7 @@ def test_over_a_number_means_more_than_it_in_every_claim() -> None:
 
 
 def test_an_entry_says_itself_whose_words_it_quotes_or_its_document_does(tmp_path: Path) -> None:
-    """What a note of this project repeats of a paper is the paper's."""
+    """Words of a paper that a note of this project repeats are the paper's."""
     folder = corpus_folder(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
     assert [claim.quotes_whom for claim in load_claims("toy", folder)] == ["publisher", "paper"]
     text = (folder / "claims.toml").read_text(encoding="utf-8")
@@ -231,7 +231,7 @@ def test_an_entry_says_itself_whose_words_it_quotes_or_its_document_does(tmp_pat
 
 
 def reads_only(corpus_id: str, expectation: Expectation) -> bool:
-    """Whether what an expectation judges is narrowed to the rows of a corpus."""
+    """Tell if an expectation only reads the rows of this corpus."""
     condition = json.dumps(expectation.kwargs.get("row_condition", {}))
     if expectation.type not in (QUERY_ROWS, UNEXPECTED_ROWS):
         return '"corpus_id"' in condition and f'"{corpus_id}"' in condition

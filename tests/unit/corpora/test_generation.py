@@ -1,4 +1,4 @@
-"""What the simulators are made of: shares and scaled counts."""
+"""Shares and scaled counts, from which the simulators are built."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ LIKE = [None, *registry.corpus_ids()]
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What `new-corpus` reads of a clone."""
+    """Return a folder with the files of a clone that `new-corpus` reads."""
     shutil.copytree(CLONE / starting.SMALLEST_FOLDER, tmp_path / starting.SMALLEST_FOLDER)
     folders = [place.format(corpus_id) for place in starting.PLACES for corpus_id in registry.corpus_ids()]
     for folder in folders:
@@ -40,7 +40,7 @@ def texts(clone: Path, paths: list[str]) -> str:
 
 
 @pytest.mark.parametrize("like", LIKE)
-def test_every_piece_is_written_and_named_anew(clone: Path, like: str | None) -> None:
+def test_every_piece_is_written_with_the_new_name(clone: Path, like: str | None) -> None:
     before, model = variables(clone), like or starting.SMALLEST
     written = starting.start_corpus("tram", like, clone)
     assert all((clone / path).is_file() for path in written)
@@ -87,8 +87,8 @@ def test_corpus_that_is_there_is_refused(clone: Path) -> None:
     corpus_id = registry.corpus_ids()[0]
     with pytest.raises(InputError, match=f"{corpus_id}: the corpus exists already"):
         starting.start_corpus(corpus_id, None, clone)
-    with pytest.raises(InputError, match="nobody: no such corpus; there are "):
-        starting.start_corpus("tram", "nobody", clone)
+    with pytest.raises(InputError, match="missing: no such corpus; there are "):
+        starting.start_corpus("tram", "missing", clone)
 
 
 def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
@@ -105,7 +105,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
 
 
 @pytest.mark.parametrize("lacking", [starting.PROJECT, starting.SMALLEST_FOLDER])
-def test_what_is_no_clone_is_told_what_it_lacks(clone: Path, lacking: str) -> None:
+def test_folder_that_is_not_a_clone_is_refused_with_what_it_lacks(clone: Path, lacking: str) -> None:
     path = clone / lacking
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     with pytest.raises(

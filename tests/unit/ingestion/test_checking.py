@@ -1,4 +1,4 @@
-"""What JSON's grammar allows and no reader keeps: refused with file and position, or its record set aside, whole."""
+"""JSON that readers cannot keep is refused with file and position, or its record is set aside as a whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEEP_OBJECT = '{"a":' * 100_000 + "1" + "}" * 100_000
 
 
 def with_members(members: str) -> str:
-    """An item with more members in front, as JSON text; they may repeat one of its own."""
+    """Return an item with more members at its beginning, as JSON text; they may repeat one of the item's."""
     return f"{{{members}, {TEXT}}}"
 
 
@@ -147,9 +147,7 @@ def test_record_whose_key_was_there_before_is_set_aside(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_file_of_parts_that_cannot_be_told_apart_is_refused_with_its_place(
-    tmp_path: Path, text: bytes, message: str
-) -> None:
+def test_file_of_parts_with_equal_names_is_refused_with_its_place(tmp_path: Path, text: bytes, message: str) -> None:
     with pytest.raises(LandingError) as refused:
         land(tmp_path, gzip.compress(text), SPLITS, "splits.json.gz")
     assert str(refused.value) == f"toy/splits.json.gz: {message}"
@@ -182,7 +180,7 @@ def test_parts_and_documents_with_deep_records_are_landed(tmp_path: Path) -> Non
         ('[{"dialogue_id": "1\\', "not JSON, cut off at its end, byte 20, line 1, column 21: download it again"),
     ],
 )
-def test_file_that_is_no_json_is_refused_with_its_place_however_deep(tmp_path: Path, text: str, place: str) -> None:
+def test_file_that_is_not_json_is_refused_with_its_place_however_deep(tmp_path: Path, text: str, place: str) -> None:
     with pytest.raises(LandingError) as refused:
         land(tmp_path, text.encode(), ITEMS)
     assert str(refused.value) == f"toy/train/items.json: {place}"
@@ -242,7 +240,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
 def test_damaged_raw_file_is_landed_again(tmp_path: Path, damage) -> None:
-    """It was used as it was until somebody forced a landing; swapped ones stopped in tests of keys."""
+    """It was used unchanged until a landing was forced; swapped files failed in tests of keys."""
     first = land(tmp_path, [ITEM | {"text": "first"}], ITEMS)
     second = land(tmp_path, [ITEM | {"text": "secnd"}], ITEMS, "dev/items.json")
     damage(tmp_path / "raw" / first.parquet, tmp_path / "raw" / second.parquet)

@@ -1,4 +1,4 @@
-"""Fetching: failures are reported, and a host that does not answer is not asked for every file."""
+"""Fetching: failures are reported, and a host that does not answer does not get a request for every file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_one_cause_is_one_line_and_says_what_to_do_by_hand(tmp_path):
     refuse_failures([Result(one, Outcome.PRESENT) for one in every])
 
 
-def test_dead_host_is_not_asked_for_every_file():
+def test_dead_host_does_not_get_a_request_for_every_file():
     hosts = Hosts()
     for _ in range(fetching.HOPELESS - 1):
         hosts.failed("a", "answered 503", is_certain=False)

@@ -1,4 +1,4 @@
-"""Source files that change under a build: what is landed is what was hashed, and what has changed since is told."""
+"""Source files that change during a build: the landed bytes are those that were hashed, and changes are reported."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_file_swapped_all_the_time_is_landed_as_one_of_its_states(task: LandingT
 
 
 def test_file_that_changes_whenever_it_is_read_is_refused(task: LandingTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is read while it is written is of no state at all."""
+    """A file that is written while it is read has no settled state."""
     file, attempts = task.source / PATH, []
 
     def touch_and_look(path: Path) -> records.FileState | None:
@@ -171,7 +171,7 @@ def test_two_changes_within_a_tick_are_two_states(tmp_path: Path) -> None:
     ],
     ids=["deleted", "cut", "overwritten", "appended to", "replaced by the same", "touched", "left alone"],
 )
-def test_file_that_is_another_at_the_end_is_told(task: LandingTask, change, told: str | None) -> None:
+def test_file_that_has_changed_at_the_end_is_reported(task: LandingTask, change, told: str | None) -> None:
     """A build of which a file was cut or deleted meanwhile ended as if nothing had happened."""
     landed = land_file(task)
     change(task.source / PATH)

@@ -121,7 +121,7 @@ def test_entries_splits_documents_and_lines_keep_key_and_pointer(tmp_path: Path)
         (b'[\r{"id": 7} 7]', "toy/train/items.json: not JSON at byte 12, line 2, column 11"),
     ],
 )
-def test_file_that_is_no_json_array_is_refused_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+def test_file_that_is_not_a_json_array_is_refused_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(LandingError) as refused:
         land(tmp_path, content, ITEMS)
     assert str(refused.value).startswith(message)
@@ -146,7 +146,7 @@ def test_json_lines_under_the_name_of_one_value_are_named(
         land(tmp_path, json.dumps(line).encode() + b"\n" + json.dumps(line).encode() + b"\n", entity, path)
 
 
-def test_part_that_is_no_array_is_named(tmp_path: Path) -> None:
+def test_part_that_is_not_an_array_is_named(tmp_path: Path) -> None:
     message = (
         r"^toy/splits\.json\.gz: Expected `array`, got `object` - at `\$\.dev`: put the published file in its place$"
     )
@@ -298,7 +298,7 @@ DECIDE_NOTHING = {
     "dialogue_warehouse/releases/source_tree.py",
     "dialogue_warehouse/settings.py",
 }
-"""What landing uses and what has no part in the rows."""
+"""The modules that landing uses and that do not affect the rows."""
 
 
 def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:

@@ -131,7 +131,7 @@ def test_each_file_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize("foreign", ["notes.txt", "train/notes.txt", "link"])
-def test_file_of_somebody_beside_a_generated_release_is_not_removed(tmp_path: Path, foreign: str) -> None:
+def test_foreign_file_beside_a_generated_release_is_not_removed(tmp_path: Path, foreign: str) -> None:
     """The whole folder was removed before the release was generated again."""
     corpus_id = CORPORA[0]
     simulate(tmp_path, SAMPLE_SCALE, corpora=(corpus_id,))

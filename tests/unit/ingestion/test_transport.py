@@ -1,4 +1,4 @@
-"""How the publishers are asked."""
+"""Requests to the publishers."""
 
 from __future__ import annotations
 

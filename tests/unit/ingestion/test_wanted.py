@@ -90,7 +90,7 @@ def test_problem_says_what_was_expected_and_observed(tmp_path, facts, problem):
         (b'{"data": "not the listed one"}', None),
     ],
 )
-def test_problem_says_what_stands_in_the_place_of_a_data_file(tmp_path, content, kind):
+def test_problem_says_what_is_in_the_place_of_a_data_file(tmp_path, content, kind):
     """Servers give a page that asks to sign in, or their error, with status 200; GitHub gives pointers of Git LFS."""
     (tmp_path / "x").write_bytes(content)
     problem = listed_file(tmp_path, sha256="0" * 64).problem(tmp_path / "x")

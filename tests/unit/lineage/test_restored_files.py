@@ -1,4 +1,4 @@
-"""What core's columns cannot show comes back at its place: forms, extra keys, refused records."""
+"""Forms, extra keys and refused records, which core's columns cannot show, are restored at their places."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_document_in_quarantine_comes_back_as_it_was() -> None:
 
 
 def test_refused_record_of_an_equal_key_is_left_as_it_was() -> None:
-    """What is put back into the first of two equal keys is not looked for in the second, which is in quarantine."""
+    """Values put back into the first of two equal keys are not searched in the second, which is in quarantine."""
     file = SourceFile(
         "toy/x.json", "x.json", None, 1, "", extras=[("/a/names/Oslo/x", 1)], quarantine=[(1, "/a", b'{"names": {}}')]
     )

@@ -1,4 +1,4 @@
-"""What a key is traced to: the JSON of the record that was landed, whatever else its file holds."""
+"""A key is traced to the JSON of the record that was landed, whatever else its file contains."""
 
 from __future__ import annotations
 

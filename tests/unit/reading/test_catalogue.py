@@ -130,7 +130,7 @@ def filled() -> Iterator[dict[str, catalogue.Filling]]:
         ("list", "always", "[0]"),
     ],
 )
-def test_filling_is_told_by_corpus_with_the_first_value(filled, column, words, example):
+def test_filling_is_described_by_corpus_with_the_first_value(filled, column, words, example):
     assert (str(filled[column]), filled[column].example) == (words, example)
 
 

@@ -45,7 +45,7 @@ def test_raw_table_may_have_more_files_than_a_process_can_have_open(paths):
         resource.setrlimit(resource.RLIMIT_NOFILE, allowed)
 
 
-def test_raw_tables_are_absent_unless_asked_for(paths):
+def test_raw_tables_are_absent_unless_requested(paths):
     with connection.open_published(paths) as con, pytest.raises(QueryError, match="fruit__apples"):
         run(con, "select * from raw.fruit__apples")
 

@@ -21,7 +21,7 @@ from tests.unit.published import BUILD, run
 from tests.unit.storage.test_builds import LANDED
 
 BLOCK = 2**18
-"""Bytes of a block of DuckDB's, each with a checksum of its own, behind three headers."""
+"""Bytes of a block of DuckDB's, each with its own checksum, after three headers."""
 HEADERS = 3 * 4096
 
 
@@ -45,7 +45,7 @@ def spoil(file: Path, keeps_time: bool = False) -> None:
 
 
 def error_of_a_reader(paths: WarehousePaths, query: str = "from fct_turns") -> Exception:
-    """What reading the published build fails of."""
+    """Return the error with which reading the published build fails."""
     try:
         with connection.open_published(paths) as con:
             run(con, query)
@@ -55,7 +55,7 @@ def error_of_a_reader(paths: WarehousePaths, query: str = "from fct_turns") -> E
 
 
 @pytest.mark.parametrize("keeps_time", [False, True])
-def test_damaged_block_is_told_with_the_file_and_what_to_do(described: WarehousePaths, keeps_time: bool) -> None:
+def test_damaged_block_is_reported_with_the_file_and_what_to_do(described: WarehousePaths, keeps_time: bool) -> None:
     """One whose time did not change is touched, or the next build would not read it again."""
     database = described.build_database(BUILD)
     spoil(database, keeps_time)
@@ -67,15 +67,15 @@ def test_damaged_block_is_told_with_the_file_and_what_to_do(described: Warehouse
     assert builds.damage(described, BUILD) == [described.published, database]
 
 
-def test_error_of_a_query_is_no_damage(described: WarehousePaths) -> None:
-    """What is wrong in a query, or in our own code, keeps its own message."""
+def test_error_of_a_query_is_not_reported_as_damage(described: WarehousePaths) -> None:
+    """An error in a query, or in our own code, keeps its message."""
     for query in ("from nowhere", "select cast(utterance as integer) from fct_turns", "select"):
         assert damage.cause_of(error_of_a_reader(described, query), described) is None, query
     assert damage.cause_of(duckdb.IOException("elsewhere"), described) is None
     assert damage.cause_of(InputError("as it is"), described) is None
 
 
-def test_damaged_raw_file_is_told(described: WarehousePaths) -> None:
+def test_damaged_raw_file_is_reported(described: WarehousePaths) -> None:
     raw = described.raw / "fruit" / "apples" / "apples-1.parquet"
     landed = asdict(LANDED) | {"parquet_sha256": sha256_of(raw.read_bytes())}
     raw.with_suffix(".json").write_bytes(msgspec.json.encode(landed))

@@ -60,7 +60,7 @@ def test_lines_tell_who_said_what_and_what_the_turn_did() -> None:
 
 
 @pytest.mark.parametrize("key", sorted(set(keys_of(everything("word"))) | {"d/0/span/0-4/0"}))
-def test_row_that_was_asked_for_is_marked_once_in_its_place(key: str) -> None:
+def test_requested_row_is_marked_once_in_its_place(key: str) -> None:
     whole = everything("word")
     mark = dialogue_parts.Mark(key=key, table="core.t", shown_key=key, turn_index=None, json_pointer="/0", row={})
     found = dialogue(
@@ -86,7 +86,7 @@ def test_hostile_text_reaches_no_terminal(text: str) -> None:
     assert max(map(len, plain.splitlines()[-30:])) <= 100
 
 
-def test_colors_are_left_out_where_nobody_wants_them() -> None:
+def test_colors_are_left_out_if_they_are_not_wanted() -> None:
     def colors(**environment: str) -> list[str]:
         text = printed(everything("word"), force_terminal=True, color_system="standard", _environ=environment)
         return re.findall(r"\x1b\[[0-9;]*3[0-7]m", text)
@@ -190,7 +190,7 @@ def test_text_turns_no_direction_over_but_keeps_its_own() -> None:
     assert {opening for opening in openings if 'dir="auto"' not in opening} == {'<mark class="deep1">'}
 
 
-def test_speakers_are_told_apart_by_side() -> None:
+def test_speakers_are_distinguished_by_side() -> None:
     turns = [
         turn(role=role, speaker=who) for role, who in (("peer", "1"), ("peer", "0"), ("user", "U"), ("system", "S"))
     ]

@@ -43,7 +43,7 @@ __all__ = [
     "test_sorting_beyond_memory_fails_instead_of_spilling_to_disk",
     "test_two_readers_can_have_the_warehouse_open",
 ]
-"""What holds of one form holds of the other; they run here with the fixtures below."""
+"""Tests that must hold for both formats of tables; they run here with the fixtures below."""
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def names(paths: WarehousePaths) -> list[str]:
         "attach '{name}.new' as other",
     ],
 )
-def test_name_of_a_file_of_the_build_is_no_place_to_write_to(
+def test_name_of_a_file_of_the_build_cannot_be_written_to(
     paths: WarehousePaths, con: connection.Connection, statement: str
 ) -> None:
     before = snapshot(paths.root)
@@ -108,7 +108,7 @@ def test_names_lead_to_the_files_of_the_build_alone(con: connection.Connection, 
     assert found == []
 
 
-def test_lost_file_is_told_in_a_line(paths: WarehousePaths) -> None:
+def test_lost_file_is_reported_in_one_line(paths: WarehousePaths) -> None:
     lost = names(paths)[1]
     builds.files_below(paths.build_tables(BUILD))[1].unlink()
     with connection.open_published(paths) as con:
@@ -118,7 +118,7 @@ def test_lost_file_is_told_in_a_line(paths: WarehousePaths) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"<html>not found</html>", "cut off"])
-def test_damaged_file_is_told_in_a_line(paths: WarehousePaths, damage: bytes | str) -> None:
+def test_damaged_file_is_reported_in_one_line(paths: WarehousePaths, damage: bytes | str) -> None:
     file = builds.files_below(paths.build_tables(BUILD))[1]
     file.write_bytes(file.read_bytes()[:-30] if isinstance(damage, str) else damage)
     with connection.open_published(paths) as con, pytest.raises(QueryError) as refused:

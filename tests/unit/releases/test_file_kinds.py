@@ -83,7 +83,7 @@ def zipped(*names: str) -> bytes:
 
 
 def written(write: Callable[[pa.Table, io.BytesIO], object]) -> bytes:
-    """What a writer of tables writes."""
+    """Return the bytes that a writer of tables writes."""
     stream = io.BytesIO()
     write(pa.table({"a": [1]}), stream)
     return stream.getvalue()
@@ -183,12 +183,12 @@ def test_databases_are_named(tmp_path: Path) -> None:
         b'{"<html>": 1}',
     ],
 )
-def test_text_that_may_be_the_file_is_no_other_kind(text: bytes) -> None:
+def test_text_that_may_be_the_file_has_no_other_kind(text: bytes) -> None:
     """The failing twin: what has no mark of another kind is left to the reader of its container."""
     assert other_kind("train.json", text) is None
 
 
-def test_listed_archive_is_no_other_kind() -> None:
+def test_listed_archive_has_no_other_kind() -> None:
     data = gzip.compress(JSON)
     assert other_kind("a.json.gz", data) is None
     kind = other_kind("a.json", data)
@@ -233,7 +233,7 @@ def test_error_answer_in_json_is_refused_in_every_container(
         {},
     ],
 )
-def test_other_json_is_no_error_answer(answer: object) -> None:
+def test_other_json_is_not_an_error_answer(answer: object) -> None:
     assert answer_kind(json.dumps(answer).encode()) is None
 
 

@@ -61,7 +61,7 @@ def test_file_of_another_name_is_not_read(tmp_path: Path, path: str) -> None:
     assert found(tmp_path, path).files == ()
 
 
-def test_exact_name_keeps_its_path_and_is_no_other_name(tmp_path: Path) -> None:
+def test_exact_name_keeps_its_path_and_is_not_another_name(tmp_path: Path) -> None:
     release = found(tmp_path, TALKS, NAMES, ALL)
     assert (release.missing, release.found_as, release.ignored) == ((), {}, ())
 
@@ -161,7 +161,7 @@ def task(source: Path, path: str, found_as: str | None, target: Path) -> Landing
 
 
 def test_row_of_a_file_keeps_its_path_in_the_release_and_says_where_it_was(tmp_path: Path) -> None:
-    """Neither a key nor the id of a file depends on the name that somebody gave it."""
+    """Neither a key nor the id of a file depends on a new name of the file."""
     write(tmp_path, "names.json.gz", text=gzip.compress(TEXT))
     write(tmp_path, NAMES, "data/names.json")
     packed, plain, moved = (

@@ -1,4 +1,4 @@
-"""Releases at the source: what is there, in the form asked for."""
+"""Releases at the source: the files that exist, in the requested form."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
     ],
     ids=["folder", "pipe", "ring", "nowhere"],
 )
-def test_what_stands_in_the_place_of_a_file_is_refused_and_not_passed_over(
+def test_entry_in_the_place_of_a_file_is_refused_and_not_skipped(
     tmp_path: Path, made: Callable[[Path], object], told: str
 ) -> None:
     """A build waited for the other end of a pipe, or took the file for missing."""

@@ -173,7 +173,7 @@ def test_parquet_with_other_columns_is_refused(name: str, of: pa.DataType | None
     assert message in refusal(table, "c/x.parquet", parquet(table, [], schema))
 
 
-def test_bytes_that_are_no_parquet_are_refused() -> None:
+def test_bytes_that_are_not_parquet_are_refused() -> None:
     table = table_of("mutualfriends")
     assert refusal(table, "c/x.parquet", b"<html>").startswith("c/x.parquet: cannot be read as Parquet, ")
     whole = parquet(table, [FRIENDS])
@@ -333,7 +333,7 @@ def test_file_that_unpacks_to_far_more_is_refused_before_it_does(write: Callable
 
 
 def test_large_texts_that_are_in_the_file_are_read() -> None:
-    """Ten megabytes of text that a dictionary repeats are no bomb."""
+    """Ten megabytes of text that a dictionary repeats are not treated as a decompression bomb."""
     row = copy.deepcopy(FRIENDS)
     row["events"]["data_messages"][0] = "a" * 10_000
     assert sum(1 for _ in form_files.read_rows(TABLE, "x.parquet", written(rows_of(row, 1_000)))) == 1_000

@@ -230,8 +230,8 @@ def test_same_values_are_the_same_rows(corpus_id: str, row: dict, _: dict, name:
     assert list(form_files.read_rows(table, path, data)) == [row, row]
 
 
-def test_column_of_other_values_is_no_index_whatever_its_name() -> None:
-    """A column `index` that holds text is somebody's data: it is refused, not left out."""
+def test_column_of_other_values_is_not_an_index_whatever_its_name() -> None:
+    """A column `index` with text is data of a user: it is refused, not left out."""
     rows = pa.Table.from_pylist([FRIENDS], schema=FRIENDS_TABLE.columns).append_column("index", pa.array(["a"]))
     for path, data in (("x.parquet", written(rows)), ("x.jsonl", plain_lines(rows))):
         with pytest.raises(FormFileError, match="column index is unknown"):
@@ -260,7 +260,7 @@ def test_object_is_read_from_a_map_and_from_keys_and_values() -> None:
         (integers(pa.int64()), "outcome_reward", 2**31, "column outcome_reward has 2147483648, which is not int32"),
         (integers(pa.float64()), "outcome_reward", float("nan"), "column outcome_reward has NaN, which is not int32"),
         (integers(pa.decimal128(20, 3)), "events/agents/1", Decimal("0.5"), 'column events.agents has "0.500"'),
-        (floats(pa.float64()), "events/times/0", 1480737323.5, "column events.times has 1480737323.5, which is no"),
+        (floats(pa.float64()), "events/times/0", 1480737323.5, "column events.times has 1480737323.5, which is not"),
         (floats(pa.float64()), "events/times/0", 1e300, "column events.times has 1e+300, which is not float"),
         (floats(pa.int64()), "scenario_alphas", [2**24 + 1], "column scenario_alphas has 16777217, which is not float"),
         (booleans(pa.int8()), "scenario_attributes/unique/0", 2, "column scenario_attributes.unique has 2, which is"),

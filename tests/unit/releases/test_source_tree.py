@@ -166,7 +166,7 @@ def test_links_in_a_ring_end(tmp_path: Path) -> None:
     ],
     ids=["pipe", "device", "nowhere", "itself"],
 )
-def test_what_is_no_file_is_named_and_refused_in_the_place_of_one(
+def test_entry_that_is_not_a_file_is_named_and_refused_in_the_place_of_one(
     tmp_path: Path, make: Callable[[Path], object], problem: str, refused: str
 ) -> None:
     folder = write(tmp_path, TALKS)
@@ -200,7 +200,7 @@ def test_folder_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
     assert "toy: 1 file is not read: cannot be read: train/ (Permission denied)" in ran.stdout
 
 
-def test_what_stands_in_the_place_of_a_corpus_folder_is_named(tmp_path: Path) -> None:
+def test_entry_in_the_place_of_a_corpus_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "toy").write_text("")
     assert "./ (Not a directory)" in next(finding.find_release(CORPUS, tmp_path).ignored_lines())
     (tmp_path / "toy").unlink()
@@ -236,8 +236,8 @@ def test_folder_of_no_corpus_is_named_with_the_one_that_was_meant(tmp_path: Path
     assert entries(tmp_path) == {"no_corpus": dict.fromkeys((f"{part}/" for part in parts), f"{name}/")}
 
 
-def test_folder_is_named_with_the_one_that_the_form_asked_for_has(tmp_path: Path) -> None:
-    """A download of the Hub was told the folder of the release, in which no file of that form is read."""
+def test_folder_is_named_with_the_folder_of_the_requested_form(tmp_path: Path) -> None:
+    """For a download of the Hub the message named the folder of the release, where no file of that form is read."""
     for corpus in registry.load_corpora():
         form = registry.load_form(corpus.corpus_id, "huggingface")
         (tmp_path / corpus.corpus_id / f"{corpus.corpus_id}-hub").mkdir(parents=True)
@@ -274,7 +274,7 @@ def test_releases_in_another_form_are_named_as_that(tmp_path: Path) -> None:
 
 
 def test_source_that_holds_another_form_is_refused_with_the_option_that_reads_it(tmp_path: Path) -> None:
-    """Beside releases, its folder was told to be that of one corpus."""
+    """Beside releases, the message took its folder for the folder of one corpus."""
     forms = {corpus_id: registry.load_form(corpus_id, "huggingface") for corpus_id in registry.corpus_ids()}
     corpus_id, form = next((corpus_id, form) for corpus_id, form in forms.items() if form)
     corpus = next(corpus for corpus in registry.load_corpora() if corpus.corpus_id == corpus_id)

@@ -116,7 +116,7 @@ def test_zeros_behind_a_text_are_skipped_with_a_note() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x8b\x08 damaged", b"\xe9"])
-def test_archive_of_which_the_first_bytes_are_damaged_is_no_text(data: bytes) -> None:
+def test_archive_of_which_the_first_bytes_are_damaged_is_not_read_as_text(data: bytes) -> None:
     with pytest.raises(LandingError, match=r"^toy/a\.json\.gz: neither gzip nor UTF-8 at byte 0, line 1, column 1: "):
         unpack("toy/a.json.gz", data)
 
@@ -203,7 +203,7 @@ def test_other_encodings_are_refused_by_name(encoding: str, value: str) -> None:
     assert unpack("toy/a.json", value.encode()) == Text(value.encode())
 
 
-def test_bytes_that_are_no_utf_8_are_refused_with_their_place() -> None:
+def test_bytes_that_are_not_utf_8_are_refused_with_their_place() -> None:
     for place in (7, unpacking.PIECE - 1, unpacking.PIECE, 2 * unpacking.PIECE + 3):
         text = bytearray(json.dumps("x" * 3 * unpacking.PIECE).encode())
         text[place] = 0xE9

@@ -12,7 +12,7 @@ from dialogue_warehouse.site import rendering
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where code is kept, instead of beside dbt's last parse; not there yet."""
+    """Return the folder for compiled code, instead of the one of dbt's last parse; it does not exist yet."""
     monkeypatch.setattr(rendering, "DBT_LAST_PARSE", tmp_path / "kept" / "partial_parse.msgpack")
     return tmp_path / "kept"
 
@@ -45,7 +45,7 @@ def test_nothing_is_kept_where_nothing_can_be_written(kept: Path, tmp_path: Path
     assert kept.read_text() == "no folder"
 
 
-def test_what_is_kept_and_is_no_code_is_made_anew(kept: Path, tmp_path: Path) -> None:
+def test_cached_file_that_is_not_code_is_compiled_again(kept: Path, tmp_path: Path) -> None:
     rendered(tmp_path, "{{ a }}", a=1)
     (file,) = kept.glob("*/*.cache")
     whole = file.read_bytes()

@@ -222,7 +222,7 @@ def test_claims_say_whose_words_they_are_and_on_whose_files_they_were_judged(hos
     assert "claims.html?voice=own_measurement&amp;files=generated&amp;outcome=vacuous" in index
 
 
-def test_what_is_so_by_design_is_told_apart_from_defects(hostile) -> None:
+def test_properties_by_design_are_separate_from_defects(hostile) -> None:
     pages = report.render(hostile)
     assert "<td>by design</td>" in pages["violations.html"]
     assert "<td>defect</td>" not in pages["violations.html"]
@@ -256,7 +256,7 @@ def test_rows_and_cells_without_counterpart_differ() -> None:
         (None, None),
     ],
 )
-def test_told_values_are_read_back(told, rows) -> None:
+def test_described_values_are_read_back(told, rows) -> None:
     assert histories.read_rows(told) == rows
 
 
@@ -270,7 +270,7 @@ def test_told_values_are_read_back(told, rows) -> None:
         (None, ""),
     ],
 )
-def test_measured_values_are_told_in_words(told, words) -> None:
+def test_measured_values_are_described_in_words(told, words) -> None:
     assert histories.in_words(told) == words
     assert len(histories.in_words(told, 6)) <= 6
 
@@ -300,7 +300,7 @@ def test_anchors_of_different_names_differ() -> None:
     assert len({report.anchor(name) for name in names}) == len(names)
 
 
-def test_what_stands_in_backticks_is_code() -> None:
+def test_text_in_backticks_is_code() -> None:
     assert report.prose("`a<b`, `c` or <i> `") == "<code>a&lt;b</code>, <code>c</code> or &lt;i&gt; `"
     assert report.prose(None) == ""
     assert report.prose("`over\nlines`") == "`over\nlines`"
@@ -326,7 +326,7 @@ def test_key_of_a_dialogue_without_a_page_leads_nowhere(hostile, key: str | None
     assert hostile.conversations.address(key) is None
 
 
-def test_conditions_and_parameters_are_told_in_words() -> None:
+def test_conditions_and_parameters_are_described_in_words() -> None:
     one = {"type": "comparison", "column": {"name": "split"}, "operator": "==", "parameter": "train"}
     two = {"type": "comparison", "column": {"name": "role"}, "operator": "IN", "parameter": ["user", "system"]}
     condition = {"type": "and", "conditions": [one, two]}
@@ -429,8 +429,8 @@ def test_old_report_comes_back_when_the_new_one_cannot_take_its_place(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "thesis.html", "dialogue-1.html", "folder", "index.css"])
-def test_report_with_files_of_somebody_else_is_not_replaced(tmp_path: Path, name: str) -> None:
-    """What was put into the folder of a report went away with it."""
+def test_report_with_foreign_files_is_not_replaced(tmp_path: Path, name: str) -> None:
+    """Foreign files in the folder of a report were removed with it."""
     to = tmp_path / "site"
     to.mkdir()
     for page in ("index.html", "report.css", f"dialogue-{'0' * 16}.html"):

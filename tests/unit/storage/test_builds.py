@@ -1,4 +1,4 @@
-"""Which build is published, and what its manifest says: read in one place, told in one line where it cannot be."""
+"""The published build and its manifest are read in one place; if they cannot be read, the error has one line."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ READERS: dict[str, Callable[[WarehousePaths, Path], Any]] = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_build_that_is_gone_is_told_by_whoever_reads_it(paths: WarehousePaths, tmp_path: Path, reader: str) -> None:
+def test_missing_build_is_reported_by_every_reader(paths: WarehousePaths, tmp_path: Path, reader: str) -> None:
     paths.build_database(BUILD).unlink()
     with pytest.raises(InputError, match=rf"^[^\n]*names build {BUILD}, but [^\n]*is missing: build again$"):
         READERS[reader](paths, tmp_path / "restored")

@@ -1,4 +1,4 @@
-"""A folder that somebody else has filled is never a warehouse, and those of earlier versions still are."""
+"""A folder with foreign files is never a warehouse, and the folders of earlier versions still are."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
         write(folder.parent / "dbt_project" / "dbt_project.yml", "name: shop\n") and write(folder / "README.md")
     ),
 }
-"""What somebody else may keep in a folder."""
+"""Foreign content of a folder."""
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
-def test_folder_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path, kind: str) -> None:
+def test_foreign_folder_is_refused_and_left_as_it_is(tmp_path: Path, kind: str) -> None:
     """`build --warehouse FOLDER` removed their raw/, .scratch/ and *.old, and replaced their dialogues.duckdb."""
     folder = tmp_path / "warehouse"
     folder.mkdir()
@@ -88,7 +88,7 @@ OURS: dict[str, Callable[[WarehousePaths], object]] = {
         write(paths.root.parent / "dbt_project" / "dbt_project.yml", "name: dialogue_warehouse\n"),
     ],
 }
-"""What a warehouse of ours may look like."""
+"""Content of a folder that is a warehouse."""
 
 
 @pytest.mark.parametrize("kind", OURS)
@@ -131,7 +131,7 @@ def test_root_home_file_and_dead_link_are_refused(tmp_path: Path, monkeypatch: p
         tmp_path / "home": "cannot be a warehouse",
         tmp_path / "link to home": "cannot be a warehouse",
         tmp_path / "dead link": "is a link that leads nowhere",
-        tmp_path / "file": "is no folder",
+        tmp_path / "file": "is not a folder",
         tmp_path / "file" / "below": "no warehouse can be there",
     }.items():
         with pytest.raises(InputError, match=rf"^{place}: {why}[^\n]*$"):
@@ -171,7 +171,7 @@ def test_warehouse_itself_may_be_a_link_to_a_folder(tmp_path: Path) -> None:
 
 
 def test_builds_that_begin_at_once_in_an_empty_folder_all_get_it(tmp_path: Path) -> None:
-    """None takes the mark of another, or what it writes next, for a file of somebody else."""
+    """No build takes the mark of another build, or its next files, for foreign files."""
     for number in range(50):
         paths, failed = WarehousePaths(tmp_path / str(number)), []
         barrier = threading.Barrier(4)

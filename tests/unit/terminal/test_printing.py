@@ -21,7 +21,7 @@ from tests.unit.published import TURNS, run, snapshot
 
 
 def as_table(con: duckdb.DuckDBPyConnection, text: str, width: int = 100, **options: int) -> str:
-    """What a terminal of this width shows of a query's result."""
+    """Return the output of a query's result on a terminal of this width."""
     stream = io.StringIO()
     printing.render_table(query.run_query(con, text), Console(file=stream, width=width), **options)
     return stream.getvalue()
@@ -192,7 +192,7 @@ def test_a_plan_is_shown_as_it_is_drawn(con):
 
 
 @pytest.mark.parametrize(("form", "expected"), [("json", '[\n{"a": 1}\n]\n'), ("csv", "a\n1\n")])
-def test_a_result_is_printed_in_the_form_asked_for(con, capfd, form, expected):
+def test_result_is_printed_in_the_requested_form(con, capfd, form, expected):
     printing.print_result(query.run_query(con, "select 1 as a"), form)
     assert capfd.readouterr().out == expected
 

@@ -58,12 +58,12 @@ def test_second_place_is_shown_beside_the_first() -> None:
     assert text.endswith('/1/typed/0\n"Hello"\n')
 
 
-def test_value_that_stands_in_the_second_place_only_is_said_to() -> None:
+def test_value_that_is_only_at_the_second_pointer_is_announced() -> None:
     text = printed(traced(value_json=None, other_pointer="/1/typed/0", other_value_json='"Hello"'))
     assert "only the second pointer leads to a value" in text
 
 
-def test_changed_source_is_told_after_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_changed_source_is_reported_after_the_place(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(tracing.ChangedSourceError, match="has changed"):
         results.print_trace(traced(value_json=None, changed="p.json has changed"))
     assert "pointer  /1/turns/0" in capsys.readouterr().out

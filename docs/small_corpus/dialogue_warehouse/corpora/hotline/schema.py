@@ -23,7 +23,7 @@ class Span(Struct, forbid_unknown_fields=True):
 
 
 class Turn(Struct, forbid_unknown_fields=True):
-    """What one of the two says."""
+    """An utterance of one of the two speakers."""
 
     speaker: Annotated[str, note("agent or caller")]
     text: Annotated[str, note("the words")]
