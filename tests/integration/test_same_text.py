@@ -104,7 +104,7 @@ def found(database: Path, corpus_id: str) -> dict[str, int]:
                 rule_id = 'leaked_text'
                 and corpus_id = '{corpus_id}'
                 and source_file_id glob '*/test*'
-                and detail glob 'the text of {corpus_id}/train*'
+                and other_key glob '{corpus_id}/train*'
             """
         )
         table = one(
