@@ -84,7 +84,7 @@ def test_at_scale_1_the_turn_counts_of_the_sgd_card_are_refuted(scale_1: Path) -
     assert turns == 463_284
     assert refuted
     assert any("329964" in observed or "463284" in observed for _, observed, _ in refuted)
-    assert all(explanation.startswith("not as documented, and known to be so") for _, _, explanation in refuted)
+    assert all(explanation.startswith("differs from the document, as recorded") for _, _, explanation in refuted)
 
 
 def test_real_data_get_honest_verdicts(real_folder: Path) -> None:

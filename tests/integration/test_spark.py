@@ -156,11 +156,13 @@ def test_folder_that_machines_do_not_share_is_told(
     elsewhere = [(str(tmp_path / "nobody wrote this"), str(tmp_path / "written"))]
     monkeypatch.setattr(session, "TASKS", 1)
     monkeypatch.setattr(two_machines, "run", lambda look, _: Session.run(two_machines, look, elsewhere))
-    with pytest.raises(InputError, match=r"does not share it \(what is written here is not seen there\)"):
+    with pytest.raises(
+        InputError, match=r"does not share this folder \(files that are written here are not visible there\)"
+    ):
         session.check_storage(two_machines, tmp_path)
     unseen = [(str(tmp_path), str(tmp_path / "nowhere" / "written"))]
     monkeypatch.setattr(two_machines, "run", lambda look, _: Session.run(two_machines, lambda _: ("a", ""), unseen))
-    with pytest.raises(InputError, match=r"\(what it writes there is not seen here\)"):
+    with pytest.raises(InputError, match=r"\(files that it writes there are not visible here\)"):
         session.check_storage(two_machines, tmp_path)
 
 
@@ -304,7 +306,7 @@ def test_defective_releases_on_a_server_that_stands_come_to_the_same_warehouse(
     [
         ({"DIALOGUE_SPARK_CONF": "spark.driver.memory=much"}, "Spark does not start with master local[2]: "),
         ({"DIALOGUE_SPARK_MASTER": "thrift://127.0.0.1:1"}, "thrift://127.0.0.1:1: "),
-        ({"PATH": "/nowhere", "JAVA_HOME": ""}, "Spark needs Java 17 or later, and there is none: "),
+        ({"PATH": "/nowhere", "JAVA_HOME": ""}, "Spark needs Java 17 or later, but Java is not installed: "),
     ],
 )
 def test_spark_that_is_not_there_is_told_in_one_line_and_nothing_is_published(

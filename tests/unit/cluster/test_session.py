@@ -36,7 +36,7 @@ def test_address_of_a_server_is_read(master: str, address: tuple[str, int, str |
 
 @pytest.mark.parametrize("master", ["thrift://:10000", "thrift://host:99999"])
 def test_address_that_is_none_is_refused(master: str) -> None:
-    with pytest.raises(InputError, match="is no server such as thrift://HOST"):
+    with pytest.raises(InputError, match="is not a server such as thrift://HOST"):
         session.address(master)
 
 
