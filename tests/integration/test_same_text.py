@@ -128,7 +128,7 @@ def test_three_copies_are_found_by_rule_table_and_query(
     assert {name: after[name] - before[name] for name in after} == {"rule": 3, "table": 3, "query": 3}
 
 
-def test_classifier_example_that_is_a_question_is_no_text_of_its_own(copied_warehouse: Path) -> None:
+def test_classifier_example_that_is_a_question_is_not_another_text(copied_warehouse: Path) -> None:
     with duckdb.connect(str(copied_warehouse), read_only=True) as con:
         assert con.execute(
             "select count(*) from core.fct_classifier_examples where dialogue_key is not null"

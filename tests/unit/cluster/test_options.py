@@ -80,7 +80,7 @@ def test_settings_of_the_user_are_read_from_text_and_file(tmp_path: Path) -> Non
         ("spark.sql.session.timeZone=CET", "must be UTC, because results depend on it"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(text: str, told: str) -> None:
+def test_invalid_settings_are_rejected(text: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         options.user_options(text)
 
