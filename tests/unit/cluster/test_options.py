@@ -34,7 +34,7 @@ def test_version_of_java_is_read(text: str, version: int | None) -> None:
 
 
 @pytest.mark.parametrize("in_path", [True, False])
-def test_java_of_the_machine_is_taken_if_it_is_new_enough(
+def test_installed_java_is_used_if_it_is_new_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_path: bool
 ) -> None:
     new = program(tmp_path / "new", 'openjdk version "17.0.1"')
@@ -48,7 +48,7 @@ def test_java_of_the_machine_is_taken_if_it_is_new_enough(
         options.check()
 
 
-def test_java_that_is_not_there_or_does_not_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_or_failing_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=r"Java is not installed: install it .* or set JAVA_HOME"):
@@ -85,7 +85,7 @@ def test_invalid_settings_are_rejected(text: str, told: str) -> None:
         options.user_options(text)
 
 
-def test_settings_of_the_user_win_over_ours_but_for_those_that_results_rest_on(tmp_path: Path) -> None:
+def test_options_of_the_user_replace_defaults_but_not_fixed_options(tmp_path: Path) -> None:
     given = Settings(memory_limit="2GB", spark_conf="spark.driver.memory=7g spark.sql.shuffle.partitions=2")
     found = options.session_options(given, tmp_path)
     assert found["spark.driver.memory"] == "7g"
@@ -106,7 +106,7 @@ def test_settings_of_the_user_win_over_ours_but_for_those_that_results_rest_on(t
         ("SPARK_MASTER", "local[2", "is no master such as"),
     ],
 )
-def test_engine_and_master_that_cannot_be_are_refused(
+def test_invalid_engine_and_master_are_rejected(
     name: str, value: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"DIALOGUE_{name}", value)

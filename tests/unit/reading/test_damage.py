@@ -55,7 +55,7 @@ def error_of_a_reader(paths: WarehousePaths, query: str = "from fct_turns") -> E
 
 
 @pytest.mark.parametrize("keeps_time", [False, True])
-def test_damaged_block_is_told_with_the_file_and_what_to_do(described: WarehousePaths, keeps_time: bool) -> None:
+def test_damaged_block_is_reported_with_the_file_and_what_to_do(described: WarehousePaths, keeps_time: bool) -> None:
     """One whose time did not change is touched, or the next build would not read it again."""
     database = described.build_database(BUILD)
     spoil(database, keeps_time)
@@ -67,7 +67,7 @@ def test_damaged_block_is_told_with_the_file_and_what_to_do(described: Warehouse
     assert builds.damage(described, BUILD) == [described.published, database]
 
 
-def test_error_of_a_query_is_no_damage(described: WarehousePaths) -> None:
+def test_error_of_a_query_is_not_damage(described: WarehousePaths) -> None:
     """What is wrong in a query, or in our own code, keeps its own message."""
     for query in ("from nowhere", "select cast(utterance as integer) from fct_turns", "select"):
         assert damage.cause_of(error_of_a_reader(described, query), described) is None, query
@@ -75,7 +75,7 @@ def test_error_of_a_query_is_no_damage(described: WarehousePaths) -> None:
     assert damage.cause_of(InputError("as it is"), described) is None
 
 
-def test_damaged_raw_file_is_told(described: WarehousePaths) -> None:
+def test_damaged_raw_file_is_reported(described: WarehousePaths) -> None:
     raw = described.raw / "fruit" / "apples" / "apples-1.parquet"
     landed = asdict(LANDED) | {"parquet_sha256": sha256_of(raw.read_bytes())}
     raw.with_suffix(".json").write_bytes(msgspec.json.encode(landed))

@@ -52,18 +52,18 @@ def test_no_control_character_reaches_the_terminal(capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["value"] == "\x1b]0;x\x07\x7f\x9b1m\u202e\ud800😀"
 
 
-def test_second_place_is_shown_beside_the_first() -> None:
+def test_second_place_is_shown_after_the_first() -> None:
     text = printed(traced(other_pointer="/1/typed/0", other_value_json='"Hello"'))
     assert "and      /1/typed/0" in text
     assert text.endswith('/1/typed/0\n"Hello"\n')
 
 
-def test_value_that_stands_in_the_second_place_only_is_said_to() -> None:
+def test_value_only_at_the_second_place_is_marked() -> None:
     text = printed(traced(value_json=None, other_pointer="/1/typed/0", other_value_json='"Hello"'))
     assert "nothing stands at the first pointer, only at the second" in text
 
 
-def test_changed_source_is_told_after_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_changed_source_is_reported_after_the_place(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(tracing.ChangedSourceError, match="has changed"):
         results.print_trace(traced(value_json=None, changed="p.json has changed"))
     assert "pointer  /1/turns/0" in capsys.readouterr().out
