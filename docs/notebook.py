@@ -9,7 +9,7 @@ app = marimo.App(width="medium", app_title="dialogue-warehouse")
 def _():
     import marimo as mo
 
-    mo.md("# What is in the warehouse\nEvery cell reads the published build, and none can change it.")
+    mo.md("# What is in the warehouse\nEvery cell reads the published build and cannot change it.")
     return (mo,)
 
 

@@ -1,6 +1,6 @@
 """The audit as a process: `python -m expectations.audit PARENT`. It imports Great Expectations when it starts.
 
-Protocol, one JSON object a line. The audit writes `{"ready": true}` and reads a `Request`. It runs the suites, writes
+Protocol, one JSON object per line. The audit writes `{"ready": true}` and reads a `Request`. It runs the suites, writes
 `<output>/expectation_results/results.parquet` and the ledger beside it, closes the database and answers with
 `{"suites": {name: {"evaluated", "passed", "warned", "failed", "failures": [...], "verdicts": {...}}}, "seconds": …}` or
 `{"error": one line}`. Then it waits for the next request, until its input ends or the process PARENT ends. Nothing else

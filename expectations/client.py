@@ -168,7 +168,7 @@ class AuditProcess:
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise self._failure(f"wrote '{line.strip()[:100]}', which is no answer")
+            raise self._failure(f"wrote '{line.strip()[:100]}', which is not an answer")
         return answer
 
     def _failure(self, what: str) -> AuditError:

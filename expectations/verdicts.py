@@ -2,7 +2,7 @@
 
 A number is judged only on complete files: every file that it needs is there and has the publisher's checksum, or the
 release was generated at scale 1. An invariant is judged on any files that are there. A claim that holds because no row
-is there to test it is `vacuous`. Records that landing refused count against the claim that they break.
+is there to test it is `vacuous`. Records that landing rejected count against the claim that they break.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Basis:
     """The rows that a claim was compared with in one warehouse."""
 
     rows: int = 0
-    """The rows that it is about, including refused records that break it."""
+    """Number of rows that the claim is about, including rejected records that break it."""
     refused: int = 0
-    """Records that landing refused, with an error that breaks the claim."""
+    """Number of records that landing rejected with an error that breaks the claim."""
     first_refused: str | None = None
-    """File, error and path of the first of them."""
+    """File, error and path of the first rejected record."""
 
 
 def rows_query(corpus_id: str, entry: Entry) -> str | None:
@@ -127,14 +127,14 @@ class Release:
     def lacks(self, files: Iterable[str]) -> str | None:
         """Return why these files are not the complete, published ones; None when they are."""
         if self.scale is not None:
-            return None if self.scale == 1 else f"generated at scale {self.scale:g}, not at 1"
+            return None if self.scale == 1 else f"generated at scale {self.scale:g}, not at scale 1"
         needed = sorted(_matching(self.listed, files))
         missing = [path for path in needed if path not in self.verifications]
         if missing or not needed:
             first = f", such as {missing[0]}" if missing else ""
-            return f"{len(missing)} of {len(needed)} files are not there{first}"
+            return f"{len(missing)} of {len(needed)} files are missing{first}"
         changed = [path for path in needed if self.verifications[path] != "verified"]
-        return f"{changed[0]} is not the file whose checksum is known" if changed else None
+        return f"{changed[0]} does not have the known checksum" if changed else None
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,9 @@ def unjudged(claim: Claim, release: Release) -> tuple[Verdict, str] | None:
     if claim.not_checkable:
         return "not_checkable", claim.not_checkable
     if claim.real_only and release.scale is not None:
-        return "not_checkable", f"a generated release cannot show it: {claim.real_only}"
+        return "not_checkable", f"cannot be checked on a generated release: {claim.real_only}"
     if not release.has(claim.files):
-        return "source_absent", "the files that it speaks of are not there"
+        return "source_absent", "the files that the claim is about are missing"
     lacking = release.lacks(claim.files) if claim.is_exact else None
     return ("source_absent", lacking) if lacking else None
 
@@ -208,10 +208,10 @@ def check(claim: Claim, release: Release, measured: Measured | None, tested: Bas
     verdict, is_as_recorded, explanation = _judge(claim, measured)
     if tested.refused:
         verdict, is_as_recorded = "refuted", False
-        told = f"{tested.refused} records that landing refused break it, the first: {tested.first_refused}"
+        told = f"rejected records that break the claim: {tested.refused}, the first: {tested.first_refused}"
         explanation = told if measured.success else f"{explanation}; {told}"
     elif verdict == "reproduced" and not tested.rows:
-        verdict, is_as_recorded, explanation = "vacuous", None, "nothing was there to test it on"
+        verdict, is_as_recorded, explanation = "vacuous", None, "the build has no rows to test the claim on"
     return ClaimCheck(
         claim_id=claim.claim_id,
         corpus_id=claim.corpus_id,
@@ -228,17 +228,17 @@ def _judge(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]
     """Return the verdict, whether it is as recorded, and why, from the landed rows alone."""
     if not claim.is_exact:
         if measured.success:
-            return "reproduced", True, "nothing breaks it"
-        return "refuted", False, f"broken: {measured.observed}"
+            return "reproduced", True, "nothing contradicts the claim"
+        return "refuted", False, f"contradicted: {measured.observed}"
     rows = measured.rows
     holds = rows is not None and same_rows(rows, claim.expected)
     verdict: Verdict = "reproduced" if holds else "refuted"
     if claim.recorded is None:
-        explanation = "as documented" if holds else f"documented otherwise: {differences(claim.expected, rows)}"
+        explanation = "as documented" if holds else f"differs from the document: {differences(claim.expected, rows)}"
     elif measured.success:
-        explanation = f"not as documented, and known to be so: {claim.recorded_reason}"
+        explanation = f"differs from the document, as recorded: {claim.recorded_reason}"
     else:
-        explanation = f"not as recorded: {differences(claim.recorded, rows)}; recorded: {claim.recorded_reason}"
+        explanation = f"differs from the record: {differences(claim.recorded, rows)}; recorded: {claim.recorded_reason}"
     return verdict, measured.success, explanation
 
 

@@ -11,6 +11,6 @@
 {% macro create_text_macro() -%}
 {%- if target.type == 'duckdb' -%}
 create or replace macro core.same_text(text) as ({{ same_text('text') }});
-comment on macro core.same_text is 'The letters and digits of a text, of any script, in lower case: texts of which these are equal are the same text.';
+comment on macro core.same_text is 'The letters and digits of a text, of any script, in lower case. Two texts with the same result count as the same text.';
 {%- endif -%}
 {%- endmacro %}

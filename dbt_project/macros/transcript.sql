@@ -152,6 +152,6 @@ create or replace macro core.transcript(key) as table
     left join selected
         on said.turn_key = selected.turn_key
     order by said.turn_index;
-comment on macro table core.transcript is 'One row a turn of the dialogue that a key of any table belongs to, in their order: turn_key, turn_index, role, source_speaker, event_type, and text with each marked span as [its words](its label); of a selection, the selected item.';
+comment on macro table core.transcript is 'One row per turn, in order, of the dialogue that a key of any table belongs to: turn_key, turn_index, role, source_speaker, event_type and text. In the text, each marked span is written as [its words](its label). The text of a selection is the selected item.';
 {%- endif -%}
 {%- endmacro %}

@@ -55,7 +55,7 @@ def server_options() -> dict[str, str]:
 
 
 def session_options(settings: Settings, scratch: Path) -> dict[str, str]:
-    """Return all options of a session. Raises InputError for options of the user that are not allowed."""
+    """Return all options of a session. Raises InputError for options that the user must not set."""
     master = settings.spark_master
     options = USUAL | {
         "spark.master": master,
@@ -80,7 +80,7 @@ def is_server(master: str) -> bool:
 
 
 def user_options(text: str | None) -> dict[str, str]:
-    """Read `DIALOGUE_SPARK_CONF`: `name=value` separated by spaces, or the path of a file with one a line.
+    """Read `DIALOGUE_SPARK_CONF`: `name=value` separated by spaces, or the path of a file with one per line.
 
     Raises InputError for any other text, for a name that does not begin with `spark.`, and for an option that results
     depend on.
@@ -93,16 +93,18 @@ def user_options(text: str | None) -> dict[str, str]:
         try:
             lines = absolute(Path(text)).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{where}: no settings such as spark.executor.memory=4g, and no file of them") from error
+            raise InputError(
+                f"{where}: neither options such as spark.executor.memory=4g nor a readable file of them"
+            ) from error
         pairs = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
     options: dict[str, str] = {}
     for pair in pairs:
         found = re.fullmatch(r"(spark\.[\w.-]+)(?:\s*=\s*|\s+)(.+)", pair)
         if not found:
-            raise InputError(f"{where}: '{pair}' is no setting such as spark.executor.memory=4g")
+            raise InputError(f"{where}: '{pair}' is not an option such as spark.executor.memory=4g")
         name, value = found.groups()
         if name in FIXED and value != FIXED[name]:
-            raise InputError(f"{where}: {name} is {FIXED[name]}, because results rest on it")
+            raise InputError(f"{where}: {name} must be {FIXED[name]}, because results depend on it")
         options[name] = value
     return options
 
@@ -127,7 +129,7 @@ def _java_size(memory_limit: str) -> str:
 LEAST = 17
 """The oldest Java that Spark 4 runs on."""
 SECONDS = 30
-"""Seconds after which a Java that prints nothing is given up."""
+"""Seconds to wait for the output of `java -version`."""
 
 
 def check() -> None:
@@ -137,15 +139,15 @@ def check() -> None:
     needed = f"Spark needs Java {LEAST} or later"
     mend = "install it (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
     if program is None:
-        raise InputError(f"{needed}, and there is none: {mend}")
+        raise InputError(f"{needed}, but Java is not installed: {mend}")
     try:
         told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError(f"{needed}, and {program} does not run ({type(error).__name__}): {mend}") from error
+        raise InputError(f"{needed}, but {program} does not run ({type(error).__name__}): {mend}") from error
     version = version_of(told.stderr + told.stdout)
     if version is None or version < LEAST:
         raise InputError(
-            f"{needed}, and {program} is {f'Java {version}' if version else 'none that says its version'}: {mend}"
+            f"{needed}, but {program} {f'is Java {version}' if version else 'does not print its version'}: {mend}"
         )
 
 

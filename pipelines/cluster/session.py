@@ -210,7 +210,7 @@ def address(master: str) -> tuple[str, int, str | None]:
     except ValueError:
         host, port = None, 0
     if not host:
-        raise InputError(f"DIALOGUE_SPARK_MASTER: '{master}' is no server such as thrift://HOST:{PORT}")
+        raise InputError(f"DIALOGUE_SPARK_MASTER: '{master}' is not a server such as thrift://HOST:{PORT}")
     return host, port, parts.username
 
 
@@ -306,11 +306,11 @@ def check_storage(spark: Session, folder: Path) -> None:
     names = [(str(seen_there), f"{seen_there}.{number}.tmp") for number in range(TASKS)]
     try:
         for (_, written), (host, why) in zip(names, spark.run(_look, names), strict=True):
-            why = why or ("" if Path(written).is_file() else "what it writes there is not seen here")
+            why = why or ("" if Path(written).is_file() else "files that it writes there are not visible here")
             if why:
                 raise InputError(
-                    f"{folder}: {host}, a machine of the cluster, does not share it ({why}): the warehouse and the "
-                    "source have to lie on storage that every machine sees under the same path"
+                    f"{folder}: {host}, a machine of the cluster, does not share this folder ({why}): put the "
+                    "warehouse and the source on storage that every machine sees under the same path"
                 )
     finally:
         for path in (seen_there, *(Path(written) for _, written in names)):
@@ -322,7 +322,7 @@ def _look(names: tuple[str, str]) -> tuple[str, str]:
     there, written = map(Path, names)
     host = socket.gethostname()
     if not there.is_file():
-        return host, "what is written here is not seen there"
+        return host, "files that are written here are not visible there"
     try:
         written.write_bytes(b"")
     except OSError as error:

@@ -1,8 +1,8 @@
-"""`make bench`: builds the warehouse as a user would, beside the floor, and writes down what it cost.
+"""`make bench`: build the warehouse as a user would, measure the floor as well, and record both.
 
-Every command is a process of its own; every full build has a fresh warehouse, so that nothing is cached. Floor and
-build take turns, so that what else the machine does hits both. Results go to `warehouse/bench/<date>-<commit>.json`;
-`tests.benchmarks.report` makes pages of them.
+Every command is a separate process, and every full build has a new warehouse, so that nothing is cached. Floor and
+build run in turns, so that other work of the machine affects both. Results are written to
+`warehouse/bench/<date>-<commit>.json`; `tests.benchmarks.report` makes a page of them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ COMMAND = (sys.executable, "-m", "dialogue_warehouse")
 QUERIES = CLONE / "warehouse" / "queries"
 QUERY_RUNS = 5
 REPEATED_SCALE = 1
-"""Up to this scale everything is run as often as was asked for; above it the build is, once."""
+"""Up to this scale everything is repeated as requested; above it, the build runs only once."""
 DISK_PER_SCALE = 3 * 2**30
-"""Bytes that releases, raw layer, three kept builds and a running one take at scale 1, rounded up."""
+"""Size in bytes of the releases, the raw layer, three kept builds and a running one at scale 1, rounded up."""
 CHANGED_CORPUS = "sgd"
 CHANGED_MODEL = Path("dbt_project", "models", "marts", "core", "fct_turns.sql")
 READING = {
@@ -49,7 +49,7 @@ READING = {
     "status": (),
     "diff": (),
 }
-"""The commands that read, and what each is given; the key is that of a turn."""
+"""The commands that read, with their arguments; the key is that of a turn."""
 IMPORTED = {
     "nothing": ("-c", "pass"),
     "DuckDB": ("-c", "import duckdb"),
@@ -57,38 +57,38 @@ IMPORTED = {
     "dbt and its adapter": ("-c", "import dbt.cli.main, dbt.adapters.duckdb"),
     "Great Expectations, as the audit imports it": ("-m", "expectations.validation"),
 }
-"""What a build imports that takes long, each by itself in a process of its own."""
+"""The slow imports of a build, each measured in a separate process."""
 SLOWEST = 15
-"""Models that are shown."""
+"""Number of models that are shown."""
 PACKAGES = ("duckdb", "dbt-core", "dbt-duckdb", "dagster", "great-expectations", "msgspec", "pyarrow")
 
 
 def say(text: str) -> None:
-    """Tell whoever waits where the benchmark stands."""
+    """Print the progress of the benchmark."""
     print(f"{datetime.now():%H:%M:%S} {text}", file=sys.stderr, flush=True)
 
 
 def generate(to: Path, scale: float, *options: object) -> Run:
-    """Generate releases; one that was generated before is replaced."""
+    """Generate releases; replace those that were generated earlier."""
     return harness.run_command(*COMMAND, "simulate", "--to", to, "--scale", scale, *options)
 
 
 def copy_real(folder: Path, to: Path) -> None:
-    """Copy what is there of the real releases: one of the files is going to be changed."""
+    """Copy the available files of the real releases, because one of them will be changed."""
     for corpus_id in registry.corpus_ids():
         if (folder / corpus_id).is_dir():
             shutil.copytree(folder / corpus_id, to / corpus_id, copy_function=shutil.copyfile)
 
 
 def land(source: Path, folder: Path, *options: object) -> Run:
-    """Land the releases below a folder, nothing else, into a fresh folder that is removed."""
+    """Land only the releases below a folder, into a new folder that is removed afterwards."""
     run = harness.run_command(sys.executable, "-m", "tests.benchmarks.land", source, "--warehouse", folder, *options)
     shutil.rmtree(folder)
     return run
 
 
 def warm(files: Iterable[Path]) -> None:
-    """Read files into the page cache, for all alike."""
+    """Read files into the page cache, so that all measurements start equally."""
     for file in files:
         file.read_bytes()
 
@@ -102,13 +102,13 @@ def measure_generated(scale: float, runs: int, scratch: Path) -> dict[str, Any]:
 
 
 def measure_real(folder: Path, runs: int, scratch: Path) -> dict[str, Any]:
-    """Measure everything on what is there of the real releases."""
+    """Measure everything on the available files of the real releases."""
     copy_real(folder, scratch / "releases")
     return measure("real, in part", scratch / "releases", runs, scratch) | {"scale": None, "simulate": None}
 
 
 def measure_sample(runs: int, scratch: Path) -> dict[str, Any]:
-    """Measure what a new user waits for: the build of the embedded sample."""
+    """Measure the build of the embedded sample, which a new user waits for."""
     say("embedded sample")
     warehouse = scratch / "warehouse"
     builds = []
@@ -119,7 +119,7 @@ def measure_sample(runs: int, scratch: Path) -> dict[str, Any]:
 
 
 def measure(name: str, source: Path, runs: int, scratch: Path, with_commands: bool = True) -> dict[str, Any]:
-    """Measure floor, builds and queries on the releases below `source`, and further builds and commands if so asked."""
+    """Measure floor, builds and queries on the releases below `source`, and, if requested, further builds and commands."""
     files = [
         release.folder / path
         for release in (finding.find_release(corpus, source) for corpus in registry.load_corpora())
@@ -157,7 +157,7 @@ def measure(name: str, source: Path, runs: int, scratch: Path, with_commands: bo
 def measure_what_follows(
     name: str, source: Path, build: Sequence[object], paths: WarehousePaths, runs: int, scratch: Path
 ) -> dict[str, Any]:
-    """Measure further builds and every command on a warehouse that was built; a file of its source is changed."""
+    """Measure further builds and every command on an existing warehouse; a file of its source is changed."""
     say(f"{name}: verify, report, unchanged build, build with one model changed, with one file changed, commands")
     result: dict[str, Any] = {
         command: summarize([harness.run_command(*COMMAND, command, *within(paths)) for _ in range(runs)])
@@ -175,7 +175,7 @@ def measure_what_follows(
 
 
 def slowest_nodes(paths: WarehousePaths) -> dict[str, float]:
-    """Seconds of the models of the last build that took longest; what ran beside them shares the cores."""
+    """Return the seconds of the slowest models of the last build; models that run in parallel share the cores."""
     with open_instance(paths, say) as instance:
         seconds: dict[str, float] = {}
         for key in instance.get_asset_keys():
@@ -186,7 +186,7 @@ def slowest_nodes(paths: WarehousePaths) -> dict[str, float]:
 
 
 def measure_imports(runs: int) -> dict[str, Any]:
-    """What importing costs."""
+    """Return the cost of each import."""
     return {
         name: summarize([harness.run_command(sys.executable, *arguments) for _ in range(runs)])
         for name, arguments in IMPORTED.items()
@@ -194,12 +194,12 @@ def measure_imports(runs: int) -> dict[str, Any]:
 
 
 def within(paths: WarehousePaths) -> tuple[str, Path]:
-    """The option that names a warehouse."""
+    """Return the option that names a warehouse."""
     return "--warehouse", paths.root
 
 
 def measure_commands(paths: WarehousePaths, runs: int) -> dict[str, Any]:
-    """What each command that reads costs, from the shell."""
+    """Return the cost of each command that reads, from the shell."""
     with duckdb.connect(str(paths.published), read_only=True) as con:
         ((key,),) = con.execute("select min(turn_key) from core.fct_turns").fetchall()
     return {
@@ -214,7 +214,7 @@ def measure_commands(paths: WarehousePaths, runs: int) -> dict[str, Any]:
 
 
 def change_a_model(build: Sequence[object], runs: int, clone: Path) -> list[Run]:
-    """Build with a copy of this clone, each time with a model written otherwise; what dbt keeps of a parse is there."""
+    """Build with a copy of this clone, each time with one model changed; dbt's stored parse results are available."""
     for name in harness.git("ls-files").splitlines():
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(CLONE / name, clone / name)
@@ -229,14 +229,14 @@ def change_a_model(build: Sequence[object], runs: int, clone: Path) -> list[Run]
 
 
 def summarize(runs: list[Run]) -> dict[str, Any]:
-    """The spread of what a command cost."""
+    """Return the spread of the costs of a command."""
     return {name: spread(getattr(run, name) for run in runs) for name in ("seconds", "cpu_seconds", "peak_bytes")} | {
         "stages": summarize_stages(runs)
     }
 
 
 def summarize_stages(runs: list[Run]) -> list[dict[str, Any]]:
-    """The spread of every stage, in the order of the first run; a stage that has two lines has their sum."""
+    """Return the spread of every stage, in the order of the first run; two lines of one stage are added."""
     totals: list[dict[tuple[str, str], float]] = []
     details: dict[tuple[str, str], str] = {}
     for run in runs:
@@ -253,11 +253,11 @@ def summarize_stages(runs: list[Run]) -> list[dict[str, Any]]:
 
 
 def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
-    """The spread of full builds: what they cost, stage by stage, and what no stage accounts for.
+    """Return the spread of full builds: their costs, stage by stage, and the time outside every stage.
 
-    `landings` are runs of landing alone, one for each build; a build's own lines tell how long landing took beside other
-    stages, which is no part of their sum.
-    Raises BenchmarkError when the stage of the models cannot be found among the lines.
+    `landings` are runs of landing alone, one for each build; the lines of a build include the time that landing took in
+    parallel with other stages, which is not part of their sum.
+    Raises BenchmarkError if the lines do not have the stage of the models.
     """
     if not all(run.of(harness.MODELS) for run in builds):
         raise BenchmarkError(f"the build has no stage '{harness.MODELS}' among {[s.kind for s in builds[0].stages]}")
@@ -275,7 +275,7 @@ def summarize_builds(builds: list[Run], landings: list[Run]) -> dict[str, Any]:
 
 
 def summarize_floor(runs: list[Run]) -> dict[str, Any]:
-    """The spread of the floor: its own seconds, without the start of Python, for each corpus and together."""
+    """Return the spread of the floor: its seconds, without the start of Python, for each corpus and in total."""
     results = [run.result for run in runs]
     return {
         "seconds": spread(sum(corpus["seconds"] for corpus in result.values()) for result in results),
@@ -286,7 +286,7 @@ def summarize_floor(runs: list[Run]) -> dict[str, Any]:
 
 
 def core_rows(database: Path) -> dict[str, int]:
-    """Rows of the largest fact tables of a published warehouse."""
+    """Return the number of rows of the largest fact tables of a published warehouse."""
     with duckdb.connect(str(database), read_only=True) as con:
         return {
             table: con.execute(f"select count(*) from core.{table}").fetchone()[0]
@@ -295,7 +295,7 @@ def core_rows(database: Path) -> dict[str, int]:
 
 
 def time_queries(database: Path, folder: Path) -> dict[str, Any]:
-    """The warm spread of every query of a folder, or the error that it ends with."""
+    """Return the warm spread of every query of a folder, or its error."""
     times: dict[str, Any] = {}
     with duckdb.connect(str(database), read_only=True, config={"threads": 2}) as con:
         for path in sorted(folder.glob("*.sql")):
@@ -309,14 +309,14 @@ def time_queries(database: Path, folder: Path) -> dict[str, Any]:
 
 
 def time_query(con: duckdb.DuckDBPyConnection, query: str) -> float:
-    """Seconds until the last row of a query is here."""
+    """Return the seconds until the last row of a query has arrived."""
     started = time.perf_counter()
     con.execute(query).fetchall()
     return time.perf_counter() - started
 
 
 def change_one_file(source: Path) -> Path:
-    """Lengthen one utterance of one dialogue file, and say which file; no offset into the text moves."""
+    """Lengthen one utterance of one dialogue file without moving any offset. Return the file."""
     folder = source / CHANGED_CORPUS
     files = [
         path
@@ -332,7 +332,7 @@ def change_one_file(source: Path) -> Path:
 
 
 def preamble() -> dict[str, Any]:
-    """When and on what is measured."""
+    """Return the date and the machine of a measurement."""
     started = datetime.now(UTC)
     versions = {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in PACKAGES}
     return {
@@ -346,7 +346,7 @@ def preamble() -> dict[str, Any]:
 
 
 def check_disk(scratch: Path, scales: Iterable[float]) -> str:
-    """Make the scratch folder; what it needs and has. Raises BenchmarkError when that is too little."""
+    """Create the scratch folder. Return the space that it needs and has. Raises BenchmarkError if there is too little."""
     scratch.mkdir(parents=True, exist_ok=True)
     needed, free = int(DISK_PER_SCALE * max(scales, default=1)), shutil.disk_usage(scratch).free
     text = f"{scratch} needs about {needed / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free"
@@ -356,9 +356,9 @@ def check_disk(scratch: Path, scales: Iterable[float]) -> str:
 
 
 def run(scales: list[float], repeats: int, real: Path, scratch: Path, results: Path) -> dict[str, Any]:
-    """Run the whole benchmark; after each set of releases what is known so far is written to `results`.
+    """Run the whole benchmark; after each set of releases, write the results so far to `results`.
 
-    Sets that were measured before at the same commit on the same day are kept.
+    Sets that were measured earlier at the same commit on the same day are kept.
     """
     say(check_disk(scratch, scales))
     result = preamble()
@@ -385,7 +385,7 @@ def run(scales: list[float], repeats: int, real: Path, scratch: Path, results: P
 
 
 def arguments_of(document: str, scales: list[float]) -> argparse.ArgumentParser:
-    """The options that both benchmarks have."""
+    """Return the options that both benchmarks have."""
     parser = argparse.ArgumentParser(description=document.partition("\n")[0])
     parser.add_argument("--scales", type=lambda text: [float(part) for part in text.split()], default=scales)
     parser.add_argument("--repeats", type=int, default=5, help="runs of everything; above scale 1 there is one")
@@ -396,7 +396,7 @@ def arguments_of(document: str, scales: list[float]) -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark and print its targets; exit status 2 when something that was to be measured failed."""
+    """Run the benchmark and print its targets. Return 2 if a measurement failed."""
     options = arguments_of(__doc__, [1.0, 10.0]).parse_args(arguments)
     try:
         result = run(**vars(options))

@@ -1,8 +1,8 @@
-"""Compare two warehouses row for row: `python -m tests.benchmarks.compare_builds BEFORE AFTER`.
+"""Compare two warehouses row by row: `python -m tests.benchmarks.compare_builds BEFORE AFTER`.
 
-BEFORE and AFTER are DuckDB files. For each table of the published schemas: columns and types, the number of rows, and
-how many rows stand in one of them only (`except all` both ways). What says when and where a build was made differs
-between any two builds, and is left out. Exit status 1 when anything differs.
+BEFORE and AFTER are DuckDB files. For each table of the published schemas, compare columns and types, the number of
+rows, and the rows that only one of them has (`except all` both ways). Columns that say when and where a build was made
+differ between any two builds, and are left out. The exit status is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ OF_THE_BUILD = {
 }
 """Columns that differ between any two builds, by table."""
 SHOWN = 3
-"""Rows of each difference that are shown."""
+"""Number of rows that are shown for each difference."""
 
 
 def columns(con: duckdb.DuckDBPyConnection, database: str, table: str) -> dict[str, str]:
-    """The columns of `schema.table` and their types."""
+    """Return the columns of `schema.table` and their types."""
     schema, _, name = table.partition(".")
     found = con.execute(
         "select column_name, data_type from duckdb_columns() "
@@ -33,7 +33,7 @@ def columns(con: duckdb.DuckDBPyConnection, database: str, table: str) -> dict[s
 
 
 def tables(con: duckdb.DuckDBPyConnection, database: str) -> set[str]:
-    """The tables of a database, as `schema.table`."""
+    """Return the tables of a database, as `schema.table`."""
     found = con.execute(
         "select schema_name || '.' || table_name from duckdb_tables() where database_name = ?", [database]
     )
@@ -41,7 +41,7 @@ def tables(con: duckdb.DuckDBPyConnection, database: str) -> set[str]:
 
 
 def difference(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:
-    """How a table differs, in lines; none where it does not."""
+    """Return the differences of a table as lines; none if there are no differences."""
     before, after = columns(con, "before", table), columns(con, "after", table)
     told = [f"column {name}: {before.get(name)} before, {after.get(name)} after"
             for name in {**before, **after} if before.get(name) != after.get(name)]  # fmt: skip
@@ -58,7 +58,7 @@ def difference(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:
 
 
 def compare(before: Path, after: Path) -> dict[str, list[str]]:
-    """The differences of two warehouses by table; a table that does not differ has no lines."""
+    """Return the differences of two warehouses by table; a table without differences has no lines."""
     with duckdb.connect() as con:
         con.execute("set enable_progress_bar = false")
         for name, path in (("before", before), ("after", after)):
@@ -71,7 +71,7 @@ def compare(before: Path, after: Path) -> dict[str, list[str]]:
 
 
 def main() -> int:
-    """Print the differences; 1 when there are any."""
+    """Print the differences. Return 1 if there are any, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)

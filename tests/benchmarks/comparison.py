@@ -1,8 +1,8 @@
-"""`make bench-peers`: our build of SGD beside other libraries that read the same files, in the same run.
+"""`make bench-peers`: compare this project's build of SGD with other libraries that read the same files.
 
-Each peer runs in its own environment, `ENVIRONMENTS/<library>`, made from `peers/read_with_<library>.txt`. Ours and the
-peers take turns. The rows of every table are compared, so that nobody is quick by leaving something out. Results go to
-`warehouse/bench/peers.json`.
+Each peer runs in its own environment, `ENVIRONMENTS/<library>`, made from `peers/read_with_<library>.txt`. This project
+and the peers run in turns. The rows of every table are compared, so that no library is fast because it leaves something
+out. Results are written to `warehouse/bench/peers.json`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ union all select 'service_results', count(*) from core.fct_service_results
 
 
 def interpreter(library: str, environments: Path) -> Path:
-    """The Python of a peer's environment. Raises BenchmarkError where there is none."""
+    """Return the Python of a peer's environment. Raises BenchmarkError if there is none."""
     python = environments / library / "bin" / "python"
     if not python.is_file():
         raise BenchmarkError(f"{python} is not there; make bench-peers makes it")
@@ -63,7 +63,7 @@ def interpreter(library: str, environments: Path) -> Path:
 
 
 def compare(name: str, source: Path, runs: int, scratch: Path, environments: Path) -> dict[str, Any]:
-    """Build `source` and go every peer's way through it, in turns."""
+    """Build `source`, and read it in every way of every peer, in turns."""
     warehouse = scratch / "warehouse"
     release = finding.find_release(registry.load_corpus(CORPUS), source)
     build = (*COMMAND, "build", "--source", source, "--corpora", CORPUS, "--warehouse", warehouse)
@@ -104,7 +104,7 @@ def compare(name: str, source: Path, runs: int, scratch: Path, environments: Pat
 
 
 def summarize_way(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """The spread of what a peer measured of itself."""
+    """Return the spread of the measurements that a peer made of itself."""
     first = results[0]
     return {
         "library": first["package"],
@@ -122,7 +122,7 @@ def summarize_way(results: list[dict[str, Any]]) -> dict[str, Any]:
 def run(
     scales: list[float], repeats: int, real: Path, scratch: Path, results: Path, environments: Path
 ) -> dict[str, Any]:
-    """Compare on the real part, where it is there, and on generated releases; write the results."""
+    """Compare on the available real files, if there are any, and on generated releases; write the results."""
     say(check_disk(scratch, scales))
     result = preamble()
     names = {f"generated, scale {scale:g}": scale for scale in scales}
@@ -140,7 +140,7 @@ def run(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the comparison and print its tables; exit status 2 when our own side failed."""
+    """Run the comparison and print its tables. Return 2 if this project's build failed."""
     parser = arguments_of(__doc__, [1.0])
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS, help="folder with the peers' environments")
     try:

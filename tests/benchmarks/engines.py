@@ -1,7 +1,7 @@
-"""`make bench-spark`: the same releases built by DuckDB and by Spark, stage beside stage, and on a cluster of two workers.
+"""`make bench-spark`: build the same releases with DuckDB, with Spark, and on a Spark cluster of two workers.
 
-Needs what `make spark` installs, and Java. The cluster is a standalone one of this machine, with processes of its own
-that are started here and share the disk; its memory is counted beside that of the build.
+This needs Java and the packages that `make spark` installs. The cluster is a standalone one on this machine; its
+processes are started here and share the disk, and their memory is added to that of the build.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tests.benchmarks.compare_builds import compare
 from tests.benchmarks.harness import BenchmarkError, Run
 
 STAGES = ("land", "model warehouse", "load tables", "audit warehouse")
-"""What is shown of a build; of landing, which goes on for all corpora side by side, the one that took longest."""
+"""The stages of a build that are shown; landing runs for all corpora in parallel, so its slowest corpus is shown."""
 LOCAL, CLUSTER = "local[2]", "two workers"
 PATIENCE = 60
 
 
 def main() -> int:
-    """Build each source with each engine and print a table; 1 where two warehouses differ."""
+    """Build each source with each engine and print a table. Return 1 if two warehouses differ, else 0."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     arguments.add_argument("--scales", default="0.01 1", help="scales of generated releases")
     arguments.add_argument("--real", type=Path, default=harness.REAL_CORPORA, help="real releases, where they are")
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def measure(name: str, source: Path, engines: list[str], scratch: Path, rows: list[tuple[str, ...]]) -> int:
-    """Build a source with each engine, note what it cost, and count those whose warehouse is not that of the first."""
+    """Build a source with each engine, record the costs, and count the warehouses that differ from the first."""
     first, differing = None, 0
     for engine in engines:
         say(f"{name}: {engine}")
@@ -75,14 +75,14 @@ def measure(name: str, source: Path, engines: list[str], scratch: Path, rows: li
 
 
 def build(options: list[object], master: str | None) -> Run:
-    """Build with DuckDB, or with Spark where a master is given."""
+    """Build with DuckDB, or with Spark if a master is given."""
     if master is None:
         return harness.run_command(*COMMAND, *options)
     return harness.run_command("env", f"DIALOGUE_SPARK_MASTER={master}", *COMMAND, *options, "--engine", "spark")
 
 
 def row(name: str, run: Run, beside: int, equal: str) -> tuple[str, ...]:
-    """A build as cells: seconds, those of its stages, CPU seconds of its own processes, memory of all."""
+    """Return a build as cells: seconds, seconds of its stages, CPU seconds of its processes, memory of all."""
     seconds = [
         max((one.seconds for one in run.stages if f"{one.kind} {one.name}".startswith(stage)), default=0.0)
         for stage in STAGES
@@ -94,7 +94,7 @@ def row(name: str, run: Run, beside: int, equal: str) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def standalone(scratch: Path) -> Iterator[tuple[str, int]]:
-    """A master and two workers of Spark, on loopback; the master's URL, and the session of all their processes."""
+    """Run a Spark master and two workers on loopback; yield the master's URL and the session of their processes."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise BenchmarkError("no pyspark: make spark")
@@ -128,13 +128,13 @@ def standalone(scratch: Path) -> Iterator[tuple[str, int]]:
 
 
 def free_port() -> int:
-    """A port of loopback where nobody listens."""
+    """Return a free port of loopback."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return free.getsockname()[1]
 
 
 def alive_workers(port: int) -> int:
-    """How many workers a master has, as its page tells."""
+    """Return the number of workers of a master, as its page shows it."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/", timeout=5) as page:
             return page.read().decode().count('"ALIVE"') - 1  # the master says that of itself too

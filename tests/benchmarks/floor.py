@@ -1,8 +1,8 @@
-"""The floor of the benchmark: what one would write by hand to have a release's turns, acts and slots in memory.
+"""The floor of the benchmark: a hand-written script that reads a release's turns, acts and slots into memory.
 
-One plain DuckDB script a corpus (`tests/fixtures/<corpus>/floor.sql`), a section an entity, with the column types written
-out: read, unnest to the lowest level, no keys, no checks, nothing on disk. It reads the files that a build reads. Its
-head says which of its tables have as many rows as which query of core.
+Each corpus has one plain DuckDB script (`tests/fixtures/<corpus>/floor.sql`) with a section per entity and explicit
+column types. It reads the files of a build and unnests them to the lowest level, without keys, checks or output on
+disk. Its head says which of its tables have the same number of rows as which query of core.
 Run it alone with `python -m tests.benchmarks.floor SOURCE`.
 """
 
@@ -28,7 +28,7 @@ THREADS = 2
 
 
 def read_corpus(corpus: Corpus, source: Path) -> tuple[float, dict[str, int]]:
-    """Read one release below `source` into tables in memory; the seconds that took, and the rows of each table."""
+    """Read one release below `source` into tables in memory. Return the seconds and the number of rows of each table."""
     files: dict[str, list[Path]] = {}
     release = finding.find_release(corpus, source)
     for entity, path in release.files:
@@ -50,18 +50,18 @@ def read_corpus(corpus: Corpus, source: Path) -> tuple[float, dict[str, int]]:
 
 
 def sections(script: str) -> dict[str, str]:
-    """The SQL of each entity of a script, whose parts begin with `-- entity: <name>`."""
+    """Return the SQL of each entity of a script, whose parts begin with `-- entity: <name>`."""
     parts = re.split(r"^-- entity: (\w+)\n", script, flags=re.M)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def core_tables(script: str) -> dict[str, str]:
-    """The tables of a script that have as many rows as a query counts in core, named in lines `-- rows: <name> = <query>`."""
+    """Return the tables with as many rows as a query counts in core, named in lines `-- rows: <name> = <query>`."""
     return dict(re.findall(r"^-- rows: (\w+) = (.+)$", script, flags=re.M))
 
 
 def write_lines(file: Path, lines: Path) -> Path:
-    """Write the records of an object of arrays one a line: quicker and smaller than reading it as one JSON value."""
+    """Write the records of an object of arrays, one per line: faster and smaller than reading it as one JSON value."""
     data = file.read_bytes()
     text = gzip.decompress(data) if file.suffix == ".gz" else data
     with lines.open("wb") as stream:

@@ -1,6 +1,7 @@
-"""Shared plumbing of the benchmarks: measured processes, stage lines, spreads, and what machine this is.
+"""Shared parts of the benchmarks: measured processes, lines of stages, spreads, and facts about this machine.
 
-Only the standard library, so that the peers' own environments can import it. Linux only: memory is read from /proc.
+This module uses only the standard library, so that the peers' environments can import it. It works only on Linux,
+because it reads memory from /proc.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ CLONE = Path(__file__).resolve().parents[2]
 RESULTS = CLONE / "warehouse" / "bench"
 REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
 MODELS = "model"
-"""Kind of the stage that, with landing, is compared with the floor."""
+"""Kind of the stage that, together with landing, is compared with the floor."""
 SAMPLE_SECONDS = 0.04
 STAGE = re.compile(r"(?P<kind>\S+) +(?P<name>\S+(?: \S+)*?)(?: {2,}(?P<detail>\S.*?))? +(?P<seconds>\d+\.\d) s")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
 ITSELF = "the command itself"
 PROCESSES = {"expectations.audit": "audit", "multiprocessing": "landing"}
-"""What a command's further processes are for, by a part of their command line."""
+"""Purposes of a command's further processes, by a part of their command line."""
 
 
 class BenchmarkError(Exception):
-    """Something that was to be measured failed."""
+    """A measurement failed."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Run:
-    """A command that ended well, and what it cost: wall clock, CPU of all its processes, their memory together."""
+    """A command that succeeded, and its costs: wall clock, CPU of all its processes, their total memory."""
 
     seconds: float
     cpu_seconds: float
@@ -59,23 +60,24 @@ class Run:
     stdout: str = field(repr=False, default="")
     stages: tuple[Stage, ...] = ()
     shares: dict[str, float] = field(default_factory=dict)
-    """CPU seconds by what its processes are for, as last seen of each."""
+    """CPU seconds by purpose of the processes, as last seen."""
 
     def of(self, *kinds: str) -> float:
-        """Seconds of the stages of these kinds together."""
+        """Return the total seconds of the stages of these kinds."""
         return sum(stage.seconds for stage in self.stages if stage.kind in kinds)
 
     @property
     def result(self) -> Any:
-        """The JSON of the last line written; DuckDB draws its progress on standard output before it."""
+        """Return the JSON of the last line; DuckDB writes its progress to standard output before it."""
         return json.loads(self.stdout.splitlines()[-1])
 
 
 def run_command(*arguments: object, cwd: Path = CLONE) -> Run:
-    """Run a command in a session of its own and measure it. Raises BenchmarkError when it fails.
+    """Run a command in a separate session and measure it. Raises BenchmarkError if it fails.
 
-    Memory is the sum of the resident set sizes of the session's processes, sampled every 40 ms: pages that processes
-    share count once in each, so it is an upper bound. CPU seconds are those of every process that was waited for.
+    Memory is the sum of the resident set sizes of the session's processes, sampled every 40 ms. It is an upper bound,
+    because pages that processes share count in each of them. CPU seconds are those of every process that was waited
+    for.
     """
     command = [str(argument) for argument in arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")}
@@ -106,7 +108,7 @@ def run_command(*arguments: object, cwd: Path = CLONE) -> Run:
 
 
 class _Watch:
-    """Samples a session's processes in a thread while it is entered; `peak` is their memory together, in bytes."""
+    """Samples a session's processes in a thread while the context lasts; `peak` is their total memory in bytes."""
 
     def __init__(self, session: int) -> None:
         self.session, self.peak = session, 0
@@ -133,7 +135,7 @@ class _Watch:
                     self._purposes[process.pid] = process.purpose()
 
     def shares(self) -> dict[str, float]:
-        """CPU seconds by what the processes are for."""
+        """Return the CPU seconds by purpose of the processes."""
         shares: dict[str, float] = {}
         for pid, seconds in self._cpu_seconds.items():
             purpose = self._purposes[pid]
@@ -143,14 +145,14 @@ class _Watch:
 
 @dataclass(frozen=True)
 class Process:
-    """A process at a moment: resident bytes, and the CPU seconds that it has had so far."""
+    """A process at one moment: resident bytes, and its CPU seconds so far."""
 
     pid: int
     bytes: int
     cpu_seconds: float
 
     def purpose(self) -> str:
-        """What it is for."""
+        """Return the purpose of the process."""
         try:
             command = Path("/proc", str(self.pid), "cmdline").read_text(encoding="utf-8", errors="replace")
         except OSError:  # it has just ended
@@ -159,7 +161,7 @@ class Process:
 
 
 def processes(session: int) -> Iterator[Process]:
-    """The processes of a session."""
+    """Return the processes of a session."""
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             with contextlib.suppress(OSError):  # a process that has just ended
@@ -172,12 +174,12 @@ def processes(session: int) -> Iterator[Process]:
 
 
 def session_bytes(session: int) -> int:
-    """Resident bytes of all processes of a session, added up."""
+    """Return the resident bytes of all processes of a session."""
     return sum(process.bytes for process in processes(session))
 
 
 def parse_stages(text: str) -> tuple[Stage, ...]:
-    """The stages among the lines of a command's standard error: `kind name detail seconds s`, of whatever kind."""
+    """Return all stages in the lines of a command's standard error: `kind name detail seconds s`."""
     matches = (STAGE.fullmatch(line) for line in text.splitlines())
     return tuple(
         Stage(match["kind"], match["name"], match["detail"] or "", float(match["seconds"]))
@@ -187,23 +189,23 @@ def parse_stages(text: str) -> tuple[Stage, ...]:
 
 
 def spread(values: Iterable[float]) -> dict[str, float]:
-    """Median, least and greatest of some measurements."""
+    """Return the median, the smallest and the largest of some measurements."""
     measured = list(values)
     return {"median": statistics.median(measured), "min": min(measured), "max": max(measured), "runs": len(measured)}
 
 
 def ratio(above: dict[str, float], below: dict[str, float]) -> float:
-    """The ratio of two medians."""
+    """Return the ratio of two medians."""
     return above["median"] / below["median"]
 
 
 def folder_bytes(folder: Path, pattern: str = "*") -> int:
-    """Bytes of the files below a folder whose names match."""
+    """Return the total size in bytes of the files below a folder whose names match."""
     return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
 
 
 def machine() -> dict[str, Any]:
-    """What this runs on, and how busy it is at this moment."""
+    """Return facts about the machine, and its current load."""
     cpu = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), flags=re.M)
     memory = re.search(r"^MemTotal: +(\d+) kB", Path("/proc/meminfo").read_text(), flags=re.M)
     assert memory is not None
@@ -217,22 +219,22 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit of this clone, `-dirty` when files differ from it."""
+    """Return the commit of this clone, with `-dirty` if files differ from it."""
     return git("describe", "--always", "--dirty", "--exclude=*").strip()
 
 
 def git(*arguments: str) -> str:
-    """What git says of this clone."""
+    """Return the output of a git command in this clone."""
     return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True, cwd=CLONE).stdout
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; every column but the first is aligned to the right."""
+    """Return a Markdown table; every column except the first is aligned to the right."""
     lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def write(path: Path, text: str) -> None:
-    """Write a text file, its folder made where it is not there."""
+    """Write a text file; create its folder if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Landing alone, in a process of its own: a build lands beside the imports, so that its lines tell only the waiting.
+"""Land alone, in a separate process: in a build, landing runs in parallel with imports, and its lines include waiting.
 
 `python -m tests.benchmarks.land SOURCE --warehouse FOLDER` lands every release below SOURCE and prints the seconds.
 """

@@ -1,4 +1,4 @@
-"""`make bench-pages`: how long the dashboard's pages take in a browser, from the press of a key until the page stands still."""
+"""`make bench-pages`: measure the dashboard's pages in a browser, from a key press until the page no longer changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILTERS = (("Corpus", "sgd"), ("Split", "train"), ("Act", "INFORM"), ("Slot", "c
 
 
 def main(folder: Path) -> int:
-    """Print the median seconds of each interaction with a published warehouse; 1 where there is no Chromium."""
+    """Print the median seconds of each interaction with a published warehouse. Return 1 if there is no Chromium."""
     program = find_chromium()
     if program is None:
         print("error: no Chromium is installed", file=sys.stderr)
@@ -45,7 +45,7 @@ def main(folder: Path) -> int:
 
 
 def visit_all(site: Site, note: Callable[[str, float], None]) -> None:
-    """Do what a reader does, in a session that nobody has warmed up."""
+    """Do what a reader does, in a new session."""
     note("first page, opened", _timed(lambda: site.open()))
     for title in reversed(TITLES):  # the first is open
         note(f"page {title}", _timed(lambda title=title: site.page(title)))
@@ -77,9 +77,9 @@ def _timed(act: Callable[[], object]) -> float:
 
 
 def _entered(site: Site, label: str, text: str) -> float:
-    """Enter a text into the field of a label; the seconds from the key until the page stands still."""
+    """Enter a text into the field with a label. Return the seconds from the key press until the page no longer changes."""
     field = f"[...document.querySelectorAll('input')].find((one) => one.ariaLabel?.includes({json.dumps(label)}))"
-    time.sleep(0.2)  # what was entered before may have a field made anew
+    time.sleep(0.2)  # the page may still replace the field after an earlier entry
     site.browser.evaluate(f"{WATCH}; {field}.focus(); {field}.select()")
     site.browser.send("Input.insertText", text=text)
     begun = time.perf_counter()

@@ -18,15 +18,15 @@ from tests.benchmarks.harness import CLONE, RESULTS, BenchmarkError, markdown_ta
 PAGE = CLONE / "docs" / "benchmarks.md"
 PEERS = "peers.json"
 PEER_NOTES = (
-    "SGD's dialogues in tables (turns, frames, acts, spans, state values, call parameters, results) by other libraries, "
-    "reading and flattening in memory, without the time to import them; ours adds keys, tests and a database on disk."
+    "Other libraries read SGD's dialogues into tables (turns, frames, acts, spans, state values, call parameters, results) in "
+    "memory; the time to import them is not included. This project also creates keys, tests and a database on disk."
 )
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 SECTION = re.compile(f"{BEGIN}\n.*?{END}", flags=re.S)
 
 
 def origin(result: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
-    """When, where and with what this was measured, in one sentence; `beside` has said the most of it already."""
+    """Return the date, machine and versions of a measurement in one sentence; short if they are the same as in `beside`."""
     machine, versions = result["machine"], result["versions"]
     when = f"Measured on {result['date']} at commit {result['commit']}, load average {machine['load_average'][0]:.1f}"
     if beside and versions == beside["versions"] and _without_load(machine) == _without_load(beside["machine"]):
@@ -42,7 +42,7 @@ def _without_load(machine: dict[str, Any]) -> dict[str, Any]:
 
 
 def page(result: dict[str, Any] | None, peers: dict[str, Any] | None) -> str:
-    """What stands between the markers of `docs/benchmarks.md`: everything that was measured."""
+    """Return the section between the markers of `docs/benchmarks.md`: all measurements."""
     parts = []
     if result:
         parts += [origin(result), NOTES]
@@ -53,21 +53,22 @@ def page(result: dict[str, Any] | None, peers: dict[str, Any] | None) -> str:
     for part in result["sets"] if result else ():
         parts += _set_report(part)
     if peers:
-        parts += ["## Beside other libraries", speed_table(peers), peer_report(peers, result)]
+        parts += ["## Compared with other libraries", speed_table(peers), peer_report(peers, result)]
     return "\n\n".join(parts)
 
 
 NOTES = (
-    "Seconds are wall clock, median (least to greatest) of the runs. The floor is bare reading and unnesting of the same "
-    "files into tables in memory by hand-written DuckDB scripts, without keys, checks or anything on disk; it takes turns "
-    "with the build. Landing is measured by itself too, because a build lands while the framework loads: its own lines "
-    "tell how long it waited. Each build is a fresh process with a fresh warehouse, its files in the page cache. Memory is the "
-    "sum of the resident set sizes of all its processes, sampled every 40 ms (shared pages count in each: an upper bound)."
+    "Seconds are wall clock time: the median of the runs (smallest to largest). The floor is the time of hand-written DuckDB "
+    "scripts that only read and unnest the same files into tables in memory, without keys, checks or output on disk; scripts "
+    "and builds run in turns. Landing is also measured alone, because a build lands while the framework loads, so that its "
+    "own lines include waiting time. Each build is a new process with a new warehouse, and its files are in the page cache. "
+    "Memory is the sum of the resident set sizes of all its processes, sampled every 40 ms (an upper bound, because shared "
+    "pages count in each process)."
 )
 
 
 def _imports(imports: dict[str, Any]) -> str:
-    """What importing costs, in a process of its own with Python's start."""
+    """Return the table of import times, each measured in a new process that includes the start of Python."""
     rows = [(name, _seconds(cost["seconds"], 2), _seconds(cost["cpu_seconds"], 2)) for name, cost in imports.items()]
     return markdown_table(("a process that imports", "seconds", "CPU seconds"), rows)
 
@@ -117,7 +118,7 @@ def _set_report(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _profile(part: dict[str, Any]) -> Iterator[str]:
-    """Where the time of a build goes: stages, processes, models and tests."""
+    """Return the tables of a build's time by stage, process, model and test."""
     build, floor = part["build"], part["floor"]
     stages = [
         (f"{stage['kind']} {stage['name']}", _seconds(stage["seconds"]), stage["detail"]) for stage in build["stages"]
@@ -126,11 +127,11 @@ def _profile(part: dict[str, Any]) -> Iterator[str]:
         (
             "outside every stage",
             _seconds(build["outside_stages"]),
-            "start of Python, waiting for what is still being landed, Dagster's own work, exit",
+            "start of Python, waiting for landing, work of Dagster, exit",
         ),
-        ("landing by itself", _seconds(build["landing"]), "all releases, in a process of its own"),
+        ("landing alone", _seconds(build["landing"]), "all releases, in a separate process"),
         (
-            "**landing by itself and models**",
+            "**landing alone and models**",
             _seconds(build["landing_and_models"]),
             f"{ratio(build['landing_and_models'], floor['seconds']):.2f} × the floor",
         ),
@@ -141,7 +142,7 @@ def _profile(part: dict[str, Any]) -> Iterator[str]:
         [(purpose, _seconds(seconds)) for purpose, seconds in build["shares"].items()],
     )
     yield markdown_table(
-        ("models and tests that took longest, two side by side", "seconds"),
+        ("slowest models and tests, two in parallel", "seconds"),
         [(name, f"{seconds:.1f}") for name, seconds in part["nodes"].items()],
     )
 
@@ -176,7 +177,7 @@ def speed_table(peers: dict[str, Any]) -> str:
     sets = sorted(peers["sets"], key=lambda part: part["bytes"])
     ours = (
         ("**dialogue-warehouse**: keys, tests, a database on disk", "landing_and_models"),
-        ("the same, audited and published, from the command on", "seconds"),
+        ("the same, with audit and publication, from the start of the command", "seconds"),
     )
     rows = [(name, *(f"{part['ours'][key]['median']:.1f} s" for part in sets), "nothing") for name, key in ours]
     for ways in zip(*(part["peers"] for part in sets), strict=True):
@@ -185,26 +186,33 @@ def speed_table(peers: dict[str, Any]) -> str:
         rows.append(
             (f"{ways[0]['library']} `{ways[0]['way']}`", *cells, known["loses"].partition(";")[0] if known else "")
         )
-    header = ("SGD in tables", *(f"{part['bytes'] / 1e6:,.0f} MB" for part in sets), "loses, for one")
+    header = ("SGD in tables", *(f"{part['bytes'] / 1e6:,.0f} MB" for part in sets), "loses, for example")
     machine = peers["machine"]
     where = f"{machine['cores']} cores of {machine['cpu']}, with load average {machine['load_average'][0]:.1f}"
     return f"{markdown_table(header, rows)}\n\nMeasured on {peers['date']} at commit {peers['commit']}, on {where}."
 
 
 def peer_report(peers: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
-    """Our build of one corpus beside the peers' reading of the same files."""
+    """Return the tables that compare this project's build of one corpus with other libraries that read the same files."""
     parts = [f"{PEER_NOTES} {origin(peers, beside)}"]
     for part in peers["sets"]:
         ours = part["ours"]
         unit = ours["landing_and_models"]
         rows = [
-            ("`build --corpora sgd`, all of it", _seconds(ours["seconds"]), "", _gigabytes(ours["peak_bytes"]), "", ""),
-            ("landing and models of it", _seconds(unit), "1.0", "", f"{sum(ours['rows'].values()):,}", "nothing"),
+            (
+                "`build --corpora sgd`, whole build",
+                _seconds(ours["seconds"]),
+                "",
+                _gigabytes(ours["peak_bytes"]),
+                "",
+                "",
+            ),
+            ("of which landing and models", _seconds(unit), "1.0", "", f"{sum(ours['rows'].values()):,}", "nothing"),
         ]
         rows += [_peer_row(peer, ours["rows"], unit) for peer in part["peers"]]
         title = f"{part['files']:,} files, {part['bytes'] / 1e6:,.0f} MB; {_runs(part['runs'])}"
         parts.append(f"{part['name'].capitalize()} ({title}):")
-        parts.append(markdown_table(("", "seconds", "ours / it", "peak memory", "rows", "loses"), rows))
+        parts.append(markdown_table(("", "seconds", "this project / library", "peak memory", "rows", "loses"), rows))
     return "\n\n".join(parts)
 
 
@@ -222,7 +230,7 @@ def _peer_row(peer: dict[str, Any], our_rows: dict[str, int], ours: dict[str, fl
 
 
 def row_agreement(theirs: dict[str, int], ours: dict[str, int]) -> str:
-    """`the same`, or what the peer has more (+) or fewer (-) in which table."""
+    """Return `the same`, or the tables in which the peer has more (+) or fewer (-) rows."""
     different = [
         f"{name} {theirs.get(name, 0) - count:+,}" for name, count in ours.items() if theirs.get(name) != count
     ]
@@ -230,7 +238,7 @@ def row_agreement(theirs: dict[str, int], ours: dict[str, int]) -> str:
 
 
 def rewrite(file: Path, section: str) -> str:
-    """The text of a file with another section between its markers. Raises BenchmarkError when it has no markers."""
+    """Return the text of a file with a new section between its markers. Raises BenchmarkError if it has no markers."""
     document = file.read_text(encoding="utf-8")
     if not SECTION.search(document):
         raise BenchmarkError(f"{file} has no {BEGIN} … {END}")
@@ -238,7 +246,7 @@ def rewrite(file: Path, section: str) -> str:
 
 
 def newest(results: Path) -> dict[str, Any] | None:
-    """The results of the benchmark that was finished last, None when there are none."""
+    """Return the results of the last finished benchmark; None if there are none."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in results.glob("*.json") if path.name != PEERS]
     return max(found, key=lambda result: result["finished_at"], default=None)
 
@@ -249,7 +257,7 @@ def main() -> int:
     measured = newest(RESULTS)
     against = json.loads(peers.read_text(encoding="utf-8")) if peers.is_file() else None
     if not (measured or against):
-        print(f"error: {RESULTS} has no results; make bench, make bench-peers", file=sys.stderr)
+        print(f"error: {RESULTS} has no results; run `make bench` or `make bench-peers` first", file=sys.stderr)
         return 2
     PAGE.write_text(rewrite(PAGE, page(measured, against)), encoding="utf-8")
     return 0

@@ -1,4 +1,4 @@
-"""What was promised of speed and size, beside what was measured."""
+"""The targets for speed and size, and the measured values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUICKEST_PEER = "polars"
 
 @dataclass(frozen=True)
 class Target:
-    """A number that was promised, beside the one that was measured."""
+    """A target and its measured value."""
 
     name: str
     limit: float
@@ -22,12 +22,12 @@ class Target:
 
     @property
     def is_met(self) -> bool:
-        """Whether the measured number keeps the promise."""
+        """True if the measured value is within the limit."""
         return self.measured <= self.limit
 
 
 def of_builds(result: dict[str, Any]) -> list[Target]:
-    """The targets that the results of `make bench` can be held against."""
+    """Return the targets that the results of `make bench` are compared with."""
     sets = {part["scale"]: part for part in result["sets"]}
     found: list[Target] = []
     if sample := result.get("sample"):
@@ -72,7 +72,7 @@ def _of_scale_1(one: dict[str, Any]) -> list[Target]:
 
 
 def of_peers(peers: dict[str, Any]) -> list[Target]:
-    """The targets that the results of `make bench-peers` can be held against."""
+    """Return the targets that the results of `make bench-peers` are compared with."""
     found = []
     for part in peers["sets"]:
         limit = {None: 3, 1: 0.8}.get(part["scale"])
@@ -84,7 +84,7 @@ def of_peers(peers: dict[str, Any]) -> list[Target]:
 
 
 def table(targets: Iterable[Target]) -> str:
-    """Target beside measured, met or not."""
+    """Return the table of targets and measured values."""
     rows = [
         (
             target.name,
@@ -97,5 +97,5 @@ def table(targets: Iterable[Target]) -> str:
     return (
         markdown_table(("target", "limit", "measured", "met"), rows)
         if rows
-        else "No set has a target: those are for scales 1 and 10."
+        else "No set has a target: there are targets only for scales 1 and 10."
     )

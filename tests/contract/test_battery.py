@@ -1,4 +1,4 @@
-"""Battery: declarations about the shared tables hold for every corpus, and each declaration notices a breach."""
+"""Battery: the declarations about the shared tables are true for every corpus, and each of them detects a violation."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_rule_holds_and_its_twin_breaks_it(
         assert con.execute(query).fetchmany(1) != []
 
 
-def test_every_vocabulary_is_that_of_a_column() -> None:
+def test_every_vocabulary_belongs_to_a_column() -> None:
     known = {name for table in TABLES for column in table.types for name in (column, f"{table.short_name}.{column}")}
     assert set(VOCABULARIES) - known == set()
 
@@ -177,7 +177,7 @@ def test_every_vocabulary_is_that_of_a_column() -> None:
         ("claims.kind", get_args(get_type_hints(Claim)["kind"])),
     ],
 )
-def test_words_that_the_code_writes_are_those_declared(vocabulary: str, written: tuple[str, ...]) -> None:
+def test_words_that_the_code_writes_are_declared(vocabulary: str, written: tuple[str, ...]) -> None:
     assert VOCABULARIES[vocabulary] == list(written)
 
 
@@ -223,7 +223,7 @@ def test_every_entity_of_a_corpus_is_accounted_for(target: Path, corpus: str) ->
 
 
 @pytest.mark.parametrize("corpus", registry.corpus_ids())
-def test_accounting_is_of_rows_and_not_of_nothing(sample: duckdb.DuckDBPyConnection, corpus: str) -> None:
+def test_accounting_counts_rows(sample: duckdb.DuckDBPyConnection, corpus: str) -> None:
     rows = sample.execute("select published from quality.row_accounting where corpus_id = ?", [corpus]).fetchall()
     assert rows
     assert min(rows) > (0,)

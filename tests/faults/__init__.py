@@ -1,6 +1,6 @@
-"""Faults, made to happen over and over: what the user saw of each, and what was left (`make faults`).
+"""Faults that are caused many times: what the user saw, and what readers saw afterwards (`make faults`).
 
-Each fault happens to a real build of a real folder; after it, whatever it was, readers see a whole build, nothing of ours
-runs any more, and the next build comes to what it would have come to without the fault. What does not is a problem, and
-`make faults` fails. The quick part is a test, `tests/integration/test_faults.py`.
+Each fault is caused in a real build in a real folder. After each fault, readers must see a complete build, no process of
+the build may still run, and the next build must have the same content as without the fault. Otherwise there is a problem,
+and `make faults` fails. The quick part is a test, `tests/integration/test_faults.py`.
 """

@@ -1,4 +1,4 @@
-"""`make faults`: every fault, over and over, and its rows of `docs/faults.md` written from what came of them."""
+"""`make faults`: cause every fault many times, and write the results to its row of `docs/faults.md`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEED = 12
 
 
 class Row(NamedTuple):
-    """A fault, how often `make faults` makes it happen, and how often its quick part does."""
+    """A fault, the number of times that `make faults` causes it, and the number of times that its quick part does."""
 
     name: str
     title: str
@@ -40,22 +40,26 @@ FAULTS = (
     Row("sigint", "SIGINT (Ctrl-C) at a random moment", killing.sent("SIGINT"), 10, 0),
     Row("sighup", "SIGHUP (the terminal is closed) at a random moment", killing.sent("SIGHUP"), 10, 0),
     Row("disk", "the disk fills up at a random moment", limits.full_disk, 15, 0),
-    Row("memory", "little memory for the processes: 0.3 to 2.5 GiB of address space", limits.little_memory, 12, 0),
-    Row("limit", "little memory for the queries: 20 to 500 MB", limits.small_limit, 6, 0),
+    Row("memory", "little memory for the processes (0.3 to 2.5 GiB of address space)", limits.little_memory, 12, 0),
+    Row("limit", "little memory for the queries (20 to 500 MB)", limits.small_limit, 6, 0),
     Row(
-        "input", "the largest file of each corpus damaged in ten ways, or the corpus gone", damage.damaged_input, 55, 1
+        "input",
+        "the largest file of each corpus is damaged in ten ways, or the corpus is missing",
+        damage.damaged_input,
+        55,
+        1,
     ),
-    Row("own", "a file of each kind that the warehouse keeps damaged, in four ways", damage.damaged_own_file, 100, 0),
-    Row("changed", "a file of a release written anew while it is read", company.changed_while_read, 10, 0),
-    Row("two", "two builds begin at once", company.two_builds, 10, 1),
-    Row("clock", "the clock is set back by hours", company.clock_set_back, 3, 0),
-    Row("readers", "readers at 52 queries a second through builds", company.readers, 10, 0),
-    Row("many", "the schedule builds over and over", company.many_builds, 200, 0),
+    Row("own", "a file of each kind in the warehouse is damaged in four ways", damage.damaged_own_file, 100, 0),
+    Row("changed", "a file of a release is rewritten while a build reads it", company.changed_while_read, 10, 0),
+    Row("two", "two builds start at the same time", company.two_builds, 10, 1),
+    Row("clock", "the clock is set back by several hours", company.clock_set_back, 3, 0),
+    Row("readers", "readers run 52 queries per second during builds", company.readers, 10, 0),
+    Row("many", "the schedule starts many builds", company.many_builds, 200, 0),
 )
 
 
 def make_happen(row: Row, times: int, folder: Path) -> Outcome:
-    """A fault, so many times, in a scene of its own."""
+    """Cause a fault this many times, in a separate scene."""
     scene = Scene(folder, random.Random(f"{SEED} {row.name}"))
     try:
         return row.happen(scene, times)
@@ -64,12 +68,12 @@ def make_happen(row: Row, times: int, folder: Path) -> Outcome:
 
 
 def main() -> int:
-    """Make faults happen; 1 where something came of one that must not."""
+    """Cause the faults. Return 1 if there was a problem, else 0."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--only", default="", help="names of faults, with commas between them")
-    arguments.add_argument("--share", type=float, default=1, help="of the times that each fault happens")
-    arguments.add_argument("--at-once", type=int, default=os.cpu_count(), help="so many faults side by side")
-    arguments.add_argument("--write", action="store_true", help=f"write their rows of {PAGE.relative_to(CLONE)}")
+    arguments.add_argument("--only", default="", help="names of faults, separated by commas")
+    arguments.add_argument("--share", type=float, default=1, help="share of the usual number of times")
+    arguments.add_argument("--at-once", type=int, default=os.cpu_count(), help="number of faults to cause in parallel")
+    arguments.add_argument("--write", action="store_true", help=f"write the results to {PAGE.relative_to(CLONE)}")
     given = arguments.parse_args()
     asked = set(filter(None, given.only.split(",")))
     if unknown := asked - {row.name for row in FAULTS}:
@@ -107,9 +111,12 @@ def tell(row: Row, outcome: Outcome) -> None:
 
 
 def page(outcomes: dict[str, Outcome], written: str = "") -> str:
-    """The table of the faults, as Markdown; the rows of faults that did not happen now stay as written."""
+    """Return the page with the table of faults; faults that were not caused now keep their written rows."""
     kept = {line.split(" | ")[0].removeprefix("| "): line for line in written.splitlines() if line.startswith("| ")}
-    lines = ["| fault | made on | times | what the user saw | what was left | problems |", f"|{' --- |' * 6}"]
+    lines = [
+        "| fault | tested on | times | what the user saw | what readers saw afterwards | problems |",
+        f"|{' --- |' * 6}",
+    ]
     for row in FAULTS:
         if (outcome := outcomes.get(row.name)) is not None:
             cells = (
@@ -127,12 +134,12 @@ def page(outcomes: dict[str, Outcome], written: str = "") -> str:
 
 
 HEAD = """\
-# Faults, made to happen
-
-Written by `make faults` (with `ONLY=kill,disk` the rows of those alone), which makes each of them happen to real builds of the
-sample, over and over. After every one readers see a whole build, nothing of ours is left running, and the next build comes to
-what it would have come to without the fault: anything else counts as a problem. Paths, builds and sizes are left out of what was
-seen. That nothing connects to another machine is shown by `tests/integration/test_nothing_outside.py`.
+# Faults
+This page is for readers who want to know what happens to a build when something goes wrong. `make faults` writes it: it causes each
+of these faults many times in real builds of the sample (`make faults ONLY=kill,disk` updates only these rows). After each fault,
+readers must see a complete build, no process of the build may still run, and the next build must have the same content as without
+the fault; anything else counts as a problem. Paths, build ids and sizes are left out of the texts. Another test,
+`tests/integration/test_nothing_outside.py`, shows that no build connects to another machine.
 
 """
 SHOWN = 6

@@ -1,4 +1,4 @@
-"""Builds that are not alone: with another one, with somebody who changes their files, with readers, with another clock."""
+"""Builds together with another build, a program that changes their files, readers, or another clock."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tests.faults.scene import Ended, Outcome, Scene, content
 
 QUERIES = ("select count(*) from core.fct_turns", "select max(build_id) from quality.builds")
 LARGEST_GROWTH = {"memory": 1.1, "memory of a run": 1.1, "handles": 1.0, "disk": 1.1, "runs": 1.0, "history": 1.1}
-"""How much more the last of many builds may need than those after the first thirty."""
+"""Maximum growth of the last builds, compared with the builds after the first thirty."""
 COUNTED = {"handles", "runs"}
-"""What of these is a number; the others are MiB."""
+"""The values that are numbers; the others are in MiB."""
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-"""What gives a process another time (Debian: apt-get install faketime); None where it is not there."""
+"""The library that gives a process another time (Debian: apt-get install faketime); None if it is not installed."""
 
 
 def two_builds(scene: Scene, times: int) -> Outcome:
-    """Two builds begin at once: one works, the other is told so."""
+    """Two builds start at the same time: one succeeds, the other reports that a build is running."""
     outcome = Outcome()
     for number in range(times):
         what = f"pair {number}"
@@ -56,7 +56,7 @@ def two_builds(scene: Scene, times: int) -> Outcome:
 
 
 def changed_while_read(scene: Scene, times: int) -> Outcome:
-    """A file of a release is written anew over and over while a build reads it, whole or cut off at any byte."""
+    """A file of a release is rewritten many times while a build reads it, completely or truncated at any byte."""
     outcome = Outcome()
     file = scene.source / "sgd" / "dev" / "dialogues_001.json"
     before = (scene.kept / "source" / file.relative_to(scene.source)).read_bytes()
@@ -74,7 +74,7 @@ def changed_while_read(scene: Scene, times: int) -> Outcome:
 
 
 def clock_set_back(scene: Scene, times: int) -> Outcome:
-    """The clock of the machine is hours back when the second build begins."""
+    """The clock of the machine has been set back by hours when the second build starts."""
     if FAKETIME is None:
         return Outcome(lacking="libfaketime is not installed")
     outcome = Outcome()
@@ -83,15 +83,15 @@ def clock_set_back(scene: Scene, times: int) -> Outcome:
         ended = scene.build(LD_PRELOAD=str(FAKETIME), FAKETIME=f"-{seconds}s")
         what = f"{seconds} seconds back"
         scene.judge(outcome, ended, {0}, what)
-        outcome.must(content(scene.paths.published) == scene.after, f"{what}: what is published is another build")
-        outcome.must(builds.published_build(scene.paths)[0] != scene.first, f"{what}: the build before is published")
+        outcome.must(content(scene.paths.published) == scene.after, f"{what}: another build is published")
+        outcome.must(builds.published_build(scene.paths)[0] != scene.first, f"{what}: the earlier build is published")
         scene.recover(outcome, what)
         scene.restore()
     return outcome
 
 
 def readers(scene: Scene, times: int) -> Outcome:
-    """Four readers, together 52 queries a second, while so many builds are made and published."""
+    """Four readers run 52 queries per second in total while builds are made and published."""
     outcome = Outcome(times=times)
     halt = scene.folder / "halt"
     running = start_readers(scene.paths, halt, QUERIES)
@@ -110,17 +110,17 @@ def readers(scene: Scene, times: int) -> Outcome:
     outcome.must(not failures, f"{len(failures)} queries failed, the first: {failures[:1]}")
     outcome.must(len({build_id for _, build_id in seen}) > times // 2, "the readers saw hardly any of the builds")
     counts = {build_id: {turns for turns, of in seen if of == build_id} for build_id in {of for _, of in seen}}
-    outcome.must(counts.keys() <= whole, f"builds were seen that were never published: {counts.keys() - whole}")
-    outcome.must(all(len(turns) == 1 for turns in counts.values()), f"something mixed was seen: {counts}")
+    outcome.must(counts.keys() <= whole, f"readers saw builds that were never published: {counts.keys() - whole}")
+    outcome.must(all(len(turns) == 1 for turns in counts.values()), f"readers saw a mix of builds: {counts}")
     queries = sum(one["queries"] for one in told)
-    outcome.saw[f"{queries - queries % 100:,} queries or more, {len(failures)} of them failed"] += 1
+    outcome.saw[f"{queries - queries % 100:,} queries or more, of which {len(failures)} failed"] += 1
     outcome.left[scene.left(outcome)] += 1
     scene.restore()
     return outcome
 
 
 def many_builds(scene: Scene, times: int) -> Outcome:
-    """The daily schedule ticks so many times, and its source has changed each time; every run is Dagster's own."""
+    """The daily schedule ticks this many times, with a changed source each time; Dagster starts every run."""
     outcome = Outcome(times=times)
     script = Path(__file__).with_name("soak.py")
     measured = scene.folder / "measured.jsonl"

@@ -1,4 +1,4 @@
-"""Files that are not what they should be: those of the releases, and those that we keep ourselves."""
+"""Damaged files: files of the releases, and files of the warehouse."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ INPUTS: dict[str, Damage] = {
     "cut in half": _cut,
     "empty": lambda path: path.write_bytes(b""),
     "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
-    "no JSON": lambda path: _replaced(path, b"It is no JSON."),
-    "no UTF-8": lambda path: _replaced(path, b'[{"dialogue_id": "\xff\xfe"}]'),
+    "not JSON": lambda path: _replaced(path, b"This is not JSON."),
+    "not UTF-8": lambda path: _replaced(path, b'[{"dialogue_id": "\xff\xfe"}]'),
     "a number": lambda path: _replaced(path, b"42"),
     "100,000 brackets": lambda path: _replaced(path, b"[" * 100_000),
-    "gone": _gone,
+    "missing": _gone,
     "a folder": _a_folder,
     "a pipe": _a_pipe,
     "a link to itself": _a_link_to_itself,
@@ -58,13 +58,13 @@ INPUTS: dict[str, Damage] = {
 OWN: dict[str, Damage] = {
     "cut in half": _cut,
     "other bytes": lambda path: path.write_bytes(b"\x00garbage" * 64),
-    "gone": _gone,
+    "missing": _gone,
     "a folder": _a_folder,
 }
 
 
 def damaged_input(scene: Scene, times: int) -> Outcome:
-    """The largest file of each corpus, in each way; a build that stops, and one that keeps going."""
+    """Damage the largest file of each corpus in each way; one build stops, and one keeps going."""
     outcome = Outcome()
     cases = [(corpus, kind) for kind in INPUTS for corpus in registry.corpus_ids()]
     stride = max(1, len(cases) // times)
@@ -74,12 +74,12 @@ def damaged_input(scene: Scene, times: int) -> Outcome:
         INPUTS[kind](largest)
         what = f"{corpus_id}, {kind}"
         name = largest.relative_to(scene.source).as_posix()
-        if kind == "gone":  # a release may lack files; a corpus may not
+        if kind == "missing":  # a release may lack files; a corpus may not
             _gone(scene.source / corpus_id)
             name = corpus_id
         ended = scene.build()
         scene.judge(outcome, ended, {2}, what)
-        outcome.must(name in ended.stderr, f"{what}: what is wrong is not named: {ended.stderr[:200]}")
+        outcome.must(name in ended.stderr, f"{what}: the error does not name the file: {ended.stderr[:200]}")
         going = scene.build("--keep-going")
         outcome.must(going.status == 0, f"{what}, keep going: {going.stderr[-300:]}")
         _see_to_it_by_hand(corpus_id, scene)
@@ -89,13 +89,13 @@ def damaged_input(scene: Scene, times: int) -> Outcome:
 
 
 def _see_to_it_by_hand(corpus_id: str, scene: Scene) -> None:
-    """Put the files back, as whoever is told would."""
+    """Restore the files, as a user who reads the error would."""
     shutil.rmtree(scene.source / corpus_id, ignore_errors=True)
     shutil.copytree(scene.kept / "source" / corpus_id, scene.source / corpus_id)
 
 
 def damaged_own_file(scene: Scene, times: int) -> Outcome:
-    """One file of each kind that a warehouse has, in each way; then reading, and a build."""
+    """Damage one file of each kind in a warehouse in each way; then read, and build."""
     outcome = Outcome()
     kinds: dict[str, Path] = {}
     for path in sorted(scene.paths.root.rglob("*")):
@@ -121,6 +121,6 @@ def damaged_own_file(scene: Scene, times: int) -> Outcome:
 
 
 def _kind(path: Path) -> str:
-    """What a file is one of: its folder, of those that begin with a dot the next one too, and what its name ends with."""
+    """Return the kind of a file: its folder (two levels if the name begins with a dot), and the suffix of its name."""
     folder = path.parent.parts[: 2 if path.parts[0].startswith(".") else 1]
     return f"{'/'.join(folder) or path.name} {path.suffix}"

@@ -1,4 +1,4 @@
-"""Builds that end before their time: killed, interrupted, killed between two steps of publishing."""
+"""Builds that end early: killed, interrupted, or killed between two steps of publishing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ HOOKS = Path(__file__).parent / "hooks"
 
 
 def child_killed(scene: Scene, times: int) -> Outcome:
-    """One of its processes is killed at a random moment, as the system does when memory runs out.
+    """Kill one of the build's processes at a random moment, as the system does when memory runs out.
 
-    Not the one that Python starts to clean up behind a killed process: it holds no memory, and of its death, which costs
-    nothing, Python tells in a traceback of its own.
+    The process that Python starts to clean up after a killed process is left out: it uses little memory, and Python
+    reports its death, which is harmless, in a traceback.
     """
     outcome = Outcome()
     for number in range(times):
@@ -40,7 +40,7 @@ def child_killed(scene: Scene, times: int) -> Outcome:
 
 
 def killed_while_publishing(scene: Scene, times: int) -> Outcome:
-    """Before each step that changes a file, from the first of publishing on; every ninth where few are asked for."""
+    """Kill a build before each step that changes a file, from the first step of publishing; every ninth step if `times` is small."""
     outcome = Outcome()
     step, stride = 1, 1 if times > 20 else 9
     while outcome.times < times:
@@ -61,7 +61,7 @@ def killed_while_publishing(scene: Scene, times: int) -> Outcome:
 
 
 def sent(name: str) -> Fault:
-    """A signal at a random moment of a build. One that asks it to end is answered in a word."""
+    """Return a fault that sends a signal at a random moment of a build. After a request to end, the build prints one word."""
     number = signal.Signals[name]
     status = -number if number == signal.SIGKILL else 128 + number
 

@@ -1,4 +1,4 @@
-"""Builds that lack something: room on the disk, memory."""
+"""Builds that lack space on the disk or memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.running import ALONE
 
 MEGABYTE = 1 << 20
 ABORTED = (127, -signal.SIGABRT, -signal.SIGSEGV, -signal.SIGKILL)
-"""How a process ends for which the C library gets no memory: nothing can be said then."""
+"""Statuses of a process that ends because the C library gets no memory; such a process prints nothing."""
 
 
 def full_disk(scene: Scene, times: int) -> Outcome:
-    """Something else fills a small disk while a build runs, at a random moment; then there is room again."""
+    """Another program fills a small disk at a random moment of a build; afterwards there is space again."""
     if subprocess.run([*ALONE, "mount -t tmpfs tmpfs /mnt"], capture_output=True, check=False).returncode:
-        return Outcome(lacking="no disk of one's own can be mounted")
+        return Outcome(lacking="no separate disk can be mounted")
     outcome = Outcome()
     place = scene.paths.root
     for _ in range(times):
@@ -44,7 +44,7 @@ def full_disk(scene: Scene, times: int) -> Outcome:
 
 
 def little_memory(scene: Scene, times: int) -> Outcome:
-    """The processes of a build may have so much address space and no more: from far too little to nearly enough."""
+    """Limit the address space of the processes of a build: from far too little to nearly enough."""
     outcome = Outcome()
     for number in range(times):
         size = int((0.3 + 2.2 * number / max(times - 1, 1)) * 1024) * MEGABYTE

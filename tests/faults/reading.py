@@ -1,4 +1,4 @@
-"""Readers of a warehouse that go on reading, each in a process of its own."""
+"""Readers of a warehouse that read all the time, each in a separate process."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ while not halt.exists():
         failures.append(repr(error))
 print(json.dumps({"queries": number, "seen": seen, "failures": failures}))
 """
-"""Arguments: the warehouse, a file whose coming ends it, queries a second, the queries, `ours` or `any` client."""
+"""Arguments: the warehouse, a file that ends the reader when it appears, queries per second, the queries, `ours` or `any` client."""
 
 
 def start_readers(paths: WarehousePaths, halt: Path, queries: Sequence[str]) -> list[subprocess.Popen[str]]:
-    """Start them: half through our own connection, half as any client of DuckDB opens the published file."""
+    """Start the readers: half use the connection of this project, half open the published file as any DuckDB client does."""
     arguments = [str(paths.root), str(halt), str(A_SECOND), json.dumps(queries)]
     return [
         subprocess.Popen(
@@ -53,6 +53,6 @@ def start_readers(paths: WarehousePaths, halt: Path, queries: Sequence[str]) -> 
 
 
 def stop_readers(readers: list[subprocess.Popen[str]], halt: Path) -> list[dict[str, Any]]:
-    """End them; of each the number of its queries, how often it saw which answers, and what failed."""
+    """End the readers. Return for each its number of queries, how often it saw each answer, and its failures."""
     halt.touch()
     return [json.loads(reader.communicate(timeout=60)[0]) for reader in readers]

@@ -1,4 +1,4 @@
-"""Where faults happen: a published warehouse, a source that has changed since, and what must hold afterwards."""
+"""The scene of a fault: a published warehouse, a source that has changed since, and the checks after the fault."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from tests.conftest import run_command
 from tests.running import is_alive, processes_below
 
 NEVER = ("Traceback", "internal error")
-"""What no user is to see."""
-BEFORE, AFTER = "what was published", "the new build, whole"
+"""Words that no user should see."""
+BEFORE, AFTER = "the earlier build", "the new build"
 PATIENCE = 600
-"""Seconds that a build may take at most, whatever happens to it."""
+"""Maximum number of seconds that a build may take, with any fault."""
 VARIABLE = (
     (re.compile(r"/\S*/scene-[^/\s]*"), "FOLDER"),
     (re.compile(r"/[\w./-]+/(?=[\w.-]+\.(so|py)\b)"), "…/"),  # where this machine keeps its libraries
@@ -41,22 +41,22 @@ VARIABLE = (
     (re.compile(r"\b[\d,.]+ (?=bytes|[KMG]i?B)"), "… "),
     (re.compile(r"byte \d+|position \d+"), "byte …"),
 )
-"""What differs from one time to the next, and what is put in its place."""
+"""Patterns of texts that differ between builds, with their replacements."""
 
 
 @dataclass
 class Outcome:
-    """What came of a fault, as often as it was made to happen."""
+    """The results of a fault, for all times that it was caused."""
 
     times: int = 0
     saw: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     lacking: str = ""
-    """Why it cannot be made to happen here."""
+    """The reason that the fault cannot be caused on this machine."""
 
     def must(self, holds: bool, what: str) -> None:
-        """Note a problem unless something holds."""
+        """Add a problem unless a condition holds."""
         if not holds:
             self.problems.append(what)
 
@@ -73,11 +73,11 @@ class Ended:
 class Scene:
     """A folder with a warehouse, published from a source that has one dialogue of SGD fewer since.
 
-    `restore` puts everything back to that; `before` and `after` are what the builds of the two states come to.
+    `restore` restores this state; `before` and `after` are the contents of the builds of the two sources.
     """
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
-        """Make both states: two builds of the sample."""
+        """Build both states of the sample."""
         self.rng = rng
         self.folder = Path(tempfile.mkdtemp(prefix="scene-", dir=folder))
         self.source = self.folder / "source"
@@ -105,7 +105,7 @@ class Scene:
             raise RuntimeError(f"{what} of the scene failed: {ended.stderr}")
 
     def restore(self) -> None:
-        """Put back what stood here before the fault."""
+        """Restore the files from before the fault."""
         for name in ("source", "warehouse"):
             _remove(self.folder / name)
             shutil.copytree(self.kept / name, self.folder / name, symlinks=True)
@@ -131,7 +131,7 @@ class Scene:
             )
 
     def finish(self, process: subprocess.Popen[str]) -> Ended:
-        """Wait for a command that was started last. One that does not end is killed, with the status of that."""
+        """Wait for the command that was started last. Kill a command that does not end."""
         try:
             status = process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
@@ -149,7 +149,7 @@ class Scene:
         return self.command("build", "--source", self.source, "--quiet", *options, **environment)
 
     def interrupt(self, name: str, seconds: float) -> tuple[Ended, dict[int, str]]:
-        """Build, and send a signal after so many seconds; how it ended, and the processes that it had."""
+        """Build, and send a signal after this many seconds. Return the ended command and the processes that it had."""
         process = self.start("build", "--source", self.source, "--quiet")
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(seconds)
@@ -158,11 +158,9 @@ class Scene:
         return self.finish(process), children
 
     def judge(self, outcome: Outcome, ended: Ended, statuses: set[int], what: str = "") -> None:
-        """Note what the user saw and what was left, and as problems what must not be: tracebacks, a mixed state."""
+        """Record what the user saw and what readers see, and add problems: tracebacks, a mixed state."""
         outcome.times += 1
-        saw = generic(ended.stderr.strip()) or (
-            "ended well" if ended.status == 0 else f"nothing, status {ended.status}"
-        )
+        saw = generic(ended.stderr.strip()) or ("success" if ended.status == 0 else f"no output, status {ended.status}")
         outcome.saw[saw] += 1
         outcome.must(ended.status in statuses, f"{what}: status {ended.status}: {ended.stderr.strip()[-300:]}")
         for word in NEVER:
@@ -172,35 +170,35 @@ class Scene:
         outcome.left[self.left(outcome, what)] += 1
 
     def left(self, outcome: Outcome, what: str = "") -> str:
-        """What a reader of the published file sees now."""
+        """Return what a reader of the published file sees now."""
         try:
             seen = content(self.paths.published)
         except duckdb.Error as error:
-            outcome.must(False, f"{what}: nobody can read what is published: {error}")
+            outcome.must(False, f"{what}: the published file cannot be read: {error}")
             return "nothing"
         outcome.must(seen in (self.before, self.after), f"{what}: a reader sees neither build, or a part")
         return BEFORE if seen == self.before else AFTER if seen == self.after else "neither"
 
     def recover(self, outcome: Outcome, what: str = "") -> None:
-        """Build again: it must come to what the build without the fault came to, and leave nothing strange."""
+        """Build again: the build must have the content of a build without the fault, and leave no strange files."""
         ended = run_command("build", "--source", self.source, "--quiet", DIALOGUE_WAREHOUSE=str(self.paths.root))
         outcome.must(ended.returncode == 0, f"{what}: the next build: {ended.stderr.strip()[-300:]}")
-        outcome.must(self.left(outcome, what) == AFTER, f"{what}: the next build came to something else")
+        outcome.must(self.left(outcome, what) == AFTER, f"{what}: the next build has another content")
         try:
             build_id, _ = builds.published_build(self.paths)
-            outcome.must(not builds.damage(self.paths, build_id), f"{what}: what is published is damaged")
+            outcome.must(not builds.damage(self.paths, build_id), f"{what}: the published build is damaged")
         except InputError as error:
             outcome.must(False, f"{what}: {error}")
         strange = self._names() - self.names
         outcome.must(not strange, f"{what}: left behind: {sorted(strange)[:5]}")
 
     def _names(self) -> set[str]:
-        """What stands in the warehouse, in general terms; what Dagster and dbt keep for themselves is theirs."""
+        """Return the general names of the warehouse's files, without the files that only Dagster and dbt use."""
         found = {path.relative_to(self.paths.root).as_posix() for path in self.paths.root.rglob("*")}
         return {generic(name) for name in found if not name.startswith((".dagster/", ".scratch/target/"))}
 
     def none_left_running(self, outcome: Outcome, children: dict[int, str], what: str) -> None:
-        """See that no process of a build outlives it by more than ten seconds."""
+        """Check that no process of a build outlives it by more than ten seconds."""
         until = time.monotonic() + 10
         while (alive := [pid for pid in children if is_alive(pid)]) and time.monotonic() < until:
             time.sleep(0.05)
@@ -208,7 +206,7 @@ class Scene:
 
 
 def content(database: Path) -> dict[str, tuple[object, ...]]:
-    """Rows and a hash of each table of core and analytics, so that two builds can be held against each other."""
+    """Return the number of rows and a hash of each table of core and analytics, to compare two builds."""
     with duckdb.connect(str(database), read_only=True) as con:
         tables = con.execute(
             "select schema_name || '.' || table_name from duckdb_tables() where schema_name in ('core', 'analytics')"
@@ -222,7 +220,7 @@ def content(database: Path) -> dict[str, tuple[object, ...]]:
 
 
 def generic(text: str) -> str:
-    """A text without what differs from one time to the next, in one line."""
+    """Return a text in one line, without the parts that differ between builds."""
     for pattern, stands_for in VARIABLE:
         text = pattern.sub(stands_for, text)
     return " / ".join(text.splitlines())
@@ -233,4 +231,4 @@ def _remove(folder: Path) -> None:
 
 
 Fault = Callable[[Scene, int], Outcome]
-"""Makes a fault happen so many times."""
+"""Causes a fault this many times."""

@@ -1,6 +1,6 @@
-"""Ticks of the daily schedule in one process, each of which starts a run in another: what they need as they go on.
+"""Tick the daily schedule many times in one process, each time with a run in another process, and measure both.
 
-Arguments: warehouse, source, a file of SGD as it was, how many builds, where to write one line of JSON a build.
+Arguments: warehouse, source, a file of SGD as it was, number of builds, file for one line of JSON per build.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _memory() -> int:
 
 
 def soak(warehouse: Path, source: Path, kept: Path, times: int, measured: Path) -> None:
-    """Build so many times, each time from another file; memory and disk in megabytes."""
+    """Build this many times, each time from another file. Memory and disk are measured in megabytes."""
     from dialogue_warehouse.paths import CLONE, WarehousePaths
     from pipelines.dagster_graph import instance as instances
 

@@ -177,7 +177,7 @@ def test_mail_server_that_answers_without_end_does_not_hold_a_build(
         ("smtps", lambda _: time.sleep(1), "no answer in time"),
     ],
 )
-def test_silent_mail_server_is_given_up(
+def test_silent_mail_server_times_out(
     peer: Any, monkeypatch: pytest.MonkeyPatch, scheme: str, answer: Any, told: str
 ) -> None:
     monkeypatch.setattr(channels, "SECONDS", 0.3)
@@ -191,7 +191,7 @@ def test_mail_server_without_encryption_is_not_given_the_password(post: tuple[Po
     assert post[0].mails == []
 
 
-def test_mail_server_that_refuses_is_told_of_without_its_words(post: tuple[Post, int]) -> None:
+def test_refusal_of_a_mail_server_is_reported_without_its_text(post: tuple[Post, int]) -> None:
     assert undelivered(alert_smtp=f"smtp://anna:wrong@127.0.0.1:{post[1]}") == ["mail: the server answers 535"]
 
 

@@ -66,7 +66,7 @@ def paths(tmp_path: Path) -> WarehousePaths:
     return paths
 
 
-def test_nothing_is_told_of_a_folder_that_is_not_a_warehouse(tmp_path: Path, hook: tuple[type[Hook], str]) -> None:
+def test_no_alert_is_sent_for_a_folder_that_is_not_a_warehouse(tmp_path: Path, hook: tuple[type[Hook], str]) -> None:
     (tmp_path / "mine.txt").touch()
     assert alerts.tell_failure(WarehousePaths(tmp_path), Settings(alert_webhook=hook[1]), "x: y") is None
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
@@ -78,7 +78,7 @@ def written(paths: WarehousePaths) -> list[dict[str, Any]]:
     return [json.loads(line) for line in paths.alerts.read_text(encoding="utf-8").splitlines()]
 
 
-def test_a_failure_is_told_once_and_so_is_its_end(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
+def test_failure_and_recovery_are_each_reported_once(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
     settings = Settings(warehouse=paths.root, alert_webhook=hook[1])
     alerts.tell_success(paths, settings)
     assert not paths.alerts.exists()  # no failure was reported
@@ -101,7 +101,7 @@ def test_a_failure_is_told_once_and_so_is_its_end(paths: WarehousePaths, hook: t
 
 
 @pytest.mark.parametrize("status", [301, 403, 500])
-def test_a_server_that_refuses_fails_nothing_and_is_told_of(
+def test_refusing_server_is_reported_and_fails_no_build(
     paths: WarehousePaths, hook: tuple[type[Hook], str], status: int
 ) -> None:
     hook[0].status = status
@@ -167,7 +167,7 @@ def test_redirect_does_not_carry_the_secret_elsewhere(
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "pipe that is read", "folder"])
-def test_file_of_alerts_that_is_none_is_refused_and_the_message_still_sent(
+def test_invalid_alerts_file_is_rejected_and_the_message_is_still_sent(
     paths: WarehousePaths, hook: tuple[type[Hook], str], kind: str
 ) -> None:
     """A link would write into another file, and a pipe without a reader would block the build."""
@@ -190,7 +190,7 @@ def test_file_of_alerts_that_is_none_is_refused_and_the_message_still_sent(
     assert kind != "link" or own.read_text() == "mine"
 
 
-def test_alert_is_sent_where_nothing_can_be_written(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
+def test_alert_is_sent_if_no_file_can_be_written(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
     """For example on a full disk: the person who can free space must get the message."""
     paths.trouble.mkdir()
     (paths.trouble / "x").touch()
@@ -199,14 +199,14 @@ def test_alert_is_sent_where_nothing_can_be_written(paths: WarehousePaths, hook:
     assert "x: y" in hook[0].told[0]["text"]
 
 
-def test_long_line_is_not_cut_in_the_middle_of_a_secret(paths: WarehousePaths) -> None:
+def test_long_line_is_not_truncated_inside_a_secret(paths: WarehousePaths) -> None:
     settings = Settings(warehouse=paths.root, mirror="https://user:hunter22@m.example/x")
     for length in range(alerts.LONGEST - 12, alerts.LONGEST):
         alerts.tell_failure(paths, settings, f"{'x' * length}hunter22")
     assert "hunt" not in paths.alerts.read_text()
 
 
-def test_no_message_has_a_secret_in_it(paths: WarehousePaths) -> None:
+def test_no_message_contains_a_secret(paths: WarehousePaths) -> None:
     """The library's errors contain the URL of a dead webhook, and an error can contain a password."""
     settings = Settings(
         warehouse=paths.root,
@@ -225,21 +225,21 @@ def test_no_message_has_a_secret_in_it(paths: WarehousePaths) -> None:
     assert "no such file" in text
 
 
-def test_a_long_error_is_cut(paths: WarehousePaths) -> None:
+def test_long_error_is_truncated(paths: WarehousePaths) -> None:
     alerts.tell_failure(paths, Settings(warehouse=paths.root), "\n".join(f"{n} " + "x" * 9_000 for n in range(300)))
     (line,) = written(paths)
     assert "and 288 more lines" in line["text"]
     assert len(line["text"]) < 10_000
 
 
-def test_a_damaged_memory_is_none(paths: WarehousePaths) -> None:
+def test_damaged_alerts_file_is_ignored(paths: WarehousePaths) -> None:
     paths.trouble.write_text("{")
     alerts.tell_failure(paths, Settings(warehouse=paths.root), "x: y")
     alerts.tell_success(paths, Settings(warehouse=paths.root))
     assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
 
 
-def test_the_command_tells_of_a_failure_and_of_its_end(
+def test_command_reports_a_failure_and_the_recovery(
     sample_folder: Path, tmp_path: Path, hook: tuple[type[Hook], str]
 ) -> None:
     paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
@@ -287,7 +287,7 @@ def test_the_command_tells_of_a_failure_and_of_its_end(
         ("PUBLISHED_HOURS", "0", "DIALOGUE_PUBLISHED_HOURS: '0' is not a positive number of hours"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch, name: str, text: str, told: str) -> None:
+def test_invalid_settings_are_rejected(monkeypatch: pytest.MonkeyPatch, name: str, text: str, told: str) -> None:
     monkeypatch.setenv(f"DIALOGUE_{name}", text)
     with pytest.raises(SettingsError) as raised:
         Settings.from_environment()

@@ -16,7 +16,7 @@ from expectations.client import ONE_THREAD, AuditError, AuditProcess
 from tests.running import is_alive
 
 
-def test_audit_forks_for_it_has_no_thread_and_with_one_it_would_not(tmp_path: Path) -> None:
+def test_audit_forks_only_while_it_has_one_thread(tmp_path: Path) -> None:
     """Fails if a library that it imports starts a thread: it then validates in one process, at half the speed."""
     file = tmp_path / "look.py"  # pyspark ends a process whose main module has no file
     file.write_text(
@@ -35,7 +35,7 @@ def test_audit_forks_for_it_has_no_thread_and_with_one_it_would_not(tmp_path: Pa
     assert told.stdout == "True\nFalse\n"
 
 
-def test_audit_that_takes_too_long_is_given_up() -> None:
+def test_audit_times_out() -> None:
     with (
         AuditProcess(0.05) as audit,
         pytest.raises(AuditError, match=r"took longer than 0.05 seconds \(DIALOGUE_AUDIT"),
@@ -43,7 +43,7 @@ def test_audit_that_takes_too_long_is_given_up() -> None:
         audit.run({})
 
 
-def test_audit_ends_with_its_parent_however_that_ends() -> None:
+def test_audit_ends_with_its_parent_in_every_case() -> None:
     code = (
         "import time; from expectations.client import AuditProcess\n"
         "audit = AuditProcess(); audit.start(); print(audit._process.pid, flush=True); time.sleep(60)"

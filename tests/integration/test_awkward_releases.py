@@ -24,7 +24,7 @@ def test_nothing_is_lost_on_the_way_to_core(awkward_warehouse: duckdb.DuckDBPyCo
 
 
 @pytest.mark.parametrize("corpus_id", registry.corpus_ids())
-def test_hand_written_release_has_a_record_that_is_refused(
+def test_hand_written_release_has_a_rejected_record(
     awkward_warehouse: duckdb.DuckDBPyConnection, corpus_id: str
 ) -> None:
     refused = f"select count(*) > 0 from core.source_quarantine where corpus_id = '{corpus_id}'"
@@ -44,7 +44,7 @@ def test_every_unknown_word_is_a_violation(awkward_warehouse: duckdb.DuckDBPyCon
 
 
 @pytest.mark.parametrize("corpus_id", registry.corpus_ids())
-def test_strict_refuses_in_one_line_with_corpus_file_and_path(
+def test_strict_build_fails_in_one_line_with_corpus_file_and_path(
     awkward_releases: Path, tmp_path: Path, corpus_id: str
 ) -> None:
     refused = run_command(

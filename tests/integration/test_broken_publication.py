@@ -71,9 +71,7 @@ def publish(paths: WarehousePaths, step: int) -> int:
     return subprocess.run(command, cwd=CLONE, check=False).returncode
 
 
-def test_database_is_on_the_disk_before_anybody_sees_it(
-    passed: WarehousePaths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_database_is_on_the_disk_before_readers_see_it(passed: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
     """Earlier steps do not wait for the disk: DuckDB is configured not to while a build works (`fsync_mode`)."""
     synced = []
 
@@ -88,7 +86,7 @@ def test_database_is_on_the_disk_before_anybody_sees_it(
 
 
 @pytest.mark.parametrize("step", range(1, 21))
-def test_killed_publication_is_finished_or_undone(passed: WarehousePaths, step: int) -> None:
+def test_killed_publication_is_completed_or_undone(passed: WarehousePaths, step: int) -> None:
     assert publish(passed, step) == -signal.SIGKILL
     was_complete = not passed.started_publication.exists() and builds.pointed_build(passed) == NEW
     told = publication.mend(passed)
@@ -104,7 +102,7 @@ def test_killed_publication_is_finished_or_undone(passed: WarehousePaths, step: 
     assert publication.mend(passed) == []
 
 
-def test_every_step_of_a_publication_is_one_at_which_it_was_killed(passed: WarehousePaths) -> None:
+def test_publication_was_killed_at_each_of_its_steps(passed: WarehousePaths) -> None:
     """A new step is tested too; the steps after the twentieth only clear the scratch folder."""
     assert publish(passed, 21) == -signal.SIGKILL
     assert builds.pointed_build(passed) == NEW
@@ -112,13 +110,13 @@ def test_every_step_of_a_publication_is_one_at_which_it_was_killed(passed: Wareh
     assert not passed.started_publication.exists()
 
 
-def test_publication_that_is_killed_nowhere_leaves_nothing_to_mend(passed: WarehousePaths) -> None:
+def test_complete_publication_leaves_nothing_to_repair(passed: WarehousePaths) -> None:
     assert publish(passed, 1000) == 0
     assert builds.pointed_build(passed) == NEW
     assert publication.mend(passed) == []
 
 
-def test_link_that_is_another_build_is_seen_also_where_there_are_no_links(passed: WarehousePaths) -> None:
+def test_link_to_another_build_is_noticed_even_without_links(passed: WarehousePaths) -> None:
     shutil.copy(passed.build_database(OLD), passed.published.with_suffix(".copy"))
     passed.published.with_suffix(".copy").replace(passed.published)
     assert builds.damage(passed, OLD) == []
@@ -132,7 +130,7 @@ def test_link_that_is_another_build_is_seen_also_where_there_are_no_links(passed
     assert builds.damage(passed, OLD) == []
 
 
-def test_build_after_a_broken_publication_mends_it_and_says_so(
+def test_build_after_an_interrupted_publication_repairs_and_reports_it(
     awkward_folder: Path, awkward_releases: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
@@ -153,7 +151,7 @@ def test_build_after_a_broken_publication_mends_it_and_says_so(
     assert builds.damage(paths, newest) == []
 
 
-def test_unchanged_build_repeats_what_was_noticed(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
+def test_unchanged_build_repeats_the_notices(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
     manifest = json.loads(paths.build_manifest(builds.pointed_build(paths)).read_text())
@@ -185,7 +183,7 @@ def test_unchanged_build_repeats_what_was_noticed(awkward_folder: Path, awkward_
     ],
     ids=lambda command: command[0],
 )
-def test_build_that_is_gone_is_told_in_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
+def test_missing_build_is_reported_in_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path)
     paths.pointer.write_text(json.dumps({"build_id": GONE}))
     arguments = [str(tmp_path / argument) if argument == "restored" else argument for argument in command]
@@ -198,7 +196,7 @@ def test_build_that_is_gone_is_told_in_one_line(command: tuple[str, ...], tmp_pa
 
 @pytest.mark.parametrize("command", ["build", "fetch", "verify", "claims", "violations"])
 @pytest.mark.parametrize("listed", [",", "", " , "])
-def test_list_of_corpora_that_names_none_is_refused(command: str, listed: str, tmp_path: Path) -> None:
+def test_empty_list_of_corpora_is_rejected(command: str, listed: str, tmp_path: Path) -> None:
     arguments = (command, "--warehouse", tmp_path)
     refused = run_command(*arguments, "--corpora", listed)
     assert (refused.returncode, refused.stderr) == (2, "error: --corpora: names no corpus\n")
@@ -208,7 +206,7 @@ def test_list_of_corpora_that_names_none_is_refused(command: str, listed: str, t
 
 
 @pytest.mark.parametrize("command", ["build", "fetch", "verify", "claims", "violations", "status"])
-def test_corpus_that_there_is_not_is_refused(command: str, sample_folder: Path, tmp_path: Path) -> None:
+def test_unknown_corpus_is_rejected(command: str, sample_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(sample_folder, tmp_path / "warehouse")  # a build that is refused leaves an alert there
     source = () if command not in ("status", "build") else ("--source", folder / "sample")
     refused = run_command(command, *source, "--warehouse", folder, DIALOGUE_ONLY="sgd,nobody")

@@ -37,7 +37,7 @@ def company_folder(company_certificate: Path, tmp_path_factory: pytest.TempPathF
     return folder
 
 
-def test_certificate_that_is_not_trusted_is_refused_with_the_variable_to_set(company_web: Web, tmp_path) -> None:
+def test_untrusted_certificate_is_rejected_with_the_variable_to_set(company_web: Web, tmp_path) -> None:
     host = company_web.url.removeprefix("https://")
     cause = refused(tmp_path, listed(company_web, "a"))
     assert cause.startswith(f"the certificate of {host} is not accepted: self-signed certificate; SSL_CERT_FILE (or ")
@@ -72,7 +72,7 @@ def test_certificates_of_all_variables_are_trusted_together(
     assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
 
 
-def test_variable_that_is_set_for_one_command_counts_beside_that_of_the_machine(
+def test_variable_of_one_command_is_added_to_that_of_the_machine(
     company_web: Web, company_certificate: Path, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv(connections.BUNDLE, str(usual_certificates()))
@@ -101,14 +101,14 @@ def test_certificate_of_another_host_is_refused_without_a_variable(
     assert "SSL_CERT_FILE" not in cause
 
 
-def test_host_that_a_redirect_leads_to_is_the_one_named(web: Web, company_web: Web, tmp_path) -> None:
+def test_error_names_the_host_after_a_redirect(web: Web, company_web: Web, tmp_path) -> None:
     file = listed(web, "a")
     web.faults["/a"] = [lambda handler, _: handler.answer(302, Location=f"{company_web.url}/a")]
     cause = refused(tmp_path, file)
     assert cause.startswith(f"the certificate of {company_web.url.removeprefix('https://')} is not accepted")
 
 
-def test_certificate_of_a_proxy_is_looked_at_in_the_same_way(
+def test_certificate_of_a_proxy_is_checked_in_the_same_way(
     company_web: Web, company_certificate: Path, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv("http_proxy", company_web.url)
@@ -122,7 +122,7 @@ def test_certificate_of_a_proxy_is_looked_at_in_the_same_way(
     assert fetched(tmp_path, file) == CONTENT
 
 
-def test_host_without_tls_is_no_cut_connection(web: Web, tmp_path) -> None:
+def test_host_without_tls_is_not_an_interrupted_connection(web: Web, tmp_path) -> None:
     url = web.url.replace("http:", "https:")
     cause = refused(tmp_path, SourceFile("a", f"{url}/a"))
     assert cause.startswith(f"{web.url.removeprefix('http://')} cannot be reached over TLS (")
@@ -130,9 +130,7 @@ def test_host_without_tls_is_no_cut_connection(web: Web, tmp_path) -> None:
 
 @pytest.mark.parametrize("name", connections.VARIABLES)
 @pytest.mark.parametrize("place", ["missing", "text", "empty", "loop"])
-def test_variable_that_names_nothing_usable_is_named(
-    company_web: Web, tmp_path, monkeypatch, name: str, place: str
-) -> None:
+def test_unusable_variable_is_named(company_web: Web, tmp_path, monkeypatch, name: str, place: str) -> None:
     (tmp_path / "text").write_text("no certificate")
     (tmp_path / "empty").touch()
     (tmp_path / "loop").symlink_to("loop")
@@ -146,7 +144,7 @@ def test_variable_that_names_nothing_usable_is_named(
         transport.post_json(f"{company_web.url}/hook", {}, 1.0)
 
 
-def test_variable_is_not_read_where_nothing_is_encrypted(web: Web, tmp_path, monkeypatch) -> None:
+def test_variable_is_not_read_without_encryption(web: Web, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv(connections.FILE, str(tmp_path / "missing"))
     assert fetched(tmp_path, listed(web, "a")) == CONTENT
 

@@ -87,7 +87,7 @@ def test_rows_are_added_removed_and_changed_by_key(paths: WarehousePaths) -> Non
     ]
 
 
-def test_columns_verdicts_and_counts_that_moved_are_told(paths: WarehousePaths) -> None:
+def test_changed_columns_verdicts_and_counts_are_reported(paths: WarehousePaths) -> None:
     before = builds.published_build(paths)[0]
     with duckdb.connect(str(paths.build_database(OTHER)), read_only=True) as con:
         claim, corpus_id, verdict = con.execute(
@@ -158,7 +158,7 @@ def test_changes_are_found_before_a_build_is_published(paths: WarehousePaths, bu
     ]
 
 
-def test_all_claims_and_rules_that_moved_are_kept_with_what_they_were(paths: WarehousePaths, built: Build) -> None:
+def test_all_changed_claims_and_rules_are_kept_with_their_earlier_state(paths: WarehousePaths, built: Build) -> None:
     """All of them, not only the first: there are few of them, and a reader needs to know which ones."""
     verdicts = f"{paths.scratch_audit}/claim_checks/results.parquet"
     with duckdb.connect() as con:
@@ -183,7 +183,7 @@ def test_all_claims_and_rules_that_moved_are_kept_with_what_they_were(paths: War
     assert moved["rule"][5:] == ("changed", 1, [rule], [str(cases)], ["0"])
 
 
-def test_what_an_earlier_version_has_kept_is_read_with_fewer_columns(
+def test_records_of_an_earlier_version_are_read_with_fewer_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = yaml.safe_load((DBT_PROJECT / "models/marts/quality/_audit__sources.yml").read_text(encoding="utf-8"))
@@ -197,7 +197,7 @@ def test_what_an_earlier_version_has_kept_is_read_with_fewer_columns(
     assert found == [("new", ["1"]), ("old", None)]
 
 
-def test_recorded_changes_are_found_by_the_build_they_are_against(paths: WarehousePaths, built: Build) -> None:
+def test_recorded_changes_are_found_by_their_base_build(paths: WarehousePaths, built: Build) -> None:
     """A manifest of an earlier version names that build only in a sentence, which is not read."""
     before = builds.published_build(paths)[0]
     with duckdb.connect(str(paths.scratch_database)) as con:
@@ -221,7 +221,7 @@ def test_recorded_changes_are_found_by_the_build_they_are_against(paths: Warehou
         assert same is None or same.summary() == "nothing differs"
 
 
-def test_what_cannot_be_compared_is_not_published(paths: WarehousePaths, built: Build) -> None:
+def test_build_that_cannot_be_compared_is_not_published(paths: WarehousePaths, built: Build) -> None:
     before, database = builds.published_build(paths)
     database.chmod(0o644)
     with duckdb.connect(str(database)) as con:
@@ -231,7 +231,7 @@ def test_what_cannot_be_compared_is_not_published(paths: WarehousePaths, built: 
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_with_nothing_to_compare_with_there_are_no_changes(paths: WarehousePaths, built: Build) -> None:
+def test_without_a_readable_earlier_build_there_are_no_changes(paths: WarehousePaths, built: Build) -> None:
     database = builds.published_build(paths)[1]
     database.chmod(0o644)
     database.write_bytes(b"no database")
@@ -241,7 +241,7 @@ def test_with_nothing_to_compare_with_there_are_no_changes(paths: WarehousePaths
     assert kept_changes(paths) == []
 
 
-def test_table_whose_key_is_gone_is_compared_by_all_that_both_have(paths: WarehousePaths) -> None:
+def test_table_without_its_key_is_compared_by_the_common_columns(paths: WarehousePaths) -> None:
     before = builds.published_build(paths)[0]
     alter(
         paths,
@@ -261,7 +261,7 @@ def test_every_compared_table_has_a_declared_key(awkward_warehouse: duckdb.DuckD
     assert {name for (name,) in tables} == keyed
 
 
-def test_build_that_cannot_be_read_is_told_in_one_line(paths: WarehousePaths) -> None:
+def test_unreadable_build_is_reported_in_one_line(paths: WarehousePaths) -> None:
     before = builds.published_build(paths)[0]
     paths.build_database(OTHER).write_bytes(b"no database")
     with pytest.raises(InputError) as refused:

@@ -64,7 +64,7 @@ def test_every_page_of_the_menu_is_shown(served: Path, name: str) -> None:
     assert [title.value for title in test.title] == [app.PAGES[name][0]]
 
 
-def test_first_page_counts_what_is_published(served: Path, con) -> None:
+def test_first_page_has_the_published_counts(served: Path, con) -> None:
     told = {metric.label: metric.value for metric in open_page("overview").metric}
     dialogues_there, turns = con.execute("select count(*), sum(turn_count) from core.dim_dialogues").fetchone()
     assert (told["Dialogues"], told["Turns"]) == (f"{dialogues_there:,}", f"{turns:,}")
@@ -87,7 +87,7 @@ def test_each_corpus_has_a_page(served: Path, con) -> None:
 # The viewer
 
 
-def test_filters_find_the_dialogues_that_are_like_that(served: Path, con) -> None:
+def test_filters_find_the_matching_dialogues(served: Path, con) -> None:
     test = open_page("dialogues")
     assert len(test.dataframe[0].value) == dialogues.SHOWN
     test.selectbox(key="filter corpus").select("sgd")
@@ -162,7 +162,7 @@ def test_keys_that_are_typed_one_after_another_open_their_dialogues(served: Path
     assert test.text_input(key=dialogues.KEY_FIELD).value == ""
 
 
-def test_key_that_there_is_not_is_refused(served: Path) -> None:
+def test_unknown_key_is_rejected(served: Path) -> None:
     test = open_page("dialogues", key="sgd/dev/<script>alert(1)</script>")
     assert [error.value for error in test.error] == ["This page cannot be shown."]
     assert "&lt;script&gt;" in texts_of(test)
@@ -185,7 +185,7 @@ def test_claims_are_filtered_and_opened(served: Path, con) -> None:
     assert "No claim matches." in [info.value for info in test.info]
 
 
-def test_rules_and_builds_are_those_of_the_tables(served: Path, con) -> None:
+def test_rules_and_builds_agree_with_the_tables(served: Path, con) -> None:
     test = open_page("quality")
     shown = [frame.value for frame in test.dataframe]
     rules = next(frame for frame in shown if "rule_id" in frame)
@@ -231,7 +231,7 @@ def test_question_of_the_list_is_answered(served: Path, path: Path) -> None:
         ("select '<script>alert(1)</script>' from nowhere", "nowhere"),
     ],
 )
-def test_query_that_is_refused_says_why(served: Path, text: str, told: str) -> None:
+def test_rejected_query_says_why(served: Path, text: str, told: str) -> None:
     test = open_page("sql")
     test.text_area[0].input(text)
     test.button(key="run").click()
@@ -241,7 +241,7 @@ def test_query_that_is_refused_says_why(served: Path, text: str, told: str) -> N
     assert "<script>" not in texts_of(test)
 
 
-def test_two_columns_of_one_name_keep_their_values(served: Path) -> None:
+def test_two_columns_with_the_same_name_keep_their_values(served: Path) -> None:
     """A query returns two columns with the same name, and a chart shows the second one.
 
     Streamlit shows one of them twice: https://github.com/streamlit/streamlit/issues/10932
@@ -274,7 +274,7 @@ def test_query_without_rows_says_so(served: Path) -> None:
 # Nothing published, and starting
 
 
-def test_warehouse_without_a_build_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warehouse_without_a_build_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))
     test = AppTest.from_file(str(serving.APP), default_timeout=PATIENCE)
     ran(test)
@@ -284,7 +284,7 @@ def test_warehouse_without_a_build_is_told_of(tmp_path: Path, monkeypatch: pytes
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
 
 
-def test_address_that_is_taken_is_refused_in_one_line(served: Path) -> None:
+def test_address_in_use_is_rejected_in_one_line(served: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         refused = run_command("dashboard", "--warehouse", served, "--port", str(port))
@@ -292,6 +292,6 @@ def test_address_that_is_taken_is_refused_in_one_line(served: Path) -> None:
     assert refused.stderr == f"error: 127.0.0.1:{port} cannot be served: Address already in use\n"
 
 
-def test_commands_do_without_streamlit() -> None:
+def test_commands_work_without_streamlit() -> None:
     code = "import sys, dialogue_warehouse.cli.main; assert 'streamlit' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=CLONE)

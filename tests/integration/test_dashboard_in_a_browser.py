@@ -136,9 +136,7 @@ def sample(sample_folder: Path, browser: Browser) -> Iterator[Site]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 768, 1600])
-def test_every_page_fits_and_asks_nobody_else_for_anything(
-    sample: Site, tmp_path: Path, width: int, scheme: str
-) -> None:
+def test_every_page_fits_and_sends_no_request_elsewhere(sample: Site, tmp_path: Path, width: int, scheme: str) -> None:
     visit = sample.open("/", width, scheme)
     for title in TITLES:
         if width > 760:
@@ -200,7 +198,7 @@ def test_words_that_are_typed_find_their_dialogue(sample: Site) -> None:
     assert utterance.split()[0] in sample.text()
 
 
-def test_answer_is_downloaded_whole(sample: Site, tmp_path: Path) -> None:
+def test_complete_answer_is_downloaded(sample: Site, tmp_path: Path) -> None:
     sample.open()
     sample.page("SQL")
     sample.press("Run")
@@ -219,7 +217,7 @@ def test_answer_is_downloaded_whole(sample: Site, tmp_path: Path) -> None:
         assert duckdb.sql(f"from '{file}'").fetchall() == expected, form
 
 
-def test_hostile_corpus_is_shown_harmlessly(hostile_folder: Path, browser: Browser) -> None:
+def test_hostile_corpus_does_no_harm(hostile_folder: Path, browser: Browser) -> None:
     with duckdb.connect(str(hostile_folder / "dialogues.duckdb"), read_only=True) as con:
         keys = con.execute(
             "select min(dialogue_key) from core.dim_dialogues group by corpus_id order by all"

@@ -99,7 +99,7 @@ def test_build_runs_no_unit_test(parsed: Callable[[], Manifest], paths: Warehous
     assert nodes_of_a_build(parsed(), paths) == {"model", "test"}
 
 
-def test_build_without_its_option_would_run_unit_tests(
+def test_build_without_the_option_would_run_unit_tests(
     parsed: Callable[[], Manifest], paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dbt, "ONLY_DATA", ())

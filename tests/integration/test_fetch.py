@@ -31,7 +31,7 @@ from tests.integration.downloads import (
 pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
 
 
-def test_files_arrive_and_are_not_asked_for_again(web, tmp_path):
+def test_files_are_downloaded_only_once(web, tmp_path):
     files = [listed(web, f"part/{index}", CONTENT[index:]) for index in range(9)]
     assert [result.outcome for result in run(tmp_path, *files)] == [Outcome.FETCHED] * 9
     assert names(tmp_path) == [file.path for file in files]
@@ -41,7 +41,7 @@ def test_files_arrive_and_are_not_asked_for_again(web, tmp_path):
     assert len(web.asked) == asked == 9
 
 
-def test_several_files_come_at_a_time(web, tmp_path):
+def test_several_files_are_downloaded_in_parallel(web, tmp_path):
     together = threading.Barrier(3, timeout=5)
     files = [listed(web, name) for name in "abc"]
     for file in files:
@@ -49,20 +49,20 @@ def test_several_files_come_at_a_time(web, tmp_path):
     assert [result.outcome for result in run(tmp_path, *files)] == [Outcome.FETCHED] * 3
 
 
-def test_git_blob_id_is_enough_where_nothing_else_is_known(web, tmp_path):
+def test_git_blob_id_is_enough_to_verify_a_file(web, tmp_path):
     file = listed(web, "a", b"hello\n", bytes=None, sha256=None)
     good = replace(file, git_blob_sha1="ce013625030ba8dba906f756967f9e9ca394464a")
     assert fetched(tmp_path / "good", good) == b"hello\n"
     assert "git blob id" in refused(tmp_path / "bad", replace(file, git_blob_sha1="0" * 40))
 
 
-def test_file_without_checksum_is_accepted_and_known_as_unverified(web, tmp_path):
+def test_file_without_a_checksum_is_accepted_as_unverified(web, tmp_path):
     (result,) = run(tmp_path, listed(web, "a", bytes=None, sha256=None))
     assert (result.outcome, result.wanted.is_verifiable) == (Outcome.FETCHED, False)
 
 
 @pytest.mark.parametrize("etag", [None, '"1"', 'W/"1"'])
-def test_cut_connection_is_continued_with_the_rest_and_only_the_rest(web, tmp_path, etag):
+def test_interrupted_download_continues_with_only_the_rest(web, tmp_path, etag):
     file = listed(web, "a")
     web.etags = {"/a": etag} if etag else {}
     web.faults["/a"] = [cut(300_000), cut(700_000)]
@@ -73,7 +73,7 @@ def test_cut_connection_is_continued_with_the_rest_and_only_the_rest(web, tmp_pa
     assert web.sent == len(CONTENT)
 
 
-def test_cut_connection_of_unknown_length_is_noticed(web, tmp_path):
+def test_interrupted_download_of_unknown_length_is_noticed(web, tmp_path):
     def close_early(handler: Handler, content: bytes) -> None:
         handler.answer(200, content[:1000], Content_Length=None, Connection="close")
 
@@ -83,7 +83,7 @@ def test_cut_connection_of_unknown_length_is_noticed(web, tmp_path):
     assert web.ranges("/a") == [None, "bytes=1000-"]
 
 
-def test_connection_that_is_always_cut_is_given_up_and_kept_for_the_next_run(web, tmp_path):
+def test_download_that_is_always_interrupted_fails_and_is_kept_for_the_next_run(web, tmp_path):
     file = listed(web, "a")
     web.faults["/a"] = [cut(1000)] * 3
     assert "cut the connection" in refused(tmp_path, file)
@@ -92,7 +92,7 @@ def test_connection_that_is_always_cut_is_given_up_and_kept_for_the_next_run(web
     assert web.ranges("/a")[-1] == "bytes=1000-"
 
 
-def test_attempts_that_bring_something_do_not_count(web, tmp_path):
+def test_attempts_that_receive_data_do_not_count(web, tmp_path):
     content = CONTENT * 4
     file = listed(web, "a", content)
     web.faults["/a"] = [cut(end) for end in range(2**19, len(content), 2**19)]
@@ -101,7 +101,7 @@ def test_attempts_that_bring_something_do_not_count(web, tmp_path):
     assert web.sent == len(content)
 
 
-def test_server_that_knows_no_ranges_starts_again(web, tmp_path):
+def test_download_starts_again_if_the_server_does_not_support_ranges(web, tmp_path):
     file = listed(web, "a")
     web.faults["/a"] = [cut(300_000), whole]
     assert fetched(tmp_path, file) == CONTENT
@@ -134,7 +134,7 @@ def test_changed_etag_between_the_runs_starts_again(web, tmp_path):
     assert web.asked[-1] == ("/a", "bytes=1000-", '"old"')
 
 
-def test_part_of_another_file_is_thrown_away_once_the_checksum_tells(web, tmp_path):
+def test_part_of_another_file_is_deleted_after_the_checksum_fails(web, tmp_path):
     file = listed(web, "a")
     (tmp_path / "demo").mkdir()
     for wrong in (b"x" * 1000, b"x" * len(CONTENT), b"x" * (len(CONTENT) + 1)):
@@ -143,7 +143,7 @@ def test_part_of_another_file_is_thrown_away_once_the_checksum_tells(web, tmp_pa
         (tmp_path / "demo" / "a").unlink()
 
 
-def test_part_that_is_complete_is_checked_and_not_asked_for(web, tmp_path):
+def test_complete_part_is_checked_and_not_requested(web, tmp_path):
     file = listed(web, "a")
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "a.part").write_bytes(CONTENT)
@@ -159,7 +159,7 @@ def test_part_without_validator_and_checksum_is_not_trusted(web, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"<html>log in</html>", CONTENT[:-1], b"x" + CONTENT[1:], CONTENT + b"x"])
-def test_wrong_content_is_kept_aside_and_the_others_go_on(web, tmp_path, content):
+def test_wrong_content_is_set_aside_and_the_others_continue(web, tmp_path, content):
     files = [listed(web, name) for name in ("a", "b")]
     web.files["/a"] = content
     wrong, right = run(tmp_path, *files)
@@ -188,21 +188,21 @@ def test_endless_content_does_not_fill_the_disk(web, tmp_path, monkeypatch):
     assert names(tmp_path) == ["a.mismatch", "b.mismatch"]
 
 
-def test_gzip_file_stays_gzipped_whatever_the_server_says_about_it(web, tmp_path):
+def test_gzip_file_stays_compressed_with_any_content_encoding(web, tmp_path):
     packed = gzip.compress(CONTENT, mtime=0)
     file = listed(web, "a.gz", packed)
     web.faults["/a.gz"] = [lambda handler, content: handler.answer(200, content, Content_Encoding="gzip")]
     assert fetched(tmp_path, file) == packed
 
 
-def test_gzip_that_nobody_asked_for_is_undone(web, tmp_path):
+def test_unrequested_gzip_encoding_is_decoded(web, tmp_path):
     file = listed(web, "a")
     packed = gzip.compress(CONTENT, mtime=0)
     web.faults["/a"] = [lambda handler, _content: handler.answer(200, packed, Content_Encoding="gzip")]
     assert fetched(tmp_path, file) == CONTENT
 
 
-def test_chunked_content_arrives_and_its_cut_is_noticed(web, tmp_path):
+def test_chunked_content_is_received_and_its_interruption_is_noticed(web, tmp_path):
     def chunked(pieces: list[bytes]) -> Fault:
         def send(handler: Handler, _content: bytes) -> None:
             handler.answer(200, Content_Length=None, Transfer_Encoding="chunked")
@@ -219,7 +219,7 @@ def test_chunked_content_arrives_and_its_cut_is_noticed(web, tmp_path):
     assert web.ranges("/a") == [None, "bytes=1000-", "bytes=2000-"]
 
 
-def test_garbage_instead_of_http_is_a_failure_in_one_line(web, tmp_path):
+def test_invalid_http_is_a_failure_in_one_line(web, tmp_path):
     def garbage(handler: Handler, _content: bytes) -> None:
         handler.send(b"\x1b[2J not HTTP at all\r\n\r\n")
         handler.hang_up()
@@ -229,7 +229,7 @@ def test_garbage_instead_of_http_is_a_failure_in_one_line(web, tmp_path):
     assert refused(tmp_path, file).isprintable()
 
 
-def test_own_file_at_the_place_is_not_overwritten(web, tmp_path):
+def test_file_of_the_user_is_not_overwritten(web, tmp_path):
     file = listed(web, "a")
     own = tmp_path / "demo" / "a"
     own.parent.mkdir()
@@ -241,7 +241,7 @@ def test_own_file_at_the_place_is_not_overwritten(web, tmp_path):
     assert (web.asked, names(tmp_path)) == ([], ["a"])
 
 
-def test_file_that_appears_meanwhile_is_not_overwritten(web, tmp_path):
+def test_file_that_appears_in_the_meantime_is_not_overwritten(web, tmp_path):
     file = listed(web, "a")
     own = tmp_path / "demo" / "a"
     web.faults["/a"] = [lambda handler, content: (own.write_bytes(b"mine"), handler.give(content))]
@@ -249,7 +249,7 @@ def test_file_that_appears_meanwhile_is_not_overwritten(web, tmp_path):
     assert (result.outcome, own.read_bytes()) == (Outcome.FAILED, b"mine")
 
 
-def test_folder_at_the_place_or_file_in_the_way_is_a_failure_of_that_file(web, tmp_path):
+def test_folder_at_the_path_or_file_above_it_is_a_failure_of_that_file(web, tmp_path):
     (tmp_path / "demo" / "a").mkdir(parents=True)
     (tmp_path / "demo" / "b").write_text("")
     results = run(tmp_path, listed(web, "a"), listed(web, "b/c"), listed(web, "d"))

@@ -36,7 +36,7 @@ from tests.integration.downloads import (
 pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine", "answered_signals")
 
 
-def test_two_runs_into_one_folder_are_one_too_many(web, tmp_path):
+def test_second_run_into_the_same_folder_is_rejected(web, tmp_path):
     with fetching.hold_folder(tmp_path), pytest.raises(CheckError, match="another fetch is running"):
         fetching.fetch(replace(QUICK, mirror=web.url), tmp_path, FetchDisplay(quiet=True))
     assert web.asked == []
@@ -81,7 +81,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_killed_process_leaves_what_the_next_one_continues(web, tmp_path):
+def test_download_of_a_killed_process_is_continued(web, tmp_path):
     files = [listed(web, name) for name in ("a", "b")]
     web.faults["/a"] = [drip]
     facts = json.dumps([{"path": file.path, "url": file.url, "sha256": file.sha256} for file in files])
@@ -107,7 +107,7 @@ def one_corpus() -> Corpus:
         ("SIGTERM", 143, "interrupted; run the same command again to continue\n"),
     ],
 )
-def test_interrupted_command_leaves_parts_only(web, tmp_path, name, returncode, told):
+def test_interrupted_command_leaves_only_parts(web, tmp_path, name, returncode, told):
     corpus = one_corpus()
     for file in corpus.files:
         web.files[f"/{corpus.corpus_id}/{file.path}"] = b"x" * 1000
@@ -147,7 +147,7 @@ def test_command_says_what_failed_and_what_to_do(web, tmp_path):
     assert "Traceback" not in completed.stderr
 
 
-def test_command_that_reaches_nobody_says_it_once(tmp_path):
+def test_command_without_a_network_says_so_once(tmp_path):
     dead = {"DIALOGUE_BACKOFF": "0.01", "DIALOGUE_MIRROR": "http://127.0.0.1:9"}
     plain = run_command("fetch", "--to", tmp_path, **dead)
     assert plain.returncode == 1
@@ -160,7 +160,7 @@ def test_command_that_reaches_nobody_says_it_once(tmp_path):
     assert f"{len(wanted_files.plan(registry.load_corpora(), tmp_path))} files" in terminal.stderr
 
 
-def test_bad_input_of_the_command_is_two(tmp_path):
+def test_bad_input_ends_with_status_2(tmp_path):
     (tmp_path / "file").write_text("")
     for arguments in (("--corpora", "nowhere"), ("--to", tmp_path / "file" / "x"), ("--jobs", "0")):
         completed = run_command("fetch", "--to", tmp_path / "x", *arguments)

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 410])
-def test_what_is_not_there_is_not_asked_for_again(web, tmp_path, code):
+def test_missing_file_is_not_requested_again(web, tmp_path, code):
     file = listed(web, "a")
     web.faults["/a"] = [status(code)]
     assert f"answered {code} " in refused(tmp_path, file)
@@ -42,21 +42,21 @@ def test_what_is_not_there_is_not_asked_for_again(web, tmp_path, code):
 
 
 @pytest.mark.parametrize("code", [408, 429, 500, 502, 503])
-def test_server_in_trouble_is_asked_again(web, tmp_path, code):
+def test_failing_server_is_asked_again(web, tmp_path, code):
     file = listed(web, "a")
     web.faults["/a"] = [status(code), status(code)]
     assert fetched(tmp_path, file) == CONTENT
     assert len(web.asked) == 3
 
 
-def test_server_that_stays_in_trouble_is_given_up(web, tmp_path):
+def test_server_that_keeps_failing_is_given_up(web, tmp_path):
     file = listed(web, "a")
     web.faults["/a"] = [status(503)] * 9
     assert "answered 503 Service Unavailable" in refused(tmp_path, file)
     assert len(web.asked) == QUICK.attempts
 
 
-def test_retry_after_is_waited_for(web, tmp_path):
+def test_retry_after_is_respected(web, tmp_path):
     file = listed(web, "a")
     web.faults["/a"] = [status(429, Retry_After=1)]
     started = time.monotonic()
@@ -65,7 +65,7 @@ def test_retry_after_is_waited_for(web, tmp_path):
 
 
 @pytest.mark.parametrize("wait", ["3600", "Wed, 21 Oct 2099 07:28:00 GMT"])
-def test_retry_after_that_is_too_long_is_not_waited_for(web, tmp_path, wait):
+def test_long_retry_after_ends_the_download(web, tmp_path, wait):
     files = [listed(web, str(index)) for index in range(20)]
     for file in files:
         web.faults[f"/{file.path}"] = [status(429, Retry_After=wait)]
@@ -75,14 +75,14 @@ def test_retry_after_that_is_too_long_is_not_waited_for(web, tmp_path, wait):
 
 
 @pytest.mark.parametrize("wait", ["soon", "", "-5", "9" * 400])
-def test_retry_after_that_is_none_does_no_harm(web, tmp_path, wait):
+def test_invalid_retry_after_is_ignored(web, tmp_path, wait):
     file = listed(web, "a")
     web.faults["/a"] = [status(503, Retry_After=wait)]
     (result,) = run(tmp_path, file)
     assert result.outcome is (Outcome.FAILED if wait.startswith("9") else Outcome.FETCHED)
 
 
-def test_silent_server_is_a_timeout_and_asked_again(web, tmp_path):
+def test_silent_server_times_out_and_is_asked_again(web, tmp_path):
     file = listed(web, "a")
     web.faults["/a"] = [
         stall(1.0),
@@ -105,7 +105,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
         pytest.param(OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n", b"X: y\r\n", 0.0, id="trailers"),
     ],
 )
-def test_headers_without_end_are_given_up_in_the_time_of_silence(web, tmp_path, first, again, pause):
+def test_endless_headers_time_out(web, tmp_path, first, again, pause):
     """Regression: a server that sent headers without end was read for ever."""
     file = listed(web, "a")
     web.faults["/a"] = [drip(first, again, pause)]
@@ -122,7 +122,7 @@ def test_redirect_is_followed(web, tmp_path):
     assert fetched(tmp_path, file) == CONTENT
 
 
-def test_endless_redirects_are_not(web, tmp_path):
+def test_endless_redirects_are_not_followed(web, tmp_path):
     file = listed(web, "a")
     web.faults["/a"] = [redirect("/a")] * 50
     assert "redirects more than 5 times" in refused(tmp_path, file)
@@ -162,7 +162,7 @@ def test_body_of_a_redirect_is_not_read(web, tmp_path):
     assert finished == []
 
 
-def test_dead_port_is_one_cause_and_soon_known(web, tmp_path):
+def test_closed_port_fails_once_and_early(web, tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         dead = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -179,7 +179,7 @@ def test_dead_port_is_one_cause_and_soon_known(web, tmp_path):
     assert f"{dead}/<path> to {tmp_path}/demo/<path> (200 files)" in hint
 
 
-def test_dead_proxy_says_so_and_not_its_password(tmp_path, monkeypatch):
+def test_unreachable_proxy_is_reported_without_its_password(tmp_path, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://user:secret@127.0.0.1:9")
     cause = refused(tmp_path, SourceFile("a", "http://nowhere.invalid/a?key=secret"))
     assert cause == "nowhere.invalid cannot be reached through the proxy (Connection refused)"
@@ -187,14 +187,14 @@ def test_dead_proxy_says_so_and_not_its_password(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 @pytest.mark.parametrize("proxy", ["http://[", "foo://user:secret@h:1", "http://user:secret@h:port", "http://", "  "])
-def test_proxy_that_cannot_be_is_named_by_its_variable(tmp_path, monkeypatch, name, proxy):
+def test_invalid_proxy_is_named_by_its_variable(tmp_path, monkeypatch, name, proxy):
     monkeypatch.setenv(name, proxy)
     with pytest.raises(InputError, match=rf"^{name}: not the URL of a proxy, http://HOST:PORT") as raised:
         run(tmp_path, SourceFile("a", "http://nowhere.invalid/a?key=secret"))
     assert "secret" not in str(raised.value)
 
 
-def test_proxy_that_refuses_says_so(web, tmp_path, monkeypatch):
+def test_refusal_of_a_proxy_is_reported(web, tmp_path, monkeypatch):
     def refuse(self: Handler) -> None:
         self.answer(407)
 
@@ -204,20 +204,20 @@ def test_proxy_that_refuses_says_so(web, tmp_path, monkeypatch):
     assert cause == "nowhere.invalid cannot be reached through the proxy (it answered 407)"
 
 
-def test_proxy_is_not_asked_for_hosts_that_it_is_not_for(web, tmp_path, monkeypatch):
+def test_proxy_is_not_used_for_excluded_hosts(web, tmp_path, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "nowhere.invalid, 127.0.0.1,[::1")
     assert fetched(tmp_path, listed(web, "a")) == CONTENT
 
 
-def test_proxy_of_the_environment_is_asked(web, tmp_path, monkeypatch):
+def test_proxy_of_the_environment_is_used(web, tmp_path, monkeypatch):
     monkeypatch.setenv("http_proxy", web.url)
     web.files["http://nowhere.invalid/a"] = CONTENT
     file = replace(listed(web, "b"), path="a", url="http://nowhere.invalid/a")
     assert fetched(tmp_path, file) == CONTENT
 
 
-def test_mirror_is_asked_instead_of_the_publisher_and_its_secrets_are_not_told(web, tmp_path):
+def test_mirror_replaces_the_publisher_and_its_secrets_are_not_printed(web, tmp_path):
     file = replace(listed(web, "a"), url="http://nowhere.invalid/a")
     web.files["/base/demo/a"] = CONTENT
     mirror = web.url.replace("//", "//user:secret@") + "/base?key=secret"

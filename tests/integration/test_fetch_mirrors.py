@@ -71,7 +71,7 @@ def too_large(handler: Handler, content: bytes) -> None:
         pytest.param([too_large], "observed more", id="too large"),
     ],
 )
-def test_mirror_is_asked_when_an_address_fails(web: Web, tmp_path, faults: list[Fault], told: str) -> None:
+def test_mirror_is_used_if_an_address_fails(web: Web, tmp_path, faults: list[Fault], told: str) -> None:
     """A publisher may be unreachable, may have moved the file, or may answer with other content."""
     file = mirrored(web)
     web.faults["/a"] = faults
@@ -85,7 +85,7 @@ def test_mirror_is_asked_when_an_address_fails(web: Web, tmp_path, faults: list[
 
 
 @pytest.mark.parametrize("url", [f"{DEAD}/a", "http://nowhere.invalid/a", "https://127.0.0.1:9/a"])
-def test_mirror_is_asked_when_a_host_cannot_be_reached(web: Web, tmp_path, url: str) -> None:
+def test_mirror_is_used_if_a_host_cannot_be_reached(web: Web, tmp_path, url: str) -> None:
     assert fetched(tmp_path, replace(mirrored(web), url=url)) == CONTENT
 
 
@@ -122,7 +122,7 @@ def test_all_addresses_that_failed_are_listed_with_other_ways(web: Web, tmp_path
     assert f"{DEAD}/data/a to {tmp_path}/demo/a" in others[0]
 
 
-def test_part_is_continued_at_a_mirror_when_the_checksum_is_right(web: Web, tmp_path) -> None:
+def test_part_is_continued_at_a_mirror_if_the_checksum_matches(web: Web, tmp_path) -> None:
     file = mirrored(web)
     web.etags = {"/a": '"1"', "/mirror/a": '"2"'}
     web.faults["/a"] = [cut(300_000), status(404)]
@@ -234,7 +234,7 @@ def test_file_of_a_folder_that_changes_while_it_is_read_is_read_again(tmp_path, 
 
 
 @pytest.mark.parametrize("first", [b"Content-Length: 1048576\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n", b"\r\n"])
-def test_body_that_hardly_comes_is_given_up(web: Web, tmp_path, first: bytes) -> None:
+def test_very_slow_body_times_out(web: Web, tmp_path, first: bytes) -> None:
     """Regression: single bytes now and then never count as silence, so such a download lasted for weeks."""
     file = listed(web, "a")
     piece = b"1\r\nx\r\n" if b"chunked" in first else b"x"

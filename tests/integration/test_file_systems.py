@@ -30,7 +30,7 @@ def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
-def test_folder_without_locks_is_refused(code: int, tmp_path: Path) -> None:
+def test_folder_without_locks_is_rejected(code: int, tmp_path: Path) -> None:
     """NFS without its lock service has no locks. https://github.com/huggingface/datasets/issues/2618"""
     folder = tmp_path / "warehouse"
     ended = run(*CLI, "build", "--warehouse", folder, **refusing(folder, flock=code))
@@ -69,7 +69,7 @@ def test_file_that_cannot_be_written_is_named(
     assert "internal" not in ended.stderr
 
 
-def test_limit_of_file_sizes_is_said_with_the_file(tmp_path: Path) -> None:
+def test_limit_of_file_sizes_is_reported_with_the_file(tmp_path: Path) -> None:
     """A real `ulimit -f`."""
     script = f"ulimit -f 1; exec {sys.executable} -m dialogue_warehouse simulate --to {tmp_path}/to --corpora bbai"
     ended = run("sh", "-c", script)
@@ -78,7 +78,7 @@ def test_limit_of_file_sizes_is_said_with_the_file(tmp_path: Path) -> None:
     assert ended.stderr.splitlines()[-1].endswith(": File too large")
 
 
-def test_processes_share_nothing_where_shared_memory_is_read_only(tmp_path: Path) -> None:
+def test_processes_share_nothing_if_shared_memory_is_read_only(tmp_path: Path) -> None:
     """Some containers have it read-only. One process then does all the work."""
     assert can_share()
     script = "mount -t tmpfs -o ro tmpfs /dev/shm"
@@ -105,7 +105,7 @@ def test_warehouse_on_a_read_only_disk_is_read_and_verified(tmp_path: Path, samp
     assert (refused.returncode, refused.stderr) == (2, told)
 
 
-def test_error_that_names_no_file_is_one_line(capsys: pytest.CaptureFixture) -> None:
+def test_error_without_a_file_is_one_line(capsys: pytest.CaptureFixture) -> None:
     for error, told in (
         (OSError(errno.EIO, "Input/output error"), "error: an unnamed file: Input/output error\n"),
         (OSError(errno.EXDEV, "Cross", "a", None, "b"), "error: a -> b: Cross\n"),
@@ -114,7 +114,7 @@ def test_error_that_names_no_file_is_one_line(capsys: pytest.CaptureFixture) -> 
         assert capsys.readouterr().err == told
 
 
-def test_long_path_of_a_source_file_is_a_name_that_file_systems_have() -> None:
+def test_long_path_of_a_source_file_gets_a_valid_name() -> None:
     """A name has at most 255 bytes; two long paths with the same beginning get two names."""
     names = {landing._one_name(f"{'folder/' * 100}ä{end}.json") for end in range(3)}
     assert len(names) == 3

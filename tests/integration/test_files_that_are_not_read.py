@@ -132,9 +132,7 @@ def test_files_that_were_read_are_verified_traced_and_restored_under_their_own_p
         assert f"on disk  {source / corpus.corpus_id}/" in traced.stdout
 
 
-def test_text_that_is_changed_is_noticed_by_verify(
-    renamed: tuple[Path, dict[str, str]], warehouse: Path, tmp_path: Path
-) -> None:
+def test_verify_notices_a_changed_text(renamed: tuple[Path, dict[str, str]], warehouse: Path, tmp_path: Path) -> None:
     source, names = renamed
     changed, (file_id, name) = shutil.copytree(source, tmp_path / "changed"), next(iter(names.items()))
     corpus_id = file_id.partition("/")[0]

@@ -24,7 +24,9 @@ from tests.conftest import CLONE, run_command
         ("tables", "--warehouse", "/nowhere"),
     ],
 )
-def test_it_says_and_ends_as_one_that_is_started(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forked_command_prints_and_ends_like_a_started_one(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = run_command(*arguments)
     monkeypatch.setattr(forked, "server", lambda: None)
     other = run_command(*arguments)
@@ -52,13 +54,13 @@ def test_libraries_in_the_process_of_the_tests_change_nothing(tmp_path: Path) ->
     assert set(variables) <= forked.SET_BY_LIBRARIES
 
 
-def test_settings_reach_it_and_do_not_stay(sample_folder: Path) -> None:
+def test_settings_are_passed_to_it_and_removed_again(sample_folder: Path) -> None:
     assert run_command("sql", "select 42", DIALOGUE_WAREHOUSE=str(sample_folder)).stdout.split().count("42") == 2
     assert "DIALOGUE_WAREHOUSE" not in os.environ
     assert run_command("sql", "select 42", DIALOGUE_WAREHOUSE="/nowhere").returncode == 2
 
 
-def test_other_variables_have_it_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_variables_start_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert forked.variables() == forked.USUAL, "a test leaves variables behind"
     assert forked.server() is not None
     monkeypatch.setenv("LC_ALL", "C")

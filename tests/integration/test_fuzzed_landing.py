@@ -123,7 +123,7 @@ class Fuzz:
 
 
 @pytest.mark.parametrize("corpus_id", registry.corpus_ids())
-def test_no_file_makes_landing_fail(
+def test_no_file_crashes_landing(
     corpus_id: str, generated_sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many files at once; in an earlier version, 248 of 2,028 files ended in an internal error."""
@@ -144,7 +144,7 @@ def test_no_file_makes_landing_fail(
     [(json.loads, AssertionError, "/0 was landed"), (lambda text: 1 // 0, ZeroDivisionError, "division")],
     ids=["a value is lost", "an error of our own"],
 )
-def test_what_must_not_be_is_noticed(
+def test_violation_of_the_property_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Any, error: type[Exception], message: str
 ) -> None:
     """The failing twin of the property: landing as it was before, and landing that crashes."""

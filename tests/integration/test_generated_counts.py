@@ -30,12 +30,14 @@ def small_tables(generated_sample: Path) -> dict[str, duckdb.DuckDBPyConnection]
 
 
 @pytest.mark.parametrize(("corpus_id", "count"), EVERY)
-def test_scale_1_holds_the_documented_number(scale_1_tables, corpus_id: str, count: Count):
+def test_scale_1_has_the_documented_number(scale_1_tables, corpus_id: str, count: Count):
     assert count.answer(scale_1_tables[corpus_id]) == count.expected
 
 
 @pytest.mark.parametrize(("corpus_id", "count"), EVERY)
-def test_a_smaller_release_holds_only_what_does_not_depend_on_its_size(small_tables, corpus_id: str, count: Count):
+def test_smaller_release_has_only_the_numbers_that_do_not_depend_on_its_size(
+    small_tables, corpus_id: str, count: Count
+):
     assert (count.answer(small_tables[corpus_id]) == count.expected) == count.at_any_scale
 
 

@@ -174,7 +174,9 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
     assert "land     " not in "".join(capfd.readouterr())
 
 
-def test_resources_of_dagster_dev_mend_and_end_what_they_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resources_of_dagster_dev_repair_and_end_what_they_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import dagster as dg
 
     from pipelines.dagster_graph.resources import default_resources
@@ -198,7 +200,7 @@ def test_resources_of_dagster_dev_mend_and_end_what_they_start(tmp_path: Path, m
         assert not paths.started_publication.exists()
 
 
-def test_what_dbt_keeps_of_its_parse_serves_every_warehouse_and_setting(
+def test_stored_parse_results_work_for_every_warehouse_and_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """dbt parses again, which takes five seconds or more, if one of these hashes differs."""
@@ -253,7 +255,7 @@ def test_build_is_reported_with_rows_and_checks(awkward_folder: Path, tmp_path: 
     assert checks["sound_fct_turns"].passed
 
 
-def test_page_of_dagster_is_served_on_the_loopback_address_alone() -> None:
+def test_page_of_dagster_is_served_only_on_the_loopback_address() -> None:
     """It answers whatever host a request names, so it must not be reached from outside; the page says so."""
     told = subprocess.run(
         ["make", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True

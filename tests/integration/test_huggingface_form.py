@@ -114,7 +114,7 @@ def test_core_has_the_same_facts(both: duckdb.DuckDBPyConnection, form_folder: P
     assert compared["fct_turns"] == 1600
 
 
-def test_times_differ_by_the_rounding_to_32_bits_and_nothing_else(both: duckdb.DuckDBPyConnection) -> None:
+def test_times_differ_only_by_the_rounding_to_32_bits(both: duckdb.DuckDBPyConnection) -> None:
     pairs = both.execute(
         "select form.source_time, released.source_time, epoch(form.occurred_at) from form.core.fct_turns as form "
         "inner join released.core.fct_turns as released on form.turn_key = released.turn_key "
@@ -157,7 +157,7 @@ def test_form_has_the_defects_of_the_release(both: duckdb.DuckDBPyConnection) ->
     assert {row[0] for row in form} >= {"missing_space", "blank_at_edge", "one_sided_dialogue", "unseen_service"}
 
 
-def test_catalog_says_the_form_and_the_part_of_the_release(both: duckdb.DuckDBPyConnection) -> None:
+def test_catalog_names_the_form_and_the_part_of_the_release(both: duckdb.DuckDBPyConnection) -> None:
     query = "select source_file_id, source_part, release_form, record_count from form.core.dim_source_files order by 1"
     assert both.execute(query).fetchall() == [
         ("mutualfriends/mutual_friends/plain_text/train.parquet", "train", "huggingface", 5),
@@ -276,7 +276,7 @@ def test_corpora_without_the_form_are_skipped_with_a_notice(built: tuple[Path, s
     assert "1 of 3 files are not there" in built[1]
 
 
-def test_other_columns_are_refused_in_one_line(forms: Path, tmp_path: Path) -> None:
+def test_other_columns_are_rejected_in_one_line(forms: Path, tmp_path: Path) -> None:
     source = tmp_path / "source"
     (source / DIALOGUES).parent.mkdir(parents=True)
     pq.write_table(pq.read_table(forms / DIALOGUES).drop_columns(["agents"]), source / DIALOGUES)
@@ -285,7 +285,7 @@ def test_other_columns_are_refused_in_one_line(forms: Path, tmp_path: Path) -> N
     assert completed.stderr.splitlines()[-1] == f"error: mutualfriends/{DIALOGUES}: column agents is missing"
 
 
-def test_rows_that_cannot_be_undone_are_set_aside_and_the_others_land(forms: Path, tmp_path: Path) -> None:
+def test_rows_that_cannot_be_converted_are_quarantined_and_the_others_land(forms: Path, tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(forms, source)
     ragged, numbered = source / DIALOGUES, source / "schema_guided_dstc8/dialogues/train.parquet"
@@ -344,14 +344,14 @@ def test_rows_that_cannot_be_undone_are_set_aside_and_the_others_land(forms: Pat
         (("--form", "convlab", "--source", "{source}"), "'convlab' is not 'huggingface'"),
     ],
 )
-def test_what_cannot_be_built_in_the_form_is_refused(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_impossible_request_for_a_form_is_rejected(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     given = [argument.format(source=tmp_path) for argument in arguments]
     completed = run_command("build", "--warehouse", tmp_path / "warehouse", *given)
     assert completed.returncode == 2
     assert message in completed.stderr
 
 
-def test_a_setting_that_is_no_form_is_refused(tmp_path: Path) -> None:
+def test_unknown_form_is_rejected(tmp_path: Path) -> None:
     completed = run_command("build", "--warehouse", tmp_path / "warehouse", DIALOGUE_FORM="csv")
     assert completed.returncode == 2
     assert completed.stderr == "error: DIALOGUE_FORM: 'csv' is not one of release, huggingface\n"

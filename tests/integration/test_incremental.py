@@ -96,7 +96,7 @@ def test_sample_is_not_built_again(sample_folder: Path, tmp_path: Path) -> None:
     assert "nothing changed" in completed.stdout
 
 
-def test_build_that_changes_nothing_removes_what_a_killed_one_left(sample_folder: Path, tmp_path: Path) -> None:
+def test_unchanged_build_removes_the_files_of_a_killed_one(sample_folder: Path, tmp_path: Path) -> None:
     """The killed build had already published its result; found by `make faults`."""
     paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
     before = sorted(path.name for path in paths.scratch.iterdir())
@@ -109,7 +109,7 @@ def test_build_that_changes_nothing_removes_what_a_killed_one_left(sample_folder
     assert sorted(path.name for path in paths.scratch.iterdir()) == before
 
 
-def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fingerprint_covers_every_input_of_a_build(again, monkeypatch: pytest.MonkeyPatch) -> None:
     source, paths = again
     settings = Settings(source=source, warehouse=paths.root)
     manifest = paths.build_manifest(builds.pointed_build(paths))
@@ -152,7 +152,7 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
     assert fingerprint.unchanged(settings) is None
 
 
-def test_force_lands_and_builds_all_the_same(again) -> None:
+def test_force_lands_and_builds_again(again) -> None:
     source, paths = again
     before, earlier = landed_at(paths), retention.kept_builds(paths)
     options = ("--force", "--corpora", "bbai", "--corpora", "mutualfriends", "--replace")  # repeated options add up
@@ -178,7 +178,7 @@ def test_force_lands_and_builds_all_the_same(again) -> None:
     assert set(gone[0]["first_after"]) == {None}
 
 
-def test_one_changed_file_is_landed_alone_and_gives_what_a_full_build_gives(again, tmp_path: Path) -> None:
+def test_only_the_changed_file_is_landed_and_the_result_equals_a_full_build(again, tmp_path: Path) -> None:
     source, paths = again
     change_one_word(source)
     before, versions = landed_at(paths), data_versions(paths)

@@ -70,7 +70,7 @@ def kept(
     return paths, source, before
 
 
-def test_its_rows_are_those_of_the_build_before_and_the_others_are_new(kept: tuple[WarehousePaths, Path, str]) -> None:
+def test_its_rows_are_those_of_the_earlier_build_and_the_others_are_new(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
     now = builds.published_build(paths)[1]
     assert snapshot(now, DAMAGED, GONE) == snapshot(paths.build_database(before), DAMAGED, GONE)
@@ -90,7 +90,7 @@ def test_its_rows_are_those_of_the_build_before_and_the_others_are_new(kept: tup
     assert {DAMAGED, GONE} <= {suite for (suite,) in results}
 
 
-def test_everybody_is_told(kept: tuple[WarehousePaths, Path, str]) -> None:
+def test_fallback_is_reported_everywhere(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
     (published, *_) = read_status(paths, Settings(warehouse=paths.root)).builds
     assert [line.partition(":")[0] for line in published.fallbacks] == [
@@ -106,7 +106,7 @@ def test_everybody_is_told(kept: tuple[WarehousePaths, Path, str]) -> None:
     )
 
 
-def test_what_is_kept_again_says_where_it_is_from(kept: tuple[WarehousePaths, Path, str]) -> None:
+def test_repeated_fallback_names_the_original_build(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
     again = fallback.fall_back(registry.load_corpus(GONE), paths, Cause.ABSENT)
     assert again.fallback == fallback.Fallback(before, Cause.ABSENT)
@@ -121,7 +121,7 @@ def test_what_is_kept_again_says_where_it_is_from(kept: tuple[WarehousePaths, Pa
         parquet.write_bytes(content)
 
 
-def test_a_run_about_one_corpus_leaves_the_others(kept: tuple[WarehousePaths, Path, str]) -> None:
+def test_run_of_one_corpus_ignores_the_others(kept: tuple[WarehousePaths, Path, str]) -> None:
     """The job of one corpus: damage in another corpus does not matter."""
     paths, source, before = kept
     command = ("build", "--warehouse", paths.root, "--source", source)
@@ -139,7 +139,7 @@ def test_a_run_about_one_corpus_leaves_the_others(kept: tuple[WarehousePaths, Pa
     assert f"error: {DAMAGED}/ontology.json: " in damaged.stderr
 
 
-def test_what_is_published_nowhere_cannot_stay(tmp_path: Path, awkward_releases: Path) -> None:
+def test_corpus_without_a_published_build_cannot_fall_back(tmp_path: Path, awkward_releases: Path) -> None:
     source = Path(shutil.copytree(awkward_releases, tmp_path / "releases"))
     (source / DAMAGED / "ontology.json").write_text('{"cut')
     built = run_command("build", "--warehouse", tmp_path / "new", "--source", source, "--keep-going")
@@ -152,7 +152,7 @@ def test_what_is_published_nowhere_cannot_stay(tmp_path: Path, awkward_releases:
         fallback.fall_back(corpus, paths, Cause.DAMAGED, "x")
 
 
-def test_where_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, tmp_path: Path) -> None:
+def test_if_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, tmp_path: Path) -> None:
     paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
     file = tmp_path / "releases" / NEW / "dev" / "dialogues_001.json"
     file.parent.mkdir(parents=True)
@@ -185,7 +185,7 @@ def with_a_candidate_twice(parts: Any) -> Any:
         (with_a_candidate_twice, f"{DAMAGED}: A09c (warning): ", ("--strict",)),
     ],
 )
-def test_rows_that_fail_a_check_stay_out(
+def test_rows_that_fail_a_check_are_not_published(
     sample_folder: Path, tmp_path: Path, edit: Callable[[Any], Any], told: str, options: tuple[str, ...]
 ) -> None:
     """Rows that land and fail later: the corpus falls back, and new rows of another corpus are published.
@@ -227,9 +227,7 @@ def test_rows_that_fail_a_check_stay_out(
     assert json.loads(paths.alerts.read_text().splitlines()[-1])["kind"] == "recovery"
 
 
-def test_build_fails_where_no_corpus_can_fall_back(
-    awkward_folder: Path, awkward_releases: Path, tmp_path: Path
-) -> None:
+def test_build_fails_if_no_corpus_can_fall_back(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
     """The run's own corpus fails, or a corpus that is not published: there is no build to fall back to."""
     paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
     project = copy_with_unknown_split(tmp_path / "clone", DAMAGED)

@@ -64,7 +64,7 @@ def check_results(instance: dg.DagsterInstance) -> list[tuple[bool, object]]:
     return [(one.passed, one.severity, one.metadata["failing"].value) for one in evaluations]
 
 
-def test_build_is_shown_by_its_assets_and_checks_and_not_as_a_run(
+def test_build_is_shown_by_its_assets_and_checks_but_not_as_a_run(
     tmp_path: Path, built: dg.ExecuteInProcessResult, capsys: pytest.CaptureFixture
 ) -> None:
     with open_instance(WarehousePaths(tmp_path), print) as instance:
@@ -121,7 +121,7 @@ def events_kept(paths: WarehousePaths) -> dict[str, int]:
     return found
 
 
-def test_history_of_the_assets_starts_again_after_so_many_builds(
+def test_history_of_the_assets_starts_again_after_many_builds(
     tmp_path: Path, built: dg.ExecuteInProcessResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A warehouse that is built every day does not grow without limit; a run of Dagster keeps its own events."""
@@ -161,7 +161,7 @@ def test_storage_that_a_user_has_set_is_used_and_one_that_fails_is_a_notice(
 
 
 @pytest.mark.parametrize("name", ["with space", "a%20b", "a: b", "it's", "a#b?c", "ümlaut", "{{ name }}"])
-def test_instance_stands_in_any_folder_and_in_no_other(tmp_path: Path, name: str) -> None:
+def test_instance_works_in_any_folder_and_writes_to_no_other(tmp_path: Path, name: str) -> None:
     paths = WarehousePaths(tmp_path / "place" / name)
     with open_instance(paths, print) as instance:
         run = run_in(instance)
@@ -170,7 +170,7 @@ def test_instance_stands_in_any_folder_and_in_no_other(tmp_path: Path, name: str
     assert str(tmp_path) not in (paths.dagster_home / "dagster.yaml").read_text()
 
 
-def test_instance_is_found_again_where_its_folder_was_moved(tmp_path: Path) -> None:
+def test_instance_is_found_after_its_folder_was_moved(tmp_path: Path) -> None:
     with open_instance(WarehousePaths(tmp_path / "before"), print) as instance:
         run = run_in(instance)
         events = len(instance.all_logs(run))
@@ -180,7 +180,7 @@ def test_instance_is_found_again_where_its_folder_was_moved(tmp_path: Path) -> N
     assert not (tmp_path / "before").exists()
 
 
-def test_pool_has_its_limit_before_anybody_looks_at_the_queue(tmp_path: Path) -> None:
+def test_pool_has_its_limit_before_the_queue_is_read(tmp_path: Path) -> None:
     """Regression: a daemon that read the queue first started the second of two runs in parallel to the first."""
     built, configured, bare = (WarehousePaths(tmp_path / name) for name in ("built", "configured", "bare"))
     with open_instance(built, print):
@@ -194,7 +194,7 @@ def test_pool_has_its_limit_before_anybody_looks_at_the_queue(tmp_path: Path) ->
     assert limits == {"built": [(POOL, 1)], "configured": [(POOL, 1)], "bare": []}
 
 
-def test_oldest_runs_are_forgotten_and_their_files_removed(
+def test_oldest_runs_are_deleted_with_their_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """A warehouse does not grow without limit. Dagster leaves the files of a deleted run."""
@@ -226,7 +226,9 @@ def test_oldest_runs_are_forgotten_and_their_files_removed(
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"SQLite format 3\x00" + b"x" * 5000])
-def test_damaged_history_begins_anew_and_is_told(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture) -> None:
+def test_damaged_history_starts_again_and_is_reported(
+    tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture
+) -> None:
     """A file that SQLite cannot read is replaced, because nothing can be stored in it."""
     paths = WarehousePaths(tmp_path / "ours")
     with open_instance(paths, print) as instance:

@@ -108,7 +108,7 @@ def test_odd_records_abort_no_build_and_come_back_within_4_gb_of_address_space(
         assert f"notice: {name}: skipped {told}\n" in built.stdout
 
 
-def test_file_that_changes_in_a_build_is_told(awkward_releases: Path, tmp_path: Path) -> None:
+def test_file_that_changes_during_a_build_is_reported(awkward_releases: Path, tmp_path: Path) -> None:
     """One file is deleted and one replaced after they were landed. Regression: the build only returned status 0."""
     source = tmp_path / "source"
     shutil.copytree(awkward_releases, source)

@@ -33,7 +33,7 @@ def scale_1(tmp_path_factory: pytest.TempPathFactory, scale_1_release: Path) -> 
     return build_warehouse(tmp_path_factory.mktemp("warehouse"), "--source", scale_1_release) / "dialogues.duckdb"
 
 
-def test_claim_ids_are_unique_over_all_rooms() -> None:
+def test_claim_ids_are_unique_over_all_corpora() -> None:
     assert len(CLAIMS) == sum(len(load_claims(corpus_id)) for corpus_id in registry.corpus_ids())
 
 
@@ -50,7 +50,7 @@ def test_every_claim_has_a_verdict(sample_warehouse: Path) -> None:
             assert (verdict, is_as_recorded) in {("reproduced", True), ("vacuous", None)}, claim_id
 
 
-def test_at_scale_1_every_number_is_checked_and_as_the_ledger_says(scale_1: Path) -> None:
+def test_at_scale_1_every_number_is_checked_and_agrees_with_the_ledger(scale_1: Path) -> None:
     found = verdicts(scale_1)
     wrong = {claim_id: found[claim_id] for claim_id in found if found[claim_id][1] is False}
     assert wrong == {}
@@ -84,10 +84,10 @@ def test_at_scale_1_the_turn_counts_of_the_sgd_card_are_refuted(scale_1: Path) -
     assert turns == 463_284
     assert refuted
     assert any("329964" in observed or "463284" in observed for _, observed, _ in refuted)
-    assert all(explanation.startswith("not as documented, and known to be so") for _, _, explanation in refuted)
+    assert all(explanation.startswith("differs from the document, as recorded") for _, _, explanation in refuted)
 
 
-def test_real_data_get_honest_verdicts(real_folder: Path) -> None:
+def test_real_data_get_the_expected_verdicts(real_folder: Path) -> None:
     with duckdb.connect(str(real_folder / "dialogues.duckdb"), read_only=True) as con:
         rows = con.execute(
             """
@@ -158,7 +158,7 @@ def test_the_query_of_a_number_reads_the_table_that_it_counts(small, large, clai
     assert reads_its_table(small, claim_id) or reads_its_table(large, claim_id)
 
 
-def test_claims_are_shown_filtered_and_whole(sample_folder: Path) -> None:
+def test_claims_are_shown_filtered_and_complete(sample_folder: Path) -> None:
     shown = run_command("claims", "--warehouse", sample_folder, "--corpora", "bbai", "--json")
     assert shown.returncode == 0, shown.stderr
     claims = json.loads(shown.stdout)
@@ -212,7 +212,7 @@ def test_a_verdict_says_how_many_rows_it_is_about(sample_folder: Path) -> None:
             assert (claim["verdict"] == "vacuous") == (claim["rows_tested"] == 0), claim["claim_id"]
 
 
-def test_what_is_so_by_design_is_no_defect(real_folder: Path) -> None:
+def test_property_by_design_is_not_a_defect(real_folder: Path) -> None:
     """Defects and properties are distinguished in rules, in cases, and in the counts of a corpus and a build."""
     rules = json.loads(run_command("violations", "--warehouse", real_folder, "--rules", "--json").stdout)
     by_design = {rule["rule_id"] for rule in rules if rule["kind"] == "property"}
@@ -233,7 +233,7 @@ def test_what_is_so_by_design_is_no_defect(real_folder: Path) -> None:
     assert of_build == counted["defect"]
 
 
-def test_violations_are_shown_filtered_and_summed_up(awkward_folder: Path) -> None:
+def test_violations_are_shown_filtered_and_summarized(awkward_folder: Path) -> None:
     shown = run_command("violations", "--warehouse", awkward_folder, "--corpora", "sgd", "--json")
     assert shown.returncode == 0, shown.stderr
     cases = json.loads(shown.stdout)
@@ -266,7 +266,7 @@ def test_violations_are_shown_filtered_and_summed_up(awkward_folder: Path) -> No
         (("claims", "--corpora", "nobody"), "nobody: no such corpus; there are "),
     ],
 )
-def test_a_filter_that_names_nothing_is_refused(sample_folder: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_unknown_filter_value_is_rejected(sample_folder: Path, arguments: tuple[str, ...], message: str) -> None:
     refused = run_command(*arguments, "--warehouse", sample_folder)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith(f"error: {message}")

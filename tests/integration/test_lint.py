@@ -192,7 +192,7 @@ def test_planted_error_is_named_with_its_line(findings: list[str], name: str, li
     assert [found for found in findings if re.match(rf"{re.escape(name)}:{line}:\d+: {code} ", found)]
 
 
-def test_nothing_is_found_but_what_was_planted(findings: list[str]) -> None:
+def test_only_planted_errors_are_found(findings: list[str]) -> None:
     planted = {(name, line) for name, _, _, line, _ in PLANTED} | {("tests/benchmarks/floor.sql", 2)}
     assert [found for found in findings if tuple(re.match(r"(.*?):(\d+):", found).groups()) not in
             {(name, str(line)) for name, line in planted}] == []  # fmt: skip
@@ -203,7 +203,7 @@ def test_finding_in_a_claim_names_the_claim(findings: list[str]) -> None:
     assert [found[found.rindex(" ") :] for found in claims] == [" [N01]", " [N02]"]
 
 
-def test_finding_in_a_macro_is_told_once_with_a_model_that_shows_it(findings: list[str]) -> None:
+def test_finding_in_a_macro_is_reported_once_with_a_model_that_uses_it(findings: list[str]) -> None:
     (told,) = [found for found in findings if found.startswith("dbt_project/macros/lists.sql:12:")]
     assert "written for dbt_project/models/names.sql:3 as `1 AS number,`" in told
 
@@ -213,9 +213,7 @@ def test_sound_clone_has_no_findings(tmp_path: Path) -> None:
     assert (found.returncode, found.stdout) == (0, ""), found.stderr
 
 
-def test_what_was_sound_is_remembered_until_it_or_a_rule_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sound_file_is_cached_until_it_or_a_rule_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_before, "REMEMBERED", tmp_path / "sound_sql.txt")
     (piece,) = pieces_of_file("warehouse/queries/01_names.sql", "select 1 as a\n")
     (other,) = pieces_of_file("warehouse/queries/01_names.sql", "SELECT 1 as a\n")
@@ -230,7 +228,7 @@ def test_what_was_sound_is_remembered_until_it_or_a_rule_changes(
     assert of_before.digest(piece, tmp_path) != digest
 
 
-def test_finding_is_told_each_time(tmp_path: Path) -> None:
+def test_finding_is_reported_each_time(tmp_path: Path) -> None:
     write(tmp_path, SOUND | {"warehouse/queries/01_names.sql": "SELECT 1 as a\n"})
     told = [lint(tmp_path, "warehouse/queries/01_names.sql").stdout for _ in range(2)]
     assert told[0] == told[1] != ""
@@ -243,7 +241,7 @@ def test_project_that_dbt_cannot_read_is_a_finding_with_file_and_line(tmp_path: 
     assert re.match(r"dbt_project/models/firsts\.sql:2:1: DBT Compilation Error", found.stdout)
 
 
-def test_only_the_files_that_are_named_are_linted(tmp_path: Path) -> None:
+def test_only_the_named_files_are_linted(tmp_path: Path) -> None:
     broken = {"warehouse/queries/01_names.sql": "SELECT 1 as a\n", "warehouse/queries/02_names.sql": "SELECT 1 as b\n"}
     write(tmp_path, SOUND | broken)
     found = lint(tmp_path, "warehouse/queries/02_names.sql")

@@ -70,7 +70,7 @@ def damage(file: Path, how: str) -> None:
     DAMAGES[how](file)
 
 
-def test_nothing_is_mended_where_nothing_happened(paths: WarehousePaths) -> None:
+def test_undamaged_warehouse_is_not_repaired(paths: WarehousePaths) -> None:
     assert publication.mend(paths) == []
     assert shown(paths) == SECOND
 
@@ -82,7 +82,7 @@ def test_builds_are_in_the_order_they_were_published(paths: WarehousePaths) -> N
     assert retention.kept_builds(paths) == [SECOND]
 
 
-def test_database_that_nobody_here_made_is_no_build_and_is_left_alone(paths: WarehousePaths) -> None:
+def test_foreign_database_is_not_a_build_and_is_kept(paths: WarehousePaths) -> None:
     foreign = paths.builds / "mine.duckdb"
     foreign.touch()
     retention.prune(paths, 1)
@@ -90,7 +90,7 @@ def test_database_that_nobody_here_made_is_no_build_and_is_left_alone(paths: War
     assert foreign.exists()
 
 
-def test_published_files_are_for_reading_only(paths: WarehousePaths) -> None:
+def test_published_files_are_read_only(paths: WarehousePaths) -> None:
     """A reader that opens it for writing is refused; and the published file is a separate copy of the build's file."""
     for file in (paths.published, paths.build_database(SECOND)):
         assert file.stat().st_mode & 0o222 == 0
@@ -115,7 +115,7 @@ def test_kept_build_is_taken_from_the_published_file(paths: WarehousePaths, how:
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_build_before_is_shown_where_both_are_lost(paths: WarehousePaths, how: str) -> None:
+def test_earlier_build_is_published_if_both_copies_are_lost(paths: WarehousePaths, how: str) -> None:
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, how)
     (told,) = publication.mend(paths)
@@ -124,7 +124,7 @@ def test_build_before_is_shown_where_both_are_lost(paths: WarehousePaths, how: s
     assert (shown(paths), retention.kept_builds(paths), publication.mend(paths)) == (FIRST, [FIRST], [])
 
 
-def test_nothing_is_published_where_nothing_is_whole(paths: WarehousePaths) -> None:
+def test_nothing_is_published_if_no_build_is_complete(paths: WarehousePaths) -> None:
     retention.prune(paths, 1)
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, "cut")
@@ -133,7 +133,7 @@ def test_nothing_is_published_where_nothing_is_whole(paths: WarehousePaths) -> N
     assert (paths.published.exists(), builds.pointed_build(paths), publication.mend(paths)) == (False, None, [])
 
 
-def test_file_with_another_time_is_read_before_it_is_doubted(paths: WarehousePaths) -> None:
+def test_file_with_another_time_is_read_before_it_counts_as_changed(paths: WarehousePaths) -> None:
     """A copy of a warehouse has other modification times."""
     copied = WarehousePaths(paths.root.with_name("copied"))
     shutil.copytree(paths.root, copied.root, copy_function=shutil.copyfile)
@@ -141,7 +141,7 @@ def test_file_with_another_time_is_read_before_it_is_doubted(paths: WarehousePat
 
 
 @pytest.mark.parametrize("content", ["", "{", "{}", "[]", "null", '{"build_id": 1}', "\ud800", "[" * 100_000])
-def test_damaged_pointer_is_told_and_made_again(paths: WarehousePaths, content: str) -> None:
+def test_damaged_pointer_is_reported_and_replaced(paths: WarehousePaths, content: str) -> None:
     paths.pointer.write_bytes(content.encode(errors="surrogatepass"))
     with pytest.raises(InputError, match=r"^[^\n]*published\.json: [^\n]*$"):
         builds.published_build(paths)
@@ -151,7 +151,7 @@ def test_damaged_pointer_is_told_and_made_again(paths: WarehousePaths, content: 
     assert (shown(paths), publication.mend(paths)) == (SECOND, [])
 
 
-def test_pointer_that_is_a_folder_is_told_and_made_again(paths: WarehousePaths) -> None:
+def test_pointer_that_is_a_folder_is_reported_and_replaced(paths: WarehousePaths) -> None:
     """If the published file is gone too, the last complete build is published."""
     damage(paths.pointer, "a folder")
     paths.published.unlink()
@@ -162,7 +162,7 @@ def test_pointer_that_is_a_folder_is_told_and_made_again(paths: WarehousePaths) 
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"build_id": []}', "folder"])
-def test_damaged_note_of_a_publication_stops_nothing(paths: WarehousePaths, content: str) -> None:
+def test_damaged_record_of_a_publication_does_not_stop_a_build(paths: WarehousePaths, content: str) -> None:
     if content == "folder":
         paths.started_publication.mkdir()
     else:
@@ -171,7 +171,7 @@ def test_damaged_note_of_a_publication_stops_nothing(paths: WarehousePaths, cont
     assert not paths.started_publication.exists()
 
 
-def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
+def test_lost_manifest_does_not_change_the_published_build(paths: WarehousePaths) -> None:
     damage(paths.build_manifest(SECOND), "cut")
     damage(paths.build_manifest(FIRST), "a folder")
     removed = f"{paths.build_manifest(FIRST)} was a folder instead of a file: it is removed"
@@ -181,7 +181,7 @@ def test_lost_manifest_leaves_what_is_shown(paths: WarehousePaths) -> None:
     assert set(retention.kept_builds(paths)) == {FIRST, SECOND}
 
 
-def test_what_killed_commands_left_is_swept_and_nothing_else(paths: WarehousePaths) -> None:
+def test_only_files_of_killed_commands_are_removed(paths: WarehousePaths) -> None:
     gone = os.getpid()  # for example of another container, where the number is another process
     left = [paths.root / f".reports.{gone}.tmp", paths.root / f".reports.{gone}.old"]
     for folder in left:
@@ -217,7 +217,7 @@ with files.writing_into(file.parent):
 
 
 @pytest.mark.parametrize("place", ["reports", f"builds/{FIRST}.json"])
-def test_what_is_being_written_is_not_swept(paths: WarehousePaths, place: str) -> None:
+def test_file_that_is_being_written_is_not_removed(paths: WarehousePaths, place: str) -> None:
     """Containers that share a volume do not see each other's processes: the lock shows that one of them is writing."""
     command = [sys.executable, "-c", WRITE, paths.root / place]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CLONE) as writer:
@@ -233,9 +233,7 @@ def test_what_is_being_written_is_not_swept(paths: WarehousePaths, place: str) -
     assert not temporary.exists()
 
 
-def test_leftover_is_swept_when_it_is_old_where_there_are_no_locks(
-    paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_leftover_is_removed_if_there_are_no_locks(paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some network file systems have no locks; a file of yesterday is no longer being written."""
 
     def refuse(*_: object) -> None:
@@ -263,7 +261,7 @@ def test_leftover_is_swept_when_it_is_old_where_there_are_no_locks(
         f"raw/sgd/dialogues/{LANDED}.parquet",
     ],
 )
-def test_folder_in_the_place_of_a_file_of_ours_is_removed_and_told(paths: WarehousePaths, place: str) -> None:
+def test_folder_at_the_path_of_a_file_is_removed_and_reported(paths: WarehousePaths, place: str) -> None:
     """Regression, found by `make faults`: no further build was possible."""
     folder = paths.root / place
     (folder / "in it").mkdir(parents=True)
@@ -286,7 +284,7 @@ def test_folder_that_belongs_there_stays(paths: WarehousePaths) -> None:
     assert other.is_dir()
 
 
-def test_folder_in_the_place_of_the_lock_does_not_hold_it(paths: WarehousePaths) -> None:
+def test_folder_at_the_path_of_the_lock_does_not_hold_it(paths: WarehousePaths) -> None:
     shutil.rmtree(paths.lock) if paths.lock.is_dir() else paths.lock.unlink(missing_ok=True)
     (paths.lock / "in it").mkdir(parents=True)
     with ownership.exclusive(paths):
@@ -315,7 +313,7 @@ def test_link_in_the_scratch_folder_is_removed_and_not_followed(paths: Warehouse
     assert (tmp_path / "precious/file").exists()
 
 
-def test_lock_that_is_a_link_is_not_written(paths: WarehousePaths, tmp_path: Path) -> None:
+def test_lock_that_is_a_link_is_not_written_to(paths: WarehousePaths, tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("kept")
     paths.lock.unlink(missing_ok=True)
     paths.lock.symlink_to(tmp_path / "precious")
@@ -325,14 +323,14 @@ def test_lock_that_is_a_link_is_not_written(paths: WarehousePaths, tmp_path: Pat
 
 
 @pytest.mark.parametrize("place", ["/dev/null", "/proc/nothing", "/dev/null/below"])
-def test_place_where_no_warehouse_can_be_is_told_in_a_line(place: str) -> None:
+def test_impossible_place_of_a_warehouse_is_reported_in_one_line(place: str) -> None:
     for command in ("build", "tables", "verify", "report"):
         refused = run_command(command, "--warehouse", place)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), (command, refused.stderr)
         assert refused.stderr.startswith("error: "), command
 
 
-def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_used_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that does not advance, or was set back to the same microsecond."""
 
     class Stopped(datetime):
@@ -345,7 +343,7 @@ def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeyp
     assert begun.build_id == "20260101T000000000001Z"
 
 
-def test_changed_file_is_noticed_by_whoever_proves_it(paths: WarehousePaths) -> None:
+def test_changed_file_is_noticed_by_verify_and_status(paths: WarehousePaths) -> None:
     """`verify` refuses, `status` reports it."""
     verifying.refuse_damage(paths)
     assert "damaged" not in run_command("status", "--warehouse", paths.root).stdout
@@ -359,7 +357,7 @@ def test_changed_file_is_noticed_by_whoever_proves_it(paths: WarehousePaths) -> 
     )
 
 
-def test_build_in_a_damaged_warehouse_ends_well(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
+def test_build_in_a_damaged_warehouse_succeeds(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
     """All of the warehouse's own files at once; `--force` works too."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
@@ -405,7 +403,9 @@ def test_unchanged_build_renews_a_report_of_another_build(
 
 @pytest.mark.parametrize("name", ["../../victim/x", "/tmp/x", "..", "", "20260101T000000000000Z/../../victim/x", "x"])
 @pytest.mark.parametrize("file", ["pointer", "started_publication"])
-def test_name_of_a_build_that_leads_elsewhere_is_not_followed(paths: WarehousePaths, file: str, name: str) -> None:
+def test_name_of_a_build_that_leads_out_of_the_warehouse_is_not_followed(
+    paths: WarehousePaths, file: str, name: str
+) -> None:
     """Regression: files outside the warehouse, to which the name led, were removed and written."""
     victim = paths.root.parent / "victim"
     victim.mkdir()
@@ -424,14 +424,14 @@ def test_name_of_a_build_that_leads_elsewhere_is_not_followed(paths: WarehousePa
 
 
 @pytest.mark.parametrize("path", ["../victim.parquet", "/etc/passwd", "raw/../../v/a/b.parquet", "builds/a/b.parquet"])
-def test_raw_file_of_a_manifest_that_lies_elsewhere_is_not_read(paths: WarehousePaths, path: str) -> None:
+def test_raw_file_outside_the_warehouse_is_not_read(paths: WarehousePaths, path: str) -> None:
     manifest = json.loads(paths.build_manifest(SECOND).read_text())
     paths.build_manifest(SECOND).write_text(json.dumps(manifest | {"raw": {"toy__items": [path]}}))
     with pytest.raises(InputError, match=r"^[^\n]*is not the manifest of build [^\n]*$"):
         builds.raw_files(paths, SECOND)
 
 
-def test_state_of_a_build_that_leads_elsewhere_is_none(paths: WarehousePaths) -> None:
+def test_state_of_a_build_outside_the_warehouse_is_ignored(paths: WarehousePaths) -> None:
     build = state.Build(SECOND, "run", datetime.now(UTC), "source", ("toy",)).save(paths)
     assert state.of_run(paths, "run") == build
     said = json.loads(paths.scratch_state.read_text())

@@ -122,7 +122,7 @@ def test_page_names_every_place() -> None:
     assert {"new-corpus", "build", "claims"} <= set(commands)
 
 
-def test_builds_and_every_check_of_the_corpus_are_green(clone: Path) -> None:
+def test_builds_and_every_check_of_the_corpus_pass(clone: Path) -> None:
     """The sample and the broken release are built, and all tests that run for every corpus run for this one.
 
     The hand-written release would need a third build: its purpose is tested with the existing corpora.
@@ -143,7 +143,7 @@ def test_builds_and_every_check_of_the_corpus_are_green(clone: Path) -> None:
     assert len(ran) > 100
 
 
-def test_copy_of_each_corpus_stands_beside_it(tmp_path: Path) -> None:
+def test_copy_of_each_corpus_can_be_built_with_it(tmp_path: Path) -> None:
     """Another corpus may have everything that a corpus has: no key, claim, rule or restoration confuses the two."""
     copy = copy_clone(tmp_path)
     corpora = registry.corpus_ids()
@@ -173,7 +173,7 @@ def test_copy_of_each_corpus_stands_beside_it(tmp_path: Path) -> None:
     }
 
 
-def test_lint_is_green(clone: Path) -> None:
+def test_lint_passes(clone: Path) -> None:
     for command in (("-m", "ruff", "check", "."), ("-m", "ruff", "format", "--check", "."), ("-m", "ty", "check")):
         linted = run(clone, *command)
         assert linted.returncode == 0, linted.stdout + linted.stderr
@@ -192,7 +192,7 @@ def test_missing_piece_is_named(clone: Path, piece: str) -> None:
     assert named in checked.stdout + checked.stderr
 
 
-def test_entry_that_is_missing_is_named(clone: Path) -> None:
+def test_missing_entry_is_named(clone: Path) -> None:
     project = clone / starting.PROJECT
     text = project.read_text(encoding="utf-8")
     project.write_text(re.sub(rf"^    {NAME}: .*\n", "", text, flags=re.M), encoding="utf-8")
@@ -205,7 +205,7 @@ def test_entry_that_is_missing_is_named(clone: Path) -> None:
     assert f"'{NAME}'" in checked.stdout
 
 
-def test_name_that_a_piece_lacks_and_claim_without_a_twin_are_named(clone: Path) -> None:
+def test_missing_name_of_a_piece_and_claim_without_a_twin_are_named(clone: Path) -> None:
     traces, twins = clone / FIXTURES / "traces.py", clone / FIXTURES / "twins.toml"
     texts = traces.read_text(encoding="utf-8"), twins.read_text(encoding="utf-8")
     traces.write_text(texts[0].replace("WITHOUT_PLACE", "NO_PLACE"), encoding="utf-8")

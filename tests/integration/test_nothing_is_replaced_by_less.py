@@ -30,7 +30,9 @@ def readable(paths: WarehousePaths) -> dict[Path, bytes]:
 
 
 @pytest.mark.parametrize("narrowing", [(), ("--corpora", ONE, "--corpora", OTHER)])
-def test_build_refuses_and_changes_nothing(published: WarehousePaths, awkward_releases: Path, narrowing: tuple) -> None:
+def test_build_is_rejected_and_changes_nothing(
+    published: WarehousePaths, awkward_releases: Path, narrowing: tuple
+) -> None:
     """Neither the sample nor two of the corpora replace all of them; repeated options add up."""
     before = readable(published)
     source = ("--source", awkward_releases) if narrowing else ()
@@ -43,7 +45,7 @@ def test_build_refuses_and_changes_nothing(published: WarehousePaths, awkward_re
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_run_of_the_graph_refuses_and_changes_nothing(
+def test_run_of_the_graph_is_rejected_and_changes_nothing(
     published: WarehousePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A "Materialize all" in Dagster, with settings from the environment."""

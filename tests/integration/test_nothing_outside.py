@@ -112,12 +112,12 @@ def test_command_connects_to_nothing_outside(name: str, warehouse: Warehouse, tm
         assert ended.returncode == 0, ended.stderr
 
 
-def test_commands_are_those_that_there_are() -> None:
+def test_all_commands_are_covered() -> None:
     assert ARGUMENTS.keys() == cli.commands.keys()
 
 
 @pytest.mark.skipif(STRACE is None, reason="no strace here, which sees attempts that come to nothing")
-def test_what_connects_is_found(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_connections_are_detected(warehouse: Warehouse, tmp_path: Path) -> None:
     """`fetch` from the publishers, in its threads; and a child process, by address, in both families."""
     _, wanted = warehouse.run(tmp_path, "fetch", DIALOGUE_ATTEMPTS="1")
     assert any(address.endswith(" port 53") or "looks names up" in address for address in wanted)

@@ -31,7 +31,7 @@ def run_probe(body: str, **pipes: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, text=True, cwd=CLONE, check=False, timeout=120, **given)
 
 
-def test_nothing_that_says_goodbye_at_the_end_is_imported_before_the_process_begins() -> None:
+def test_command_line_imports_no_module_with_exit_handlers() -> None:
     """Exit handlers registered before the command's own handler are never called; their locks are reported as leaks."""
     code = "import sys, dialogue_warehouse.cli.main; print('multiprocessing.util' in sys.modules)"
     command = [sys.executable, "-c", code]
@@ -61,12 +61,12 @@ NO_MEMORY = "error: out of memory\n"
         ("pass", 0, ""),
     ],
 )
-def test_status_is_what_the_command_came_to(body: str, status: int, told: str) -> None:
+def test_status_is_the_result_of_the_command(body: str, status: int, told: str) -> None:
     ended = run_probe(body)
     assert (ended.returncode, ended.stderr) == (status, told)
 
 
-def test_reader_that_stops_reading_is_no_failure_and_a_full_disk_is_one() -> None:
+def test_closed_pipe_is_not_a_failure_but_a_full_disk_is() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     ended = run_probe("print('x' * 1_000_000)", stdout=writing)
@@ -77,7 +77,7 @@ def test_reader_that_stops_reading_is_no_failure_and_a_full_disk_is_one() -> Non
     assert (ended.returncode, ended.stderr) == (1, "error: standard output: No space left on device\n")
 
 
-def test_progress_that_nobody_reads_does_not_stop_a_build() -> None:
+def test_unread_progress_does_not_stop_a_build() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     body = (
@@ -89,7 +89,7 @@ def test_progress_that_nobody_reads_does_not_stop_a_build() -> None:
     assert (ended.returncode, ended.stdout) == (0, "done\n")
 
 
-def test_what_libraries_leave_to_the_end_is_done_and_then_nothing_more() -> None:
+def test_exit_handlers_of_libraries_run_and_then_nothing_more() -> None:
     """The interpreter is not finalized, because DuckDB's binding would then report leaks; threads are waited for."""
     body = (
         "import atexit, threading, time, duckdb\nprint(duckdb.sql('select 1').fetchall())\n"
@@ -104,13 +104,15 @@ def test_what_libraries_leave_to_the_end_is_done_and_then_nothing_more() -> None
     assert ended.stderr == ""
 
 
-def test_command_looks_for_garbage_seldom_and_still_does() -> None:
+def test_command_collects_garbage_rarely() -> None:
     ended = run_probe("import gc; print(gc.isenabled(), gc.get_threshold())")
     assert (ended.returncode, ended.stdout) == (0, f"True {SELDOM}\n")
     assert gc.get_threshold() != SELDOM
 
 
-def test_command_called_by_others_leaves_their_process_alone(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_command_called_as_a_function_does_not_change_the_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     def state() -> tuple[object, ...]:
         handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
         return handlers, gc.isenabled(), gc.get_threshold(), dict(os.environ), Path.cwd()
@@ -169,7 +171,7 @@ def test_signal_ends_a_build_its_children_and_its_lock(name: str, sample_folder:
     assert not paths.pointer.exists()
 
 
-def test_signal_that_a_library_swallows_ends_the_command_all_the_same() -> None:
+def test_signal_that_a_library_swallows_still_ends_the_command() -> None:
     body = (
         "import time\nprint('begun', flush=True)\nwhile True:\n"
         "    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        pass"
@@ -183,7 +185,7 @@ def test_signal_that_a_library_swallows_ends_the_command_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_signal_that_comes_while_an_object_is_destroyed_is_not_lost(name: str) -> None:
+def test_signal_during_the_destruction_of_an_object_is_not_lost(name: str) -> None:
     """Python cannot raise it there, and would only print a message; it is raised later, and the command cleans up."""
     body = (
         "import os, signal, time\n"
@@ -196,13 +198,13 @@ def test_signal_that_comes_while_an_object_is_destroyed_is_not_lost(name: str) -
     assert ended.stderr == "interrupted\n"
 
 
-def test_what_else_python_cannot_raise_it_tells() -> None:
+def test_other_errors_that_python_cannot_raise_are_printed() -> None:
     ended = run_probe("class Destroyed:\n    __del__ = lambda self: 1 / 0\nDestroyed()\nprint('done')")
     assert (ended.returncode, ended.stdout) == (0, "done\n")
     assert "ZeroDivisionError" in ended.stderr
 
 
-def test_signal_that_was_ignored_stays_ignored() -> None:
+def test_ignored_signal_stays_ignored() -> None:
     body = "import os, signal\nos.kill(os.getpid(), signal.SIGHUP)\nprint('lives on')"
     command = [sys.executable, "-c", RUN + PROBE.format(body.replace("\n", "\n    "))]
     ended = subprocess.run(["nohup", *command], capture_output=True, text=True, cwd=CLONE, check=False)

@@ -55,7 +55,7 @@ def test_commands_of_the_page_work(folder: Path, page: str) -> None:
         assert (folder / "profile.csv").read_text().startswith("corpus_id,")
 
 
-def test_first_page_begins_with_what_makes_the_environment() -> None:
+def test_first_page_begins_with_the_command_that_creates_the_environment() -> None:
     assert blocks("first_ten_minutes", "")[0].splitlines()[0].startswith("make warehouse ")
     makefile = (CLONE / "Makefile").read_text(encoding="utf-8")
     assert "\nwarehouse: " in makefile
@@ -86,7 +86,7 @@ def test_queries_of_the_page_have_rows(sample_warehouse: Path, page: str) -> Non
             assert con.execute(query).fetchall(), query
 
 
-def test_example_of_a_refuted_claim_is_that_claim() -> None:
+def test_example_of_a_refuted_claim_agrees_with_the_claim() -> None:
     text = (DOCS / "read_a_refuted_claim.md").read_text(encoding="utf-8")
     (claim,) = (claim for claim in claims.load_claims("sgd") if claim.claim_id == "S04")
     told = dict(re.findall(r"^\| (documented|observed|reason) \| (.*) \|$", text, re.M))

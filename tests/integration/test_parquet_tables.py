@@ -106,7 +106,7 @@ def test_every_table_has_the_same_rows_and_types(parquet_folder: Path) -> None:
         )
 
 
-def test_every_table_is_described_alike(parquet_folder: Path, sample_folder: Path) -> None:
+def test_every_table_has_the_same_description(parquet_folder: Path, sample_folder: Path) -> None:
     described = []
     for folder in (sample_folder, parquet_folder):
         with connection.open_with_landed(WarehousePaths(folder), Settings()) as con:
@@ -149,7 +149,7 @@ def test_every_table_is_described_alike(parquet_folder: Path, sample_folder: Pat
     ],
     ids=lambda command: " ".join(command)[:40],
 )
-def test_command_answers_alike(parquet_folder: Path, sample_folder: Path, command: tuple[str, ...]) -> None:
+def test_command_gives_the_same_answer(parquet_folder: Path, sample_folder: Path, command: tuple[str, ...]) -> None:
     """Also if the answer is empty."""
     before, now = (run_command(*command, "--warehouse", folder) for folder in (sample_folder, parquet_folder))
     assert now.returncode == before.returncode
@@ -158,7 +158,7 @@ def test_command_answers_alike(parquet_folder: Path, sample_folder: Path, comman
         assert told.replace(str(parquet_folder), "") == expected.replace(str(sample_folder), "")
 
 
-def test_published_queries_and_pictures_are_alike(parquet_folder: Path, sample_folder: Path) -> None:
+def test_published_queries_and_pictures_are_the_same(parquet_folder: Path, sample_folder: Path) -> None:
     answers = []
     for folder in (sample_folder, parquet_folder):
         with connection.open_published(WarehousePaths(folder)) as con:
@@ -192,7 +192,7 @@ def test_report_is_about_the_build(parquet_folder: Path) -> None:
     assert not is_about(in_one_file, parquet_folder / "reports")
 
 
-def test_audit_reads_the_views_and_comes_to_the_same(parquet_folder: Path, tmp_path: Path, sample_folder: Path) -> None:
+def test_audit_of_the_views_has_the_same_result(parquet_folder: Path, tmp_path: Path, sample_folder: Path) -> None:
     paths = WarehousePaths(parquet_folder)
     manifest = builds.read_manifest(paths, both(parquet_folder)[1])
     found = []
@@ -243,7 +243,7 @@ def test_python_of_the_page_reads_the_folder(parquet_folder: Path, tmp_path: Pat
 # Builds of both forms in one warehouse
 
 
-def test_what_decides_a_build_is_its_form_too(parquet_folder: Path) -> None:
+def test_form_is_an_input_of_a_build(parquet_folder: Path) -> None:
     """The same source was built again, as `parquet_folder` shows; it is not built a third time."""
     of_forms = {
         form: fingerprint.of_source(Settings(warehouse=parquet_folder, tables=form))
@@ -266,7 +266,7 @@ def test_builds_of_both_forms_do_not_differ(parquet_folder: Path) -> None:
     assert (told.returncode, "nothing differs" in told.stdout) == (0, True), told.stderr
 
 
-def test_diff_across_the_forms_finds_what_differs(paths: WarehousePaths) -> None:
+def test_diff_across_the_forms_finds_differences(paths: WarehousePaths) -> None:
     before, now = both(paths.root)
     database = paths.build_database(before)
     database.chmod(0o644)
@@ -280,7 +280,7 @@ def test_diff_across_the_forms_finds_what_differs(paths: WarehousePaths) -> None
     ]
 
 
-def test_history_goes_on_across_the_forms(parquet_folder: Path) -> None:
+def test_history_continues_across_the_forms(parquet_folder: Path) -> None:
     with connection.open_published(WarehousePaths(parquet_folder)) as con:
         assert con.execute("select build_id from quality.builds order by all").fetchall() == [
             (one,) for one in both(parquet_folder)
@@ -310,7 +310,7 @@ def test_rollback_leads_back_and_forth_between_the_forms(small: WarehousePaths) 
     assert small.published.read_bytes() == small.build_database(THIRD).read_bytes()
 
 
-def test_pruned_build_goes_with_its_files_and_a_pinned_one_stays(small: WarehousePaths) -> None:
+def test_pruned_build_is_removed_with_its_files_and_a_pinned_one_is_kept(small: WarehousePaths) -> None:
     pin(small, FIRST)
     publish(small, "20260104T000000000000Z", DUCKDB_TABLES)
     retention.prune(small, 1)
@@ -328,7 +328,7 @@ def test_status_counts_the_files(parquet_folder: Path) -> None:
     assert oldest.database_bytes == paths.build_database(before).stat().st_size > newest.database_bytes
 
 
-def test_needed_space_is_that_of_the_form(paths: WarehousePaths) -> None:
+def test_required_space_depends_on_the_form(paths: WarehousePaths) -> None:
     now = both(paths.root)[1]
     manifest = json.loads(paths.build_manifest(now).read_text()) | {"source": str(paths.sample), "built_bytes": 10**9}
     paths.build_manifest(now).write_text(json.dumps(manifest))
@@ -342,7 +342,7 @@ def test_needed_space_is_that_of_the_form(paths: WarehousePaths) -> None:
 # Publishing and mending
 
 
-def test_published_files_are_for_reading_only_and_known(parquet_folder: Path) -> None:
+def test_published_files_are_read_only_and_listed(parquet_folder: Path) -> None:
     paths = WarehousePaths(parquet_folder)
     now = both(parquet_folder)[1]
     folder, manifest = paths.build_tables(now), builds.read_manifest(paths, now)
@@ -376,7 +376,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_build_with_a_damaged_file_is_told_and_another_stands_in(small: WarehousePaths, how: str) -> None:
+def test_build_with_a_damaged_file_is_reported_and_replaced_by_another(small: WarehousePaths, how: str) -> None:
     """There is no second copy of the file."""
     file = parquet_of(small, THIRD)
     file.chmod(0o644)
@@ -392,7 +392,7 @@ def test_build_with_a_damaged_file_is_told_and_another_stands_in(small: Warehous
     assert not small.build_tables(THIRD).exists()
 
 
-def test_nobody_goes_back_to_a_build_with_a_damaged_file(small: WarehousePaths) -> None:
+def test_rollback_to_a_build_with_a_damaged_file_is_rejected(small: WarehousePaths) -> None:
     file = parquet_of(small, FIRST)
     file.chmod(0o644)
     file.write_bytes(b"")
@@ -403,7 +403,7 @@ def test_nobody_goes_back_to_a_build_with_a_damaged_file(small: WarehousePaths) 
     assert shown(small) == THIRD
 
 
-def test_damaged_build_does_not_stand_in(small: WarehousePaths) -> None:
+def test_damaged_build_replaces_no_other(small: WarehousePaths) -> None:
     for build_id in (FIRST, THIRD):
         file = parquet_of(small, build_id)
         file.chmod(0o644)
@@ -423,13 +423,13 @@ def test_database_of_a_parquet_build_is_taken_from_the_other_copy(small: Warehou
         assert (shown(small), builds.damage(small, THIRD)) == (THIRD, [])
 
 
-def test_copy_of_a_warehouse_is_read_before_it_is_doubted(small: WarehousePaths) -> None:
+def test_copy_of_a_warehouse_is_read_before_it_counts_as_changed(small: WarehousePaths) -> None:
     copied = WarehousePaths(small.root.with_name("copied"))
     shutil.copytree(small.root, copied.root, copy_function=shutil.copyfile)
     assert builds.damage(copied, THIRD) == []
 
 
-def test_build_after_a_lost_one_begins_anew(paths: WarehousePaths) -> None:
+def test_build_is_possible_after_the_published_one_is_lost(paths: WarehousePaths) -> None:
     """The published build is damaged and no other build is kept: a new build is still possible."""
     before, now = both(paths.root)
     retention.remove(paths, before)
@@ -488,7 +488,7 @@ def test_killed_at_any_step_of_publishing_shows_one_build_or_the_other(tmp_path:
     assert outcomes == sorted(outcomes)
 
 
-def test_what_was_left_without_its_database_is_swept(small: WarehousePaths) -> None:
+def test_files_without_their_database_are_removed(small: WarehousePaths) -> None:
     left = small.build_tables("20250101T000000000000Z")
     shutil.copytree(small.build_tables(THIRD), left)
     foreign = small.builds / "mine.tables"
@@ -497,6 +497,6 @@ def test_what_was_left_without_its_database_is_swept(small: WarehousePaths) -> N
     assert (left.exists(), foreign.exists(), small.build_tables(THIRD).exists()) == (False, True, True)
 
 
-def test_setting_takes_no_other_form(small: WarehousePaths) -> None:
+def test_setting_rejects_other_forms(small: WarehousePaths) -> None:
     refused = run_command("build", "--warehouse", small.root, DIALOGUE_TABLES="orc")
     assert (refused.returncode, refused.stderr) == (2, "error: DIALOGUE_TABLES: 'orc' is not one of duckdb, parquet\n")

@@ -31,7 +31,7 @@ def cells_of(picture: Picture) -> dict[str, list[str]]:
     return {line.label: [cell.text for cell in line.cells] for line in picture.chart.lines}
 
 
-def test_every_kind_is_there_and_of_every_corpus_some(pictures) -> None:
+def test_every_kind_and_every_corpus_has_pictures(pictures) -> None:
     kinds = {kind.name for kind in KINDS}
     assert {name.partition("-")[0] for _, name in pictures} == kinds
     assert {corpus_id for corpus_id, _ in pictures} == {None, *registry.corpus_ids()}
@@ -45,14 +45,14 @@ def test_no_picture_names_a_corpus() -> None:
             assert [corpus_id for corpus_id in registry.corpus_ids() if corpus_id in text] == [], path
 
 
-def test_pictures_lead_to_tables_that_there_are(pictures, con) -> None:
+def test_pictures_link_to_existing_tables(pictures, con) -> None:
     tables = {
         name for (name,) in con.execute("select schema_name || '.' || table_name from duckdb_tables()").fetchall()
     }
     assert {picture.table for picture in pictures.values()} <= tables
 
 
-def test_dialogues_by_split_are_those_of_the_dimension(pictures, con) -> None:
+def test_dialogues_by_split_agree_with_the_dimension(pictures, con) -> None:
     picture = pictures[None, "splits"]
     counted = con.execute(
         "select corpus_id, coalesce(split, 'no split'), count(*) from core.dim_dialogues group by all"
@@ -80,7 +80,7 @@ def test_labels_are_the_most_frequent_ones(pictures, con) -> None:
     assert cells_of(pictures["sgd", "labels-dialogue_act-user"]) == {act: [f"{times:,}"] for act, times in acts}
 
 
-def test_turns_are_those_of_the_dialogues(pictures, con) -> None:
+def test_turns_agree_with_the_dialogues(pictures, con) -> None:
     least_and_largest = con.execute(
         "select corpus_id, min(turn_count), max(turn_count) from core.dim_dialogues group by corpus_id"
     ).fetchall()
@@ -88,7 +88,7 @@ def test_turns_are_those_of_the_dialogues(pictures, con) -> None:
     assert told == {corpus_id: (str(least), str(largest)) for corpus_id, least, largest in least_and_largest}
 
 
-def test_what_follows_an_act_is_a_share_of_what_follows_it(pictures) -> None:
+def test_shares_of_following_acts_are_at_most_100_percent(pictures) -> None:
     for (corpus_id, name), picture in pictures.items():
         if name == "transitions":
             for label, texts in cells_of(picture).items():

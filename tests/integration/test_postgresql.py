@@ -142,7 +142,7 @@ def test_url_is_given_as_the_driver_that_is_installed_needs_it() -> None:
         assert set(re.findall(r"\bpostgresql\S*?://", text)) == {DRIVER}, name
 
 
-def test_server_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import dagster as dg
 
     pytest.importorskip("dagster_postgres", reason="the extra `postgresql` is not installed")

@@ -48,7 +48,7 @@ def test_commands_of_the_readme_are_those_of_the_activated_environment() -> None
     assert README.index(activation) < README.index("dialogue-warehouse tables")
 
 
-def test_status_names_the_source_of_what_is_published(awkward_folder: Path, awkward_releases: Path) -> None:
+def test_status_names_the_source_of_the_published_build(awkward_folder: Path, awkward_releases: Path) -> None:
     """It counts the files there, not those of the sample."""
     shown = run_command("status", "--warehouse", awkward_folder).stdout
     build_id = (awkward_folder / "published.json").read_text().split('"')[3]
@@ -59,7 +59,7 @@ def test_status_names_the_source_of_what_is_published(awkward_folder: Path, awkw
     assert of_sgd and int(of_sgd[1]) > 0
 
 
-def test_files_that_are_not_those_listed_are_told(awkward_folder: Path, awkward_warehouse, tmp_path: Path) -> None:
+def test_files_that_differ_from_the_list_are_reported(awkward_folder: Path, awkward_warehouse, tmp_path: Path) -> None:
     """One notice per corpus, also if nothing has changed since."""
     awkward_folder = Path(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
     told = run_command("build", "--warehouse", awkward_folder, "--source", awkward_source(awkward_folder)).stdout
@@ -73,7 +73,7 @@ def test_files_that_are_not_those_listed_are_told(awkward_folder: Path, awkward_
         )
 
 
-def test_files_that_are_those_listed_are_not_told(sample_folder: Path, tmp_path: Path) -> None:
+def test_files_that_agree_with_the_list_are_not_reported(sample_folder: Path, tmp_path: Path) -> None:
     """The failing twin."""
     sample_folder = Path(shutil.copytree(sample_folder, tmp_path / "warehouse"))
     assert "checksum" not in run_command("build", "--warehouse", sample_folder).stdout
@@ -105,7 +105,7 @@ def database(awkward_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:sqlglotrs")
-def test_what_strict_refuses_for_names_file_record_and_key(database: Path, failing) -> None:
+def test_failure_under_strict_names_file_record_and_key(database: Path, failing) -> None:
     """The first cases of each claim that rows break, in one line with the claim."""
     from pipelines.dagster_graph.audit import failure
 
@@ -132,7 +132,7 @@ def test_what_strict_refuses_for_names_file_record_and_key(database: Path, faili
     assert failure(failures, strict=False, database=database, settings=Settings()) is None
 
 
-def test_cases_that_are_named_are_rows_that_break_the_claim(database: Path, failing) -> None:
+def test_named_cases_are_rows_that_break_the_claim(database: Path, failing) -> None:
     """Each printed key is one that the claim's query selects, and its record is the one at that place."""
     checked = 0
     with connect(Settings(), database, read_only=True) as con:

@@ -47,7 +47,7 @@ def what_a_reader_sees(paths: WarehousePaths) -> tuple[object, ...]:
     )
 
 
-def test_published_file_holds_the_published_schemas_and_no_view(awkward_folder: Path) -> None:
+def test_published_file_has_the_published_schemas_and_no_view(awkward_folder: Path) -> None:
     with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
         schemas = con.execute("select distinct schema_name from duckdb_tables() order by all").fetchall()
         views = con.execute("select count(*) from duckdb_views() where not internal").fetchall()
@@ -79,7 +79,7 @@ def test_published_file_is_the_build_that_the_pointer_names(awkward_folder: Path
     assert not paths.scratch_database.exists()
 
 
-def test_refused_file_leaves_what_was_published(
+def test_rejected_file_leaves_the_published_build(
     published: WarehousePaths, awkward_releases: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(awkward_releases, tmp_path / "releases")
@@ -109,7 +109,7 @@ def test_failed_test_blocks_and_names_a_failing_row(
     assert what_a_reader_sees(published) == before
 
 
-def test_killed_build_leaves_what_was_published_and_the_next_one_works(
+def test_killed_build_leaves_the_published_build_and_the_next_one_works(
     published: WarehousePaths, awkward_releases: Path
 ) -> None:
     before, versions = what_a_reader_sees(published), data_versions(published)
@@ -149,7 +149,7 @@ def test_killed_build_leaves_what_was_published_and_the_next_one_works(
     assert data_versions(published) == versions
 
 
-def test_second_build_at_the_same_time_is_refused(published: WarehousePaths) -> None:
+def test_second_build_at_the_same_time_is_rejected(published: WarehousePaths) -> None:
     with published.lock.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         refused = run_command("build", "--warehouse", published.root, "--quiet")
@@ -169,7 +169,7 @@ def test_database_with_a_view_or_a_strange_schema_is_not_published(tmp_path: Pat
             publishing.refuse_unfit(paths.scratch_database, Settings())
 
 
-def test_oldest_builds_and_their_own_raw_files_are_pruned(tmp_path: Path) -> None:
+def test_oldest_builds_are_pruned_with_their_raw_files(tmp_path: Path) -> None:
     """Foreign files beside the builds and below `raw/` stay, whatever their suffix."""
     paths = WarehousePaths(tmp_path)
     names = [f"2026010{number}T000000000000Z" for number in range(1, 5)]

@@ -32,7 +32,7 @@ def paths(tmp_path: Path, sample_folder: Path) -> WarehousePaths:
     return paths
 
 
-def test_readers_fail_at_nothing_and_see_nothing_mixed(paths: WarehousePaths) -> None:
+def test_readers_never_fail_and_never_see_a_mix_of_builds(paths: WarehousePaths) -> None:
     """Half of them use this project's connection, half open the published file like any client of DuckDB."""
     whole = {}
     for build_id in retention.kept_builds(paths):

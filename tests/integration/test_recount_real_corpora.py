@@ -114,20 +114,20 @@ def test_every_query_has_its_recount(recounted, corpus_id):
 
 
 @pytest.mark.parametrize(("corpus_id", "name"), TOTALS)
-def test_the_recount_finds_the_total_that_is_given(recounted, corpus_id, name):
+def test_recount_finds_the_given_total(recounted, corpus_id, name):
     number, _, recounts = PARTS[corpus_id].TOTALS[name]
     assert recounts(counted(recounted, corpus_id)) == number
 
 
 @pytest.mark.parametrize(("corpus_id", "name"), QUERIES)
-def test_a_table_holds_what_the_files_hold(recounted, real_warehouse, corpus_id, name):
+def test_table_has_the_rows_of_the_files(recounted, real_warehouse, corpus_id, name):
     found = rows_of(real_warehouse, PARTS[corpus_id].QUERIES[name])
     told = difference(counted(recounted, corpus_id).get(name, []), found)
     assert told is None, f"{corpus_id} {name}: {told}"
 
 
 @pytest.mark.parametrize("name", recount.SHARED)
-def test_a_shared_table_holds_what_the_files_hold(recounted, real_corpora, real_warehouse, name):
+def test_shared_table_has_the_rows_of_the_files(recounted, real_corpora, real_warehouse, name):
     expected = recount.recount_shared({corpus_id: PARTS[corpus_id] for corpus_id in recounted}, real_corpora)[name]
     found = rows_of(real_warehouse, recount.SHARED[name])
     assert (told := difference(expected, found)) is None, f"{name}: {told}"
@@ -157,7 +157,7 @@ def test_tables_of_several_corpora_hold_no_other_rows(recounted, real_warehouse)
         assert real_warehouse.execute(f"select count(*) from core.{table}").fetchall() == [(expected,)], table
 
 
-def test_tables_hold_rows_of_those_corpora_only_that_publish_them(recounted, real_warehouse):
+def test_tables_have_only_rows_of_corpora_that_publish_them(recounted, real_warehouse):
     tables = {name.split()[0].partition(".")[0] for rows in recounted.values() for name in rows}
     for table in sorted(tables):
         found = {row[0] for row in real_warehouse.execute(f"select distinct corpus_id from core.{table}").fetchall()}
@@ -199,7 +199,7 @@ def test_corpus_and_turn_of_a_row_agree_with_its_key(real_corpora, real_warehous
         assert real_warehouse.execute(f"select count(*) from core.{table} where {wrong}").fetchall() == [(0,)], table
 
 
-def test_no_key_is_the_key_of_two_rows(real_corpora, real_warehouse):
+def test_no_two_rows_have_the_same_key(real_corpora, real_warehouse):
     columns = real_warehouse.execute(
         r"select table_name, column_name from duckdb_columns() where schema_name = 'core' and column_name like '%\_key' escape '\'"
     ).fetchall()
@@ -229,11 +229,11 @@ def test_no_key_is_the_key_of_two_rows(real_corpora, real_warehouse):
         ([("x" * 5_000,)], [], "1 missing"),
     ],
 )
-def test_a_difference_is_found_and_told_shortly(expected, found, told):
+def test_difference_is_found_and_reported_briefly(expected, found, told):
     shown = difference(expected, found)
     assert told in shown
     assert len(shown) < 2_000
 
 
-def test_the_order_of_rows_is_no_difference():
+def test_order_of_rows_is_not_a_difference():
     assert difference([(1,), (2,), (2,)], [(2,), (1,), (2,)]) is None

@@ -141,7 +141,7 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: P
     assert re.findall(r"fetch\(|import|https?:", (site / "report.js").read_text()) == []
 
 
-def test_numbers_of_the_overview_are_the_tables(site: Path, con) -> None:
+def test_numbers_of_the_overview_agree_with_the_tables(site: Path, con) -> None:
     lines = {
         row[0].split()[-1]: [cell.split() for cell in row]
         for row in Page(site / "index.html").table_rows
@@ -225,7 +225,7 @@ def test_first_cases_of_each_rule_lead_to_the_turn_that_breaks_it(site: Path, co
             assert dialogue_key in told
 
 
-def test_dictionary_tells_the_joins_and_which_corpora_fill_a_column(site: Path, con) -> None:
+def test_dictionary_has_the_joins_and_the_corpora_that_fill_a_column(site: Path, con) -> None:
     rows = {row[0].strip(): [cell.strip() for cell in row[3:]] for row in Page(site / "dictionary.html").table_rows}
     assert rows["canonical_values"][0] == "sgd"
     (first,) = con.execute(
@@ -262,7 +262,7 @@ def test_page_needs_no_network_and_fits_the_window(
     )
 
 
-def test_hostile_corpus_is_shown_harmlessly(hostile_folder: Path, browser: Browser, tmp_path: Path) -> None:
+def test_hostile_corpus_does_no_harm(hostile_folder: Path, browser: Browser, tmp_path: Path) -> None:
     site = tmp_path / "site"
     written = run_command("report", "--warehouse", hostile_folder, "--to", site)
     assert written.returncode == 0, written.stderr
@@ -323,7 +323,7 @@ def test_search_of_the_dictionary_lists_the_table_of_that_name_first(site: Path,
     assert len(found) > 5
 
 
-def test_browser_notices_what_it_is_for(browser: Browser, tmp_path: Path) -> None:
+def test_browser_notices_planted_problems(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text(
         '<div style="width: 900px">wide</div><script src="https://example.org/x.js"></script><script>oops()</script>'
@@ -374,7 +374,7 @@ def changed_site(awkward_folder: Path, tmp_path_factory: pytest.TempPathFactory)
     return to
 
 
-def test_first_build_has_nothing_to_compare_with(site: Path) -> None:
+def test_first_build_has_no_earlier_build(site: Path) -> None:
     text = (site / "changes.html").read_text(encoding="utf-8")
     assert "First build: nothing to compare with." in text
     assert "data-row" not in text
@@ -422,7 +422,7 @@ def test_page_of_changes_fits_the_window_and_narrows_to_a_kind(
     assert browser.evaluate("document.querySelector('[data-shown]').innerText") == "2 of 8 changes"
 
 
-def test_report_of_a_folder_of_others_is_refused_in_one_line(warehouse: Path, tmp_path: Path) -> None:
+def test_foreign_report_folder_is_rejected_in_one_line(warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     completed = run_command("report", "--warehouse", warehouse, "--to", tmp_path)
     assert completed.returncode == 2

@@ -94,7 +94,7 @@ def test_what_a_changed_model_breaks_is_found(
     assert builds.published_build(paths)[0] == builds.published_build(changed[0])[0]
 
 
-def test_nothing_is_taken_from_what_is_not_as_it_was_published(sample_folder: Path, tmp_path: Path) -> None:
+def test_changed_build_is_not_reused(sample_folder: Path, tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path / "warehouse")
     shutil.copytree(sample_folder, paths.root, copy_function=shutil.copy2)
     build_id, database = builds.published_build(paths)

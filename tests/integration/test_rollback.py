@@ -29,7 +29,7 @@ def paths(tmp_path: Path) -> WarehousePaths:
     return paths
 
 
-def test_rollback_shows_the_build_before_and_leads_forward_again(paths: WarehousePaths) -> None:
+def test_rollback_publishes_the_earlier_build_and_can_be_undone(paths: WarehousePaths) -> None:
     first, second, third = BUILDS
     assert roll_back(paths) == (third, second)
     assert shown(paths) == second
@@ -56,7 +56,7 @@ def test_build_after_a_rollback_is_the_newest(paths: WarehousePaths) -> None:
         ("20270101T000000000000Z", "20270101T000000000000Z: is not a kept build; kept are 20260103T"),
     ],
 )
-def test_build_that_is_not_kept_is_refused_with_those_that_are(paths: WarehousePaths, named: str, told: str) -> None:
+def test_unknown_build_is_rejected_with_a_list_of_kept_builds(paths: WarehousePaths, named: str, told: str) -> None:
     with pytest.raises(InputError) as refused:
         roll_back(paths, named)
     assert str(refused.value).startswith(told)
@@ -64,13 +64,13 @@ def test_build_that_is_not_kept_is_refused_with_those_that_are(paths: WarehouseP
     assert roll_back(paths, "20260102")[1] == BUILDS[1]
 
 
-def test_first_build_has_none_before_it(paths: WarehousePaths) -> None:
+def test_first_build_cannot_be_rolled_back(paths: WarehousePaths) -> None:
     roll_back(paths, BUILDS[0])
     with pytest.raises(InputError, match="no earlier build is kept"):
         roll_back(paths)
 
 
-def test_nobody_goes_back_to_a_build_that_is_not_what_was_published(paths: WarehousePaths) -> None:
+def test_rollback_to_a_changed_build_is_rejected(paths: WarehousePaths) -> None:
     database = paths.build_database(BUILDS[1])
     database.chmod(0o644)
     database.write_bytes(database.read_bytes()[:100])
@@ -79,7 +79,7 @@ def test_nobody_goes_back_to_a_build_that_is_not_what_was_published(paths: Wareh
     assert shown(paths) == BUILDS[2]
 
 
-def test_rollback_waits_for_no_build(paths: WarehousePaths) -> None:
+def test_rollback_does_not_wait_for_a_build(paths: WarehousePaths) -> None:
     with ownership.exclusive(paths), pytest.raises(BuildError, match="another build is running"):
         roll_back(paths)
     assert shown(paths) == BUILDS[2]
@@ -95,7 +95,7 @@ def test_pinned_build_is_kept_and_does_not_count(paths: WarehousePaths) -> None:
     assert retention.kept_builds(paths) == [BUILDS[2]]
 
 
-def test_commands_say_what_is_published_and_kept(tmp_path: Path, awkward_folder: Path) -> None:
+def test_commands_list_published_and_kept_builds(tmp_path: Path, awkward_folder: Path) -> None:
     folder = shutil.copytree(awkward_folder, tmp_path / "warehouse")
     (first,) = retention.kept_builds(WarehousePaths(folder))
     index = folder / "reports" / "index.html"

@@ -50,7 +50,7 @@ def test_variable_of_the_page_is_a_setting(name: str) -> None:
     assert hasattr(Settings(), name.removeprefix("DIALOGUE_").lower())
 
 
-def test_what_the_page_says_is_there_is_there() -> None:
+def test_files_that_the_page_names_exist() -> None:
     from pipelines.dagster_graph.jobs import EVERYTHING, FETCH, build_schedules
     from pipelines.dagster_graph.sensors import build_sensors
 
@@ -64,7 +64,7 @@ def test_what_the_page_says_is_there_is_there() -> None:
 # The files of deploy/
 
 
-def test_units_are_what_systemd_takes(tmp_path: Path) -> None:
+def test_units_are_valid_for_systemd(tmp_path: Path) -> None:
     """With the paths of this clone, so that systemd finds the programs."""
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
@@ -99,7 +99,7 @@ def test_variables_of_the_units_are_settings_or_switch_telemetry_off() -> None:
     assert variables["DAGSTER_HOME"] == str(WarehousePaths(Path(variables["DIALOGUE_WAREHOUSE"])).dagster_home)
 
 
-def test_history_is_configured_as_every_warehouse_has_it(tmp_path: Path) -> None:
+def test_history_has_the_configuration_of_every_warehouse(tmp_path: Path) -> None:
     import dagster as dg
 
     sqlite = yaml.safe_load((CLONE / "deploy" / "dagster.yaml").read_text(encoding="utf-8"))

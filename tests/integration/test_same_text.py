@@ -104,7 +104,7 @@ def found(database: Path, corpus_id: str) -> dict[str, int]:
                 rule_id = 'leaked_text'
                 and corpus_id = '{corpus_id}'
                 and source_file_id glob '*/test*'
-                and detail glob 'the text of {corpus_id}/train*'
+                and other_key glob '{corpus_id}/train*'
             """
         )
         table = one(
@@ -128,7 +128,7 @@ def test_three_copies_are_found_by_rule_table_and_query(
     assert {name: after[name] - before[name] for name in after} == {"rule": 3, "table": 3, "query": 3}
 
 
-def test_classifier_example_that_is_a_question_is_no_text_of_its_own(copied_warehouse: Path) -> None:
+def test_classifier_example_that_is_a_question_is_not_another_text(copied_warehouse: Path) -> None:
     with duckdb.connect(str(copied_warehouse), read_only=True) as con:
         assert con.execute(
             "select count(*) from core.fct_classifier_examples where dialogue_key is not null"

@@ -119,7 +119,7 @@ def in_sight(element: str) -> str:
     )
 
 
-def test_runs_are_seen_and_nobody_else_is_asked_anything(
+def test_runs_are_shown_and_no_request_is_sent_elsewhere(
     site: Served, launched: tuple[str, str], browser: Browser, tmp_path: Path
 ) -> None:
     visit = look(browser, site, "/runs", *(run[:8] for run in launched), "Manually launched", "In progress")
@@ -127,7 +127,7 @@ def test_runs_are_seen_and_nobody_else_is_asked_anything(
     assert [url for url in visit.requests if not url.startswith((f"{site.url}/", "data:", "blob:"))] == []
 
 
-def test_page_offers_a_model_with_all_others_only(
+def test_page_offers_a_model_only_with_all_others(
     site: Served, launched: tuple[str, str], browser: Browser, tmp_path: Path
 ) -> None:
     look(browser, site, "/assets/core/fct_turns", "Materialize", "One row per turn")
@@ -174,7 +174,7 @@ def test_both_runs_publish_one_after_the_other(
     assert not paths.alerts.exists()
 
 
-def test_page_does_not_let_a_check_run_alone(
+def test_page_does_not_offer_a_check_alone(
     site: Served, launched: tuple[str, str], browser: Browser, tmp_path: Path
 ) -> None:
     """While nothing runs: a check that is already running cannot be started either."""

@@ -114,7 +114,7 @@ def test_every_row_of_a_dialogue_has_its_part(built: Built) -> None:
         assert Counter(found) == Counter(expected), key
 
 
-def test_spans_are_marked_as_the_macro_marks_them(built: Built) -> None:
+def test_spans_are_marked_like_in_the_macro(built: Built) -> None:
     spans = 0
     for dialogue in built.some_dialogues:
         texts = built.column("select text from core.transcript(?)", dialogue.key)
@@ -129,7 +129,7 @@ def test_spans_are_marked_as_the_macro_marks_them(built: Built) -> None:
     assert spans
 
 
-def test_state_is_what_the_frame_says(built: Built) -> None:
+def test_state_agrees_with_the_frame(built: Built) -> None:
     for dialogue in built.some_dialogues:
         key = dialogue.key
         rows = built.con.execute(
@@ -149,7 +149,7 @@ def test_state_is_what_the_frame_says(built: Built) -> None:
         assert found == expected
 
 
-def test_violations_stand_where_they_are(built: Built) -> None:
+def test_violations_are_shown_at_their_places(built: Built) -> None:
     for dialogue in built.some_dialogues:
         found = [(case.rule, case.turn_index, case.detail) for case in dialogue.violations]
         found += [(case.rule, turn.index, case.detail) for turn in dialogue.turns for case in turn.violations]
@@ -241,7 +241,7 @@ def test_command_writes_json_and_a_page(sample: Built) -> None:
         (["{dialogue}", "--json", "--html"], "Usage: "),
     ],
 )
-def test_what_cannot_be_shown_is_bad_input(sample: Built, arguments: list[str], message: str) -> None:
+def test_key_that_cannot_be_shown_is_bad_input(sample: Built, arguments: list[str], message: str) -> None:
     names = {
         "intent": sample.column("select min(intent_key) from core.dim_intents")[0],
         "dialogue": sample.column("select min(dialogue_key) from core.dim_dialogues")[0],
@@ -258,7 +258,7 @@ def hostile(hostile_folder: Path) -> Iterator[Built]:
         yield Built(hostile_folder, con)
 
 
-def test_hostile_corpus_is_shown_harmlessly_by_the_command(hostile: Built) -> None:
+def test_hostile_corpus_does_no_harm_in_the_command(hostile: Built) -> None:
     for key in hostile.column("select min(dialogue_key) from core.dim_dialogues group by corpus_id"):
         for option in ([], ["--json"]):
             shown = run_command("show", key, *option, "--warehouse", hostile.folder)

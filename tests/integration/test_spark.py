@@ -94,7 +94,7 @@ def test_files_are_landed_in_tasks_byte_for_byte(two_machines: Session, awkward_
         assert landed["here", corpus.corpus_id] == landed["there", corpus.corpus_id]
 
 
-def test_refused_file_is_told_as_ever_and_landed_by_no_second_attempt(
+def test_rejected_file_is_reported_as_usual_and_not_tried_again(
     two_machines: Session, awkward_releases: Path, tmp_path: Path
 ) -> None:
     damaged = tmp_path / "releases" / "mutualfriends" / "dev.json"
@@ -142,13 +142,13 @@ def _fails(given: int) -> int:
     raise OSError(28, f"No space left on device {given}")
 
 
-def test_task_that_fails_every_time_is_told_in_one_line(two_machines: Session) -> None:
+def test_task_that_always_fails_is_reported_in_one_line(two_machines: Session) -> None:
     with pytest.raises(ClusterError) as raised:
         two_machines.run(_fails, [1])
     assert str(raised.value) == "OSError: [Errno 28] No space left on device 1"
 
 
-def test_folder_that_machines_do_not_share_is_told(
+def test_folder_that_machines_do_not_share_is_reported(
     two_machines: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.check_storage(two_machines, tmp_path)
@@ -156,18 +156,20 @@ def test_folder_that_machines_do_not_share_is_told(
     elsewhere = [(str(tmp_path / "nobody wrote this"), str(tmp_path / "written"))]
     monkeypatch.setattr(session, "TASKS", 1)
     monkeypatch.setattr(two_machines, "run", lambda look, _: Session.run(two_machines, look, elsewhere))
-    with pytest.raises(InputError, match=r"does not share it \(what is written here is not seen there\)"):
+    with pytest.raises(
+        InputError, match=r"does not share this folder \(files that are written here are not visible there\)"
+    ):
         session.check_storage(two_machines, tmp_path)
     unseen = [(str(tmp_path), str(tmp_path / "nowhere" / "written"))]
     monkeypatch.setattr(two_machines, "run", lambda look, _: Session.run(two_machines, lambda _: ("a", ""), unseen))
-    with pytest.raises(InputError, match=r"\(what it writes there is not seen here\)"):
+    with pytest.raises(InputError, match=r"\(files that it writes there are not visible here\)"):
         session.check_storage(two_machines, tmp_path)
 
 
 # SQL
 
 
-def test_bad_cast_is_an_error_and_no_null(two_machines: Session) -> None:
+def test_bad_cast_is_an_error_and_not_null(two_machines: Session) -> None:
     """dbt-spark switches ANSI mode off before every statement. If it stayed off, the result would be NULL."""
     from dbt.adapters.spark.connections import SparkCredentials
     from dbt.adapters.spark.session import Connection
@@ -187,7 +189,7 @@ def test_bad_cast_is_an_error_and_no_null(two_machines: Session) -> None:
         ours.fetchall()
 
 
-def test_what_differs_silently_is_set_as_the_models_need_it(two_machines: Session) -> None:
+def test_options_that_change_results_are_set(two_machines: Session) -> None:
     def one(expression: str) -> object:
         return two_machines.sql(f"select {expression}")[1][0][0]
 
@@ -235,7 +237,7 @@ def declared(folder: Path) -> list[tuple]:
         ).fetchall()
 
 
-def test_hand_written_releases_on_two_machines_come_to_the_same_warehouse(
+def test_hand_written_releases_on_two_machines_give_the_same_warehouse(
     awkward_releases: Path, awkward_folder: Path, small: str, tmp_path: Path
 ) -> None:
     folder = built(tmp_path / "w", TWO_MACHINES, "--source", awkward_releases, DIALOGUE_SPARK_CONF=small)
@@ -288,7 +290,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait(30)
 
 
-def test_defective_releases_on_a_server_that_stands_come_to_the_same_warehouse(
+def test_defective_releases_on_a_running_server_give_the_same_warehouse(
     server: str, defective_releases: Path, defective_folder: Path, tmp_path: Path
 ) -> None:
     folder = built(tmp_path / "w", server, "--source", defective_releases)
@@ -304,10 +306,10 @@ def test_defective_releases_on_a_server_that_stands_come_to_the_same_warehouse(
     [
         ({"DIALOGUE_SPARK_CONF": "spark.driver.memory=much"}, "Spark does not start with master local[2]: "),
         ({"DIALOGUE_SPARK_MASTER": "thrift://127.0.0.1:1"}, "thrift://127.0.0.1:1: "),
-        ({"PATH": "/nowhere", "JAVA_HOME": ""}, "Spark needs Java 17 or later, and there is none: "),
+        ({"PATH": "/nowhere", "JAVA_HOME": ""}, "Spark needs Java 17 or later, but Java is not installed: "),
     ],
 )
-def test_spark_that_is_not_there_is_told_in_one_line_and_nothing_is_published(
+def test_missing_spark_is_reported_in_one_line_and_nothing_is_published(
     settings: dict[str, str], told: str, awkward_releases: Path, tmp_path: Path
 ) -> None:
     ended = run_command(

@@ -33,7 +33,7 @@ def paths(tmp_path: Path) -> WarehousePaths:
 
 
 @pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
-def test_a_query_that_takes_too_long_is_given_up(paths, text):
+def test_slow_query_times_out(paths, text):
     """Also a query that does not react to interrupts."""
     started = time.monotonic()
     done = subprocess.run(
@@ -48,7 +48,7 @@ def test_a_query_that_takes_too_long_is_given_up(paths, text):
     assert time.monotonic() - started < 15
 
 
-def test_limits_of_the_environment_are_those_of_a_query(paths: WarehousePaths, tmp_path: Path) -> None:
+def test_limits_of_the_environment_apply_to_a_query(paths: WarehousePaths, tmp_path: Path) -> None:
     """Each limit is reached, and the message names the setting to raise; the same query passes with a higher limit."""
     to = tmp_path / "result.parquet"
     text = "select range, md5(range::varchar) as text from range(1000000) order by text"
@@ -112,7 +112,7 @@ class Terminal:
 
 
 @pytest.mark.usefixtures("answered_signals")
-def test_interrupt_of_a_query_in_the_shell_is_over_when_it_is_answered(paths: WarehousePaths) -> None:
+def test_shell_continues_after_an_interrupted_query(paths: WarehousePaths) -> None:
     """Regression: after an interrupted query, the shell ended with the status of the signal. Now it continues.
 
     Its status is that of leaving the shell.
@@ -132,7 +132,7 @@ def test_interrupt_of_a_query_in_the_shell_is_over_when_it_is_answered(paths: Wa
 
 
 @pytest.mark.usefixtures("answered_signals")
-def test_other_signal_ends_the_shell_also_in_a_query(paths: WarehousePaths) -> None:
+def test_other_signal_ends_the_shell_even_in_a_query(paths: WarehousePaths) -> None:
     terminal = Terminal(paths)
     terminal.wait_for("sql>")
     terminal.type(f"{ENDLESS};\r")

@@ -100,7 +100,7 @@ def run(folder: Path, *arguments: object, **others: str) -> subprocess.Completed
     )
 
 
-def test_nothing_of_others_changes_a_build(folder: Path, tmp_path: Path, sample_folder: Path) -> None:
+def test_surroundings_do_not_change_a_build(folder: Path, tmp_path: Path, sample_folder: Path) -> None:
     """All at once, on a file system without modes, links and times, such as CIFS or a Windows disk in Linux.
 
     Regression: settings of another dbt project in the shell broke builds, or published one more schema.
@@ -145,7 +145,7 @@ def test_modules_of_the_working_folder_are_not_run(folder: Path, sample_folder: 
         assert arguments[0] != "sql" or "ä€" in ended.stdout
 
 
-def test_dashboard_is_ours_whatever_lies_in_the_working_folder(folder: Path, sample_folder: Path) -> None:
+def test_dashboard_ignores_files_of_the_working_folder(folder: Path, sample_folder: Path) -> None:
     """Regression: it ran the folder's `pipelines.py`, and used its `.streamlit/config.toml`.
 
     https://github.com/streamlit/streamlit/issues/596

@@ -136,11 +136,11 @@ def at(whole: Any, pointer: str | None) -> Any:
 
 
 @pytest.mark.parametrize(("table", "corpus"), sorted(AGREES))
-def test_what_stands_at_the_pointer_is_what_the_row_says(built: Built, table: str, corpus: str) -> None:
+def test_value_at_the_pointer_is_the_value_of_the_row(built: Built, table: str, corpus: str) -> None:
     assert disagreements(built, table, corpus) == []
 
 
-def test_wrong_declaration_misleads_macro_and_command_alike_and_is_found(copied: Built) -> None:
+def test_wrong_declaration_misleads_macro_and_command_and_is_found(copied: Built) -> None:
     with duckdb.connect(str(copied.database)) as con:
         con.execute(
             "update core.dim_pointer_forms set pointer_form = replace(pointer_form, '/targets/2', '/targets/1')"
@@ -160,7 +160,7 @@ def test_every_table_and_corpus_with_keys_is_checked(sample: Built) -> None:
     assert found == set(AGREES) | WITHOUT_PLACE
 
 
-def test_every_key_has_one_place_of_its_own(built: Built) -> None:
+def test_every_key_has_a_different_place(built: Built) -> None:
     for table, key in KEYED_TABLES.items():
         placed = f"""
             select facts.traced, facts.corpus_id, place.source_file_id, place.json_pointer
@@ -176,7 +176,7 @@ def test_every_key_has_one_place_of_its_own(built: Built) -> None:
         )
 
 
-def test_macros_work_in_a_copy_of_the_file_that_is_alone(sample_warehouse: Path, tmp_path: Path) -> None:
+def test_macros_work_in_a_copy_of_the_file_alone(sample_warehouse: Path, tmp_path: Path) -> None:
     copy = shutil.copy(sample_warehouse, tmp_path / "elsewhere.duckdb")
     with duckdb.connect(str(copy), read_only=True) as con:
         (key, pointer) = con.execute(
@@ -190,7 +190,7 @@ def test_macros_work_in_a_copy_of_the_file_that_is_alone(sample_warehouse: Path,
         assert comments == [("json_pointer",), ("same_text",), ("source_of",), ("transcript",)]
 
 
-def test_macro_keeps_a_callers_columns_apart_from_its_own(sample: Built) -> None:
+def test_macro_does_not_confuse_the_callers_columns_with_its_own(sample: Built) -> None:
     for column in ("dialogue_key", "record_pointer", "source_file_id", "key_form"):
         rows = sample.rows(
             f"""
@@ -219,7 +219,7 @@ def test_awkward_keys_lead_to_their_place(awkward: Built, key: str, pointer: str
         assert json.loads(found.value_json) == json.loads(value)
 
 
-def test_trace_of_an_action_says_all_there_is(sample: Built) -> None:
+def test_trace_of_an_action_has_all_information(sample: Built) -> None:
     row = sample.rows("select * from core.fct_actions where corpus_id = 'sgd' order by action_key limit 1")[0]
     found = sample.trace(row["action_key"])
     assert (found.table, found.row) == ("core.fct_actions", row)
@@ -228,7 +228,7 @@ def test_trace_of_an_action_says_all_there_is(sample: Built) -> None:
     assert json.loads(found.value_json or "")["act"] == row["act"]
 
 
-def test_turn_that_stands_twice_shows_both(sample: Built) -> None:
+def test_turn_with_two_places_shows_both(sample: Built) -> None:
     row = sample.rows("select * from core.fct_turns where corpus_id = 'abcd' limit 1")[0]
     found = sample.trace(row["turn_key"])
     assert json.loads(found.value_json or "")["text"] == row["delexicalized_utterance"]
@@ -270,7 +270,7 @@ def test_command_prints_place_and_json(sample: Built) -> None:
         ("", "no row has the key ''; a key begins with one of "),
     ],
 )
-def test_unknown_key_is_told_how_far_it_leads(awkward: Built, key: str, message: str) -> None:
+def test_unknown_key_is_reported_with_its_known_part(awkward: Built, key: str, message: str) -> None:
     with pytest.raises(TraceError) as refused:
         awkward.trace(key)
     assert str(refused.value).startswith(message)
@@ -282,13 +282,13 @@ def test_unknown_key_is_one_line_and_bad_input(sample: Built) -> None:
     assert len(refused.stderr.splitlines()) == 1
 
 
-def test_key_without_a_place_is_said_to_have_none(sample: Built) -> None:
+def test_key_without_a_place_is_reported(sample: Built) -> None:
     key = sample.rows("select min(intent_key) as found from core.dim_intents where corpus_id = 'bbai'")[0]["found"]
     with pytest.raises(TraceError, match="no single place in the release"):
         sample.trace(key)
 
 
-def test_changed_file_is_told_and_its_json_not_shown(copied: Built) -> None:
+def test_changed_file_is_reported_and_its_json_is_not_shown(copied: Built) -> None:
     row = copied.rows("select dialogue_key, source_file_id from core.dim_dialogues where corpus_id = 'sgd' limit 1")[0]
     with (copied.source / row["source_file_id"]).open("a") as file:
         file.write("\n")
@@ -301,7 +301,7 @@ def test_changed_file_is_told_and_its_json_not_shown(copied: Built) -> None:
     assert len(shown.stderr.splitlines()) == 1
 
 
-def test_missing_file_leaves_the_place(copied: Built) -> None:
+def test_missing_file_still_shows_the_place(copied: Built) -> None:
     row = copied.rows("select dialogue_key, record_pointer from core.dim_dialogues where corpus_id = 'sgd' limit 1")[0]
     shown = run_command("trace", row["dialogue_key"], "--warehouse", copied.folder)
     assert (shown.returncode, shown.stderr) == (0, "")
@@ -320,7 +320,7 @@ def test_build_without_a_manifest_asks_for_the_source(copied: Built) -> None:
     assert copied.trace(key, source=copied.source).value_json is not None
 
 
-def test_another_form_than_the_releases_is_refused_by_name(copied: Built) -> None:
+def test_other_form_of_a_release_is_rejected_by_name(copied: Built) -> None:
     row = copied.rows("select dialogue_key, source_file_id from core.dim_dialogues where corpus_id = 'sgd' limit 1")[0]
     with duckdb.connect(str(copied.database)) as con:
         con.execute("update core.dim_source_files set release_form = 'huggingface'")

@@ -84,7 +84,7 @@ REPEATED = [
 
 
 @pytest.mark.parametrize(("corpus_id", "case", "times"), REPEATED)
-def test_rule_that_is_broken_again_in_one_place_has_a_row_each_time(
+def test_rule_that_is_broken_again_at_one_place_has_a_row_each_time(
     con: duckdb.DuckDBPyConnection, corpus_id: str, case: Case, times: int
 ) -> None:
     """A publication may break a rule more than once at one place, with the same text too, and is still built.
@@ -220,7 +220,7 @@ def again_unsaid(rules: set[str], broken: Broken) -> set[str]:
     return rules - said - {rule_id for (*_, rule_id), number in often.items() if number >= max(TIMES)}
 
 
-def test_every_rule_is_broken_three_times_in_one_place_or_says_why_not() -> None:
+def test_every_rule_is_broken_three_times_at_one_place_or_says_why_not() -> None:
     unsaid = {
         corpus_id: again_unsaid({entry["id"] for entry in CATALOGUE[corpus_id]}, broken)
         for corpus_id, broken in BROKEN.items()
@@ -342,7 +342,7 @@ def test_rule_without_its_precision_is_named() -> None:
 
 
 @pytest.mark.parametrize("corpus_id", RECOUNTED)
-def test_real_files_are_counted_alike_in_plain_python(
+def test_counts_in_plain_python_agree_on_real_files(
     real_warehouse: duckdb.DuckDBPyConnection, real_corpora: Path, corpus_id: str
 ) -> None:
     if not (real_corpora / corpus_id).is_dir():

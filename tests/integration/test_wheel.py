@@ -118,7 +118,7 @@ def test_wheel_builds_answers_and_reports_outside_the_clone(command: Path, tmp_p
 ABSENT = ("dagster", "dbt", "great_expectations", "pandas", "pyarrow", "requests", "sqlalchemy", "streamlit")
 
 
-def test_environment_that_only_reads_lacks_what_builds(light: Path, tmp_path: Path) -> None:
+def test_reading_environment_has_no_libraries_for_builds(light: Path, tmp_path: Path) -> None:
     code = "import importlib.util, sys; print([name for name in sys.argv[1:] if importlib.util.find_spec(name)])"
     assert run(light.with_name("python"), "-c", code, *ABSENT, cwd=tmp_path).stdout.strip() == "[]"
 
@@ -178,7 +178,7 @@ def test_missing_extra_is_named_in_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_help_of_a_package_speaks_of_no_clone(light: Path, tmp_path: Path) -> None:
+def test_help_of_a_package_does_not_mention_a_clone(light: Path, tmp_path: Path) -> None:
     listed = run(light, "--help", cwd=tmp_path).stdout.partition("Commands:")[2]
     names = re.findall(r"^  ([a-z-]+)", listed, flags=re.M)
     assert len(names) > 15

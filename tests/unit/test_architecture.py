@@ -128,7 +128,7 @@ def circle_of(imports: dict[str, set[str]]) -> set[str]:
     return set(imports)
 
 
-def test_no_circle_of_imports() -> None:
+def test_imports_have_no_cycle() -> None:
     imports = {
         module_of(path): {
             found for name in imports_of(path.read_text(encoding="utf-8")) for found in (name, name.rpartition(".")[0])
@@ -141,7 +141,7 @@ def test_no_circle_of_imports() -> None:
 
 
 @pytest.mark.parametrize("package", sorted({path.parent for path in PYTHON}), ids=lambda package: package.name)
-def test_package_says_what_belongs_in_it(package: Path) -> None:
+def test_package_describes_its_content(package: Path) -> None:
     docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
     assert docstring
     if package.parent in (CLONE, CLONE / "pipelines", CLONE / "dialogue_warehouse"):
@@ -226,7 +226,7 @@ def test_staging_reads_its_own_corpus_and_one_source(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(MODELS.rglob("*.sql")), ids=lambda path: path.stem)
-def test_layers_read_only_what_stands_before_them(path: Path) -> None:
+def test_layers_read_only_earlier_layers(path: Path) -> None:
     layer, folder = layer_and_folder(path)
     allowed = {
         ("staging", folder): ("stg_",),
@@ -247,7 +247,7 @@ def test_layers_read_only_what_stands_before_them(path: Path) -> None:
         assert "source(" not in path.read_text(encoding="utf-8")
 
 
-def test_model_names_say_layer_and_folder() -> None:
+def test_model_names_contain_layer_and_folder() -> None:
     for path in SQL:
         layer, folder = layer_and_folder(path)
         expected = {
@@ -280,7 +280,7 @@ def read_but_not_there(text: str, models: set[str], sources: set[str]) -> list[s
     return sorted(refs | (raw - sources))
 
 
-def test_every_model_and_source_that_is_read_is_there() -> None:
+def test_every_referenced_model_and_source_exists() -> None:
     sources = {
         f"{source['name']}.{table['name']}"
         for path in MODELS.rglob("*.yml")
@@ -311,11 +311,11 @@ def test_union_macro_reads_every_conformed_model() -> None:
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)
-def test_folder_of_a_corpus_is_complete(corpus_id: str) -> None:
+def test_corpus_is_complete(corpus_id: str) -> None:
     assert registry.problems(registry.corpus_folder(corpus_id)) == []
 
 
-def test_folder_of_a_corpus_without_a_file_is_reported_with_its_name(tmp_path: Path) -> None:
+def test_missing_piece_of_a_corpus_is_named(tmp_path: Path) -> None:
     (tmp_path / "schema.py").write_text("")
     assert registry.problems(tmp_path) == [
         f"{tmp_path.name}: {name} is missing" for name in ("source.toml", "claims.toml", "simulate.py", "restore.sql")
@@ -456,7 +456,7 @@ def test_locks_pin_nothing_twice() -> None:
     assert {pin for pin in base if pin[0] in shared} == {pin for pin in spark if pin[0] in shared}
 
 
-def test_ignored_files_are_what_the_warehouse_makes() -> None:
+def test_ignored_files_are_made_by_the_warehouse() -> None:
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True, cwd=CLONE).stdout.split()
     assert [
         name

@@ -56,7 +56,7 @@ def offences(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", SQL, ids=lambda path: path.stem)
-def test_model_has_no_sql_that_means_another_thing_on_spark(path: Path) -> None:
+def test_model_has_no_sql_with_another_meaning_on_spark(path: Path) -> None:
     assert offences(path.read_text(encoding="utf-8")) == []
 
 
@@ -80,11 +80,11 @@ def test_model_has_no_sql_that_means_another_thing_on_spark(path: Path) -> None:
         "select lead(a) over in_label - a from x window in_label as (partition by c)",
     ],
 )
-def test_dialect_lint_finds_what_it_is_for(sql: str) -> None:
+def test_dialect_lint_finds_planted_sql(sql: str) -> None:
     assert offences(sql)
 
 
-def test_dialect_macros_are_these_on_both_engines_and_no_more() -> None:
+def test_both_engines_have_exactly_the_listed_dialect_macros() -> None:
     text = (DBT_PROJECT / "macros" / "dialect.sql").read_text(encoding="utf-8")
     assert set(re.findall(r"{% macro (?!default__)(\w+)", text)) == MACROS_OF_THE_DIALECT
     assert set(re.findall(r"{% macro default__(\w+)", text)) == MACROS_OF_THE_DIALECT

@@ -23,7 +23,7 @@ def test_dictionary_is_generated_from_the_dbt_project() -> None:
     assert descriptions.DICTIONARY.read_text(encoding="utf-8") == descriptions.dictionary()
 
 
-def test_every_path_of_the_map_is_there() -> None:
+def test_every_path_of_the_map_exists() -> None:
     page = (CLONE / "docs" / "architecture.md").read_text(encoding="utf-8")
     listed = page.partition("## The folders\n")[2].partition("\n## ")[0]
     paths = re.findall(r"^\| `([a-z][\w./-]*)` \|", listed, flags=re.M)
@@ -31,7 +31,7 @@ def test_every_path_of_the_map_is_there() -> None:
     assert [path for path in paths if not (CLONE / path).exists()] == []
 
 
-def test_every_file_of_the_architecture_is_there() -> None:
+def test_every_file_of_the_architecture_page_exists() -> None:
     """A name without a folder, as in `a/b.py`, `c.py`, is in the folder of the name before it."""
     page = (CLONE / "docs" / "architecture.md").read_text(encoding="utf-8")
     page = page.replace("<corpus>", registry.corpus_ids()[0])
@@ -69,7 +69,7 @@ def test_every_command_has_help_and_takes_a_warehouse(name: str) -> None:
     assert cli.commands[name].help
 
 
-def test_page_of_settings_is_what_the_settings_declare() -> None:
+def test_page_of_settings_agrees_with_the_settings() -> None:
     page = settings_page.PAGE.read_text(encoding="utf-8")
     assert settings_page.rewrite(page) == page
     line = next(line for line in page.splitlines() if line.startswith("| `DIALOGUE_STRICT` |"))
@@ -105,7 +105,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_table_of_corpora_is_what_the_corpora_declare() -> None:
+def test_table_of_corpora_agrees_with_the_corpora() -> None:
     assert readme.rewrite(README) == README
     assert all(corpus.summary for corpus in registry.load_corpora())
 

@@ -68,14 +68,14 @@ STAYING = (
 )
 
 
-def test_variables_of_other_tools_are_removed_and_what_is_documented_stays(tmp_path: Path) -> None:
+def test_variables_of_other_tools_are_removed_and_documented_ones_are_kept(tmp_path: Path) -> None:
     """Whole prefixes: dbt alone reads hundreds of names."""
     seen = shown(tmp_path, **dict.fromkeys((*REMOVED, *STAYING), "1"))["variables"]
     assert not {*REMOVED} & seen.keys()
     assert {name: seen.get(name) for name in STAYING} == dict.fromkeys(STAYING, "1")
 
 
-def test_what_python_read_when_it_started_is_read_once_more(tmp_path: Path) -> None:
+def test_options_of_python_are_removed_by_a_new_start(tmp_path: Path) -> None:
     """Options of Python cannot be changed while it runs: the process starts again, as itself and with its arguments."""
     for name in ("json", "random", "logging", "pipelines", "yaml"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('not this one')")
@@ -87,12 +87,12 @@ def test_what_python_read_when_it_started_is_read_once_more(tmp_path: Path) -> N
     assert seen["arguments"] == ["-c", "an argument"]
 
 
-def test_language_without_unicode_is_utf_8_all_the_same(tmp_path: Path) -> None:
+def test_locale_without_unicode_still_uses_utf_8(tmp_path: Path) -> None:
     seen = shown(tmp_path, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert (seen["encoding"], seen["files"]) == ("utf-8", "utf-8")
 
 
-def test_process_that_needs_nothing_of_that_is_not_started_again(tmp_path: Path) -> None:
+def test_clean_process_is_not_started_again(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", SHOW], cwd=tmp_path, env=USUAL, stdout=subprocess.PIPE) as process:
         output, _ = process.communicate()
     assert json.loads(output)["process"] == process.pid
@@ -103,7 +103,7 @@ def test_process_that_needs_nothing_of_that_is_not_started_again(tmp_path: Path)
     assert start(tmp_path, *command, PYTHONOPTIMIZE="1").stderr.count("execve(") == 2
 
 
-def test_code_that_only_pythonpath_has_is_found_by_children(tmp_path: Path) -> None:
+def test_code_on_pythonpath_is_found_by_children(tmp_path: Path) -> None:
     """A clone that is not installed, as for a copy of it; a child process runs the same code as its parent."""
     package = tmp_path / environment.PACKAGE
     package.mkdir()
@@ -119,7 +119,7 @@ def test_code_that_only_pythonpath_has_is_found_by_children(tmp_path: Path) -> N
     assert ended.stdout.splitlines()[1].startswith(str(CLONE))
 
 
-def test_dbt_is_kept_from_its_variables_in_the_process_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dbt_does_not_see_its_variables_in_a_process_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """`dagster dev` has its own variables, and those of the shell that it was started from."""
     monkeypatch.setenv("DBT_DEFER", "1")
     monkeypatch.setenv("DAGSTER_HOME", "/home")
@@ -131,7 +131,7 @@ def test_dbt_is_kept_from_its_variables_in_the_process_of_others(monkeypatch: py
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_handle_is_not_the_handle_of_a_file(closed: str, tmp_path: Path) -> None:
+def test_closed_handle_is_not_reused_for_a_file(closed: str, tmp_path: Path) -> None:
     """A database that is opened gets the lowest free number, and whatever is printed would be written into it."""
     code = (
         "from dialogue_warehouse import environment; environment.prepare()\n"
@@ -151,14 +151,14 @@ def test_closed_handle_is_not_the_handle_of_a_file(closed: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("module", ["dialogue_warehouse"])
-def test_working_folder_that_is_gone_is_said_in_one_line(module: str, tmp_path: Path) -> None:
+def test_missing_working_folder_is_reported_in_one_line(module: str, tmp_path: Path) -> None:
     script = f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m {module} status"
     ended = start(tmp_path, "sh", "-c", script)
     told = "error: the working folder cannot be used: No such file or directory; change to another one\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", told)
 
 
-def test_user_without_a_home_gets_an_error_if_one_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_home_is_reported_if_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A container may run as a number that no user has, without `HOME`."""
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)

@@ -30,7 +30,7 @@ def test_missing_piece_is_named(piece: str, tmp_path: Path, monkeypatch: pytest.
     assert fixtures.problems(corpus_id) == [f"tests/fixtures/{corpus_id}/{piece} is missing"]
 
 
-def test_name_that_a_piece_does_not_offer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_name_of_a_piece_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus_id = registry.corpus_ids()[0]
     monkeypatch.delattr(fixtures.load(corpus_id, "broken"), "CASES")
     assert fixtures.problems(corpus_id) == [f"tests/fixtures/{corpus_id}/broken.py has no CASES"]
@@ -48,11 +48,11 @@ def test_every_piece_is_described_in_the_page() -> None:
     assert [piece for piece in fixtures.PIECES if f"`{piece}`" not in page and f"`{piece}/`" not in page] == []
 
 
-def test_shapes_offer_what_they_document() -> None:
+def test_shapes_have_the_documented_names() -> None:
     assert fixtures.offered(shapes.Traces) == {"AGREES", "WITHOUT_PLACE", "KEYS"}
     assert fixtures.offered(shapes.Strategies) == {"NEVER", "mend_record"}
 
 
-def test_no_folder_of_fixtures_is_of_no_corpus() -> None:
+def test_every_folder_of_fixtures_belongs_to_a_corpus() -> None:
     folders = {path.name for path in fixtures.FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(registry.corpus_ids())

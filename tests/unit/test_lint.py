@@ -24,7 +24,7 @@ def test_plain_file_is_one_piece() -> None:
     assert places(pieces_of_file("a.sql", "select 1 as a\n")) == [(1, 1, "", "select 1 as a\n")]
 
 
-def test_sections_are_pieces_and_what_stands_above_them_is_one_too() -> None:
+def test_sections_are_pieces_and_so_is_the_text_above_them() -> None:
     text = "-- Head.\n\n-- entity: first\nselect 1 as a\n\n-- entity: second\nselect 2 as b"
     assert places(pieces_of_file("a.sql", text)) == [
         (1, 1, "", "-- Head.\n"),
@@ -83,7 +83,7 @@ def test_unparsable_sql_is_a_finding_and_a_comment_on_a_macro_is_none() -> None:
         assert [found.finding.code for found in lint_piece(piece, CLONE)] == codes
 
 
-def test_folders_of_tools_hold_nothing_of_ours(tmp_path: Path) -> None:
+def test_folders_of_tools_have_no_files_of_the_project(tmp_path: Path) -> None:
     for folder in (".venv", "dbt_project/target", "dbt_project/models"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "a.sql").touch()

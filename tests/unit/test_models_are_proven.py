@@ -133,13 +133,13 @@ def test_model_outside_of_every_proof_is_found(place: str, lines: int) -> None:
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.name)
-def test_proof_is_of_some_model_and_of_tests_that_are_there(proof: Proof) -> None:
+def test_proof_names_existing_models_and_tests(proof: Proof) -> None:
     matched = [place for place in LONG if any(Path(place).match(pattern) for pattern in proof.models)]
     assert all(any(Path(place).match(pattern) for place in matched) for pattern in proof.models)
     assert [test for test in proof.tests if not (CLONE / test).is_file()] == []
 
 
-def test_readme_names_every_proof_with_its_tests_and_no_other() -> None:
+def test_readme_names_exactly_the_proofs_with_their_tests() -> None:
     section = README.partition("## What proves a model\n")[2].partition("\n## ")[0]
     rows = [row.split(" | ") for row in re.findall(r"^\| (.+) \|$", section, re.M)][1:]
     told = {row[0]: tuple(re.findall(r"`((?:\w+/)*test_\w+\.py)`", row[-1])) for row in rows}

@@ -150,7 +150,7 @@ def ways(source: str) -> set[str]:
     return set(Module(source).found()) - DOCUMENTED
 
 
-def test_private_ways_of_the_code_are_those_of_the_list() -> None:
+def test_private_ways_of_the_code_are_listed() -> None:
     found = {
         (path.relative_to(CLONE).as_posix(), way)
         for package in PACKAGES
@@ -170,7 +170,7 @@ def test_list_is_short_and_each_way_has_its_reason_and_what_was_tried() -> None:
 
 
 @pytest.mark.parametrize("way", [way for way in LISTED if way.get("by_hand")], ids=lambda way: way["code"][0])
-def test_way_that_is_listed_by_hand_is_in_the_code(way: dict[str, Any]) -> None:
+def test_manually_listed_way_is_in_the_code(way: dict[str, Any]) -> None:
     source = (CLONE / way["module"]).read_text(encoding="utf-8")
     assert [code for code in way["code"] if code not in source] == []
 

@@ -79,7 +79,7 @@ def stacked(ctes: str, *arguments: Any, **rules: Any) -> tuple[list[str], list[t
         return [column[0] for column in cursor.description], cursor.fetchall()
 
 
-def test_corpus_without_its_own_rule_has_no_rows_in_the_same_columns() -> None:
+def test_corpus_without_rules_has_no_rows_in_the_same_columns() -> None:
     assert stacked("", "new") == (COLUMNS, [])
 
 

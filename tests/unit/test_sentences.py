@@ -54,14 +54,14 @@ def test_every_sentence_of_the_documents_is_claimed_or_states_nothing(corpus_id:
 
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
-def test_a_note_names_a_document_and_a_claim_that_are_there(corpus_id: str) -> None:
+def test_note_names_an_existing_document_and_claim(corpus_id: str) -> None:
     claims = load_claims(corpus_id)
     notes = read_notes(fixtures.sentences_of(corpus_id))
     assert {note.document for note in notes} <= {claim.document for claim in claims}
     assert {note.claim for note in notes if note.claim} <= {claim.claim_id for claim in claims}
 
 
-def test_a_document_is_split_into_what_can_be_claimed_alone() -> None:
+def test_document_is_split_into_separate_statements() -> None:
     assert sentences_of(DOCUMENT) == SENTENCES
     lost = "# Calls ## Data It has 20 calls. Each has: - _speaker_: A or B * Text (list) - 3 options ## Contact Write!"
     assert sentences_of(lost) == [
@@ -74,7 +74,7 @@ def test_a_document_is_split_into_what_can_be_claimed_alone() -> None:
     ]
 
 
-def test_document_of_which_every_sentence_is_spoken_for_has_no_problem() -> None:
+def test_document_with_all_sentences_covered_has_no_problem() -> None:
     assert problems(DOCUMENT, QUOTES, [HEADER, EXAMPLE]) == []
 
 

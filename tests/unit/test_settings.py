@@ -13,7 +13,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.settings import Settings, SettingsError
 
 
-def test_settings_take_no_other_form(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_reject_other_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALOGUE_FORM", "huggingface")
     assert Settings.from_environment().form == "huggingface"
     monkeypatch.setenv("DIALOGUE_FORM", "csv")
@@ -22,14 +22,14 @@ def test_settings_take_no_other_form(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("mirror", ["/media/disk", "ftp://m.example", "https:///x", "http://[::1", "file://host/x"])
-def test_mirror_that_is_not_a_url_is_refused_and_not_repeated(monkeypatch, mirror):
+def test_mirror_that_is_not_a_url_is_rejected_and_not_printed(monkeypatch, mirror):
     monkeypatch.setenv("DIALOGUE_MIRROR", mirror)
     with pytest.raises(SettingsError, match="DIALOGUE_MIRROR") as raised:
         Settings.from_environment()
     assert mirror not in str(raised.value)
 
 
-def test_mirror_is_not_in_the_settings_that_are_shown(monkeypatch):
+def test_mirror_is_not_among_the_shown_settings(monkeypatch):
     monkeypatch.setenv("DIALOGUE_MIRROR", "https://user:secret@m.example")
     assert "secret" not in repr(Settings.from_environment())
 
@@ -55,8 +55,8 @@ def from_environment(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> o
 
 
 @pytest.mark.parametrize("name", ["STRICT", "VERIFY", "FORCE", "REPLACE"])
-def test_switch_is_on_or_off_or_refused(monkeypatch, name):
-    """A value that is neither on nor off is refused, and is not silently off."""
+def test_switch_is_on_or_off_or_rejected(monkeypatch, name):
+    """What is neither is not silently off."""
     assert [from_environment(monkeypatch, name, text) for text in ("1", "1 ", "TRUE", "yes", "on")] == [True] * 5
     assert [from_environment(monkeypatch, name, text) for text in ("0", " false", "No", "OFF")] == [False] * 4
     for text in ("maybe", "y", "2", "ｏｎ"):
@@ -67,14 +67,14 @@ def test_switch_is_on_or_off_or_refused(monkeypatch, name):
 
 @pytest.mark.parametrize("name", ["THREADS", "PROCESSES", "BUILDS_KEPT", "JOBS", "ATTEMPTS"])
 @pytest.mark.parametrize("text", ["0", "-1", "²", "１", "1.5", "many", "100000", "1" * 5_000])
-def test_count_that_cannot_be_is_refused_with_its_bounds(monkeypatch, name, text):
-    """A hundred thousand threads are refused, not started."""
-    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is not a number from 1 to \d+"):
+def test_invalid_count_is_rejected_with_its_bounds(monkeypatch, name, text):
+    """A hundred thousand threads are told, not begun."""
+    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is no number from 1 to \d+"):
         from_environment(monkeypatch, name, text)
 
 
 @pytest.mark.parametrize("name", ["THREADS", "PROCESSES"])
-def test_threads_and_processes_go_up_to_four_a_core(monkeypatch, name):
+def test_threads_and_processes_have_a_maximum_of_four_per_core(monkeypatch, name):
     most = 4 * (os.cpu_count() or 1)
     assert from_environment(monkeypatch, name, f" {most}") == most
     with pytest.raises(SettingsError, match=f"from 1 to {most}, 4 per core of this machine"):
@@ -82,26 +82,26 @@ def test_threads_and_processes_go_up_to_four_a_core(monkeypatch, name):
 
 
 @pytest.mark.parametrize("text", ["4GB", "1.5 GiB", "512MiB", "300MB", "50%", "1tb", " 2GB "])
-def test_memory_limit_is_one_that_duckdb_accepts(monkeypatch, text):
+def test_memory_has_a_form_that_duckdb_accepts(monkeypatch, text):
     limit = from_environment(monkeypatch, "MEMORY_LIMIT", text)
     with duckdb.connect(config={"memory_limit": limit}) as con:
         assert con.execute("select 1").fetchone() == (1,)
 
 
 @pytest.mark.parametrize("text", ["lots", "-1", "0", "GB", "4", "4 potatoes", "none", "٤GB"])
-def test_memory_limit_that_is_not_a_size_is_refused(monkeypatch, text):
+def test_memory_that_is_not_a_size_is_rejected(monkeypatch, text):
     """-1, which DuckDB takes for no limit, too."""
     with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: '.*' is not a size such as 4GB, 512MiB or 50%"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
 
 
 @pytest.mark.parametrize("text", ["60MB", "0GB", "1%", "101%", "299MB"])
-def test_memory_that_nothing_works_with_is_refused_with_the_least(monkeypatch, text):
-    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: .*a build needs at least 300MB"):
+def test_too_little_memory_is_rejected_with_the_minimum(monkeypatch, text):
+    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: .*the least that a build works with is 300MB"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
 
 
-def test_a_query_may_have_less_memory_than_a_build_and_has_as_much_unless_it_is_set(monkeypatch):
+def test_query_limit_defaults_to_that_of_a_build_and_has_a_minimum(monkeypatch):
     assert Settings(memory_limit="2GB").for_queries().memory_limit == "2GB"
     assert Settings(memory_limit="2GB", query_memory_limit="1GB").for_queries().memory_limit == "1GB"
     assert from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "50MB") == "50MB"
@@ -114,7 +114,7 @@ def test_a_query_may_have_less_memory_than_a_build_and_has_as_much_unless_it_is_
     "text", ["s3://bucket/warehouse", "gs://b", "S3A://b/c", "file:///tmp/x", "https://host/x", "hf:/b"]
 )
 @pytest.mark.parametrize("option", ["--warehouse", "--source", "--to"])
-def test_address_in_the_place_of_a_folder_is_refused(text, option, tmp_path, monkeypatch, capsys):
+def test_address_in_place_of_a_folder_is_rejected(text, option, tmp_path, monkeypatch, capsys):
     """`--warehouse s3://…` built into a local folder called `s3:`."""
     monkeypatch.chdir(tmp_path)
     command = "simulate" if option == "--to" else "build"
@@ -162,7 +162,7 @@ def test_blank_at_the_end_of_a_folder_is_part_of_its_name(monkeypatch):
         ("alert_to", "anna,b@example"),
     ],
 )
-def test_text_is_held_to_the_same_as_option_and_as_variable(option, text, monkeypatch):
+def test_same_checks_apply_to_options_and_variables(option, text, monkeypatch):
     with pytest.raises(SettingsError) as given:
         Settings.from_environment(**{option: text})
     monkeypatch.setenv(f"DIALOGUE_{option.upper()}", text)

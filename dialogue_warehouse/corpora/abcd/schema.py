@@ -72,9 +72,9 @@ class Targets(Struct, array_like=True, forbid_unknown_fields=True):
 
     intent: Annotated[str, note("subflow without its question number")]
     nextstep: Annotated[str | None, note("retrieve_utterance or take_action; null on customer turns")]
-    action: Annotated[str | None, note("button pressed; null where none was")]
+    action: Annotated[str | None, note("button pressed; null if none")]
     values: Annotated[list[str], note("values entered with the button")]
-    utt_rank: Annotated[Integer, note("position of the right utterance among the candidates, -1 without")]
+    utt_rank: Annotated[Integer, note("position of the correct utterance among the candidates; -1 if there are none")]
 
 
 class DelexedTurn(Struct, forbid_unknown_fields=True):
@@ -96,7 +96,7 @@ class DelexedTurn(Struct, forbid_unknown_fields=True):
 class Conversation(Struct, forbid_unknown_fields=True):
     """One conversation."""
 
-    convo_id: Annotated[Integer, note("id, unique over the splits as far as seen")]
+    convo_id: Annotated[Integer, note("id; unique over all splits as far as is known")]
     scenario: Annotated[Scenario, note("the scenario")]
     original: Annotated[list[OriginalTurn], note("the turns as typed")]
     delexed: Annotated[list[DelexedTurn], note("the same turns, delexicalized")]

@@ -16,9 +16,9 @@ from dialogue_warehouse.corpora.release import Container, Entity, Integer, Numer
 class Attribute(Struct, forbid_unknown_fields=True):
     """A column of both knowledge bases."""
 
-    unique: Annotated[bool, note("whether no value repeats; false throughout the release")]
+    unique: Annotated[bool, note("true if no value repeats; always false in the release")]
     value_type: Annotated[str, note("machine name, such as time_pref")]
-    name: Annotated[str, note("name shown, such as Time Preference")]
+    name: Annotated[str, note("displayed name, such as Time Preference")]
 
 
 class Scenario(Struct, forbid_unknown_fields=True):
@@ -37,7 +37,7 @@ class Scenario(Struct, forbid_unknown_fields=True):
 class Outcome(Struct, forbid_unknown_fields=True):
     """The result of the dialogue."""
 
-    reward: Annotated[Integer, note("1 when both selected the shared friend, else 0")]
+    reward: Annotated[Integer, note("1 if both selected the shared friend, else 0")]
 
 
 class Event(Struct, forbid_unknown_fields=True):
@@ -58,7 +58,7 @@ class Dialogue(Struct, forbid_unknown_fields=True):
     scenario: Annotated[Scenario, note("the two knowledge bases")]
     agents: Annotated[dict[str, str], note("agent number as text -> kind of agent, human")]
     outcome: Annotated[Outcome, note("the reward")]
-    events: Annotated[list[Event], note("what happened, in order; may be empty")]
+    events: Annotated[list[Event], note("events, in order; may be empty")]
 
     def __post_init__(self) -> None:
         if self.scenario.uuid != self.scenario_uuid:

@@ -25,7 +25,7 @@ class Action(Struct, forbid_unknown_fields=True):
     """A dialogue act."""
 
     act: Annotated[str, note("one of 18 documented acts")]
-    slot: Annotated[str, note("slot name, or the empty string where the act has none")]
+    slot: Annotated[str, note("slot name; the empty string if the act has none")]
     values: Annotated[list[str], note("values as spoken")]
     canonical_values: Annotated[list[str], note("the same values in canonical form, position by position")]
 
@@ -82,17 +82,17 @@ class SchemaSlot(Struct, forbid_unknown_fields=True):
     """A slot of a service."""
 
     name: Annotated[str, note("slot name")]
-    description: Annotated[str, note("what it means")]
-    is_categorical: Annotated[bool, note("whether possible_values is closed")]
-    possible_values: Annotated[list[str], note("values of a categorical slot; examples in one other")]
+    description: Annotated[str, note("meaning of the slot")]
+    is_categorical: Annotated[bool, note("true if possible_values lists all values")]
+    possible_values: Annotated[list[str], note("all values of a categorical slot; examples for any other slot")]
 
 
 class SchemaIntent(Struct, forbid_unknown_fields=True):
     """An intent of a service."""
 
     name: Annotated[str, note("intent name")]
-    description: Annotated[str, note("what it does")]
-    is_transactional: Annotated[bool, note("whether a call changes something")]
+    description: Annotated[str, note("purpose of the intent")]
+    is_transactional: Annotated[bool, note("true if a call changes something")]
     required_slots: Annotated[list[str], note("slots a call must have")]
     optional_slots: Annotated[dict[str, str], note("slot -> default value")]
     result_slots: Annotated[list[str], note("slots of a returned entity")]
@@ -102,7 +102,7 @@ class Service(Struct, forbid_unknown_fields=True):
     """One service of a split's schema.json."""
 
     service_name: Annotated[str, note("domain and variant, such as Banks_1")]
-    description: Annotated[str, note("what it offers")]
+    description: Annotated[str, note("purpose of the service")]
     slots: Annotated[list[SchemaSlot], note("its slots")]
     intents: Annotated[list[SchemaIntent], note("its intents")]
 

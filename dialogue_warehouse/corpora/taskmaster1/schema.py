@@ -23,8 +23,8 @@ class Segment(Struct, forbid_unknown_fields=True):
 
     start_index: Annotated[Integer, note("first character, from 0")]
     end_index: Annotated[Integer, note("character after the last")]
-    text: Annotated[str, note("the piece itself")]
-    annotations: Annotated[list[Annotation], note("labels; two equal ones where both workers agree")]
+    text: Annotated[str, note("text of the segment")]
+    annotations: Annotated[list[Annotation], note("labels; two equal ones if both workers agree")]
 
 
 class Utterance(Struct, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ class Utterance(Struct, forbid_unknown_fields=True):
     index: Annotated[Integer, note("position from 0")]
     speaker: Annotated[str, note("USER or ASSISTANT")]
     text: Annotated[str, note("what was said or written")]
-    segments: Annotated[list[Segment], note("absent where nothing is labeled")] | UnsetType = UNSET
+    segments: Annotated[list[Segment], note("absent if nothing is labeled")] | UnsetType = UNSET
 
 
 class Dialog(Struct, forbid_unknown_fields=True):

@@ -1,5 +1,6 @@
-"""Peers: other ways to get SGD's dialogues into tables, one script a library, each in an environment of its own.
+"""Peers: other ways to read SGD's dialogues into tables, one script per library, each in a separate environment.
 
-Beside each script stand its requirements; `make bench-peers` makes the environments and compares. By hand:
-`python -m tests.benchmarks.peers.read_with_polars FOLDER`, FOLDER as published (`FOLDER/train/dialogues_001.json`).
+The requirements of each script are next to it; `make bench-peers` creates the environments and compares. By hand:
+`python -m tests.benchmarks.peers.read_with_polars FOLDER`, with FOLDER as published
+(`FOLDER/train/dialogues_001.json`).
 """

@@ -1,10 +1,10 @@
-"""SGD with Hugging Face `datasets`, two ways.
+"""SGD with Hugging Face `datasets`, in two ways.
 
-`from_generator` yields what the hub's own builder `schema_guided_dstc8` yields: `json.load` of every file, objects with
-free keys as lists of pairs, what is absent as empty values, with the features declared (as lists of structs; the
-builder's `Sequence` of a dict stores the same as a struct of lists). `load_dataset` is `load_dataset("json")` with no
-features declared; it keeps each frame as JSON text, which has to be decoded again to get at what is in it.
-Both write Arrow files to a cache, here a temporary one, and map them into memory.
+`from_generator` yields the same as the hub's own builder `schema_guided_dstc8`: `json.load` of every file, objects with
+free keys as lists of pairs, absent values as empty values, and declared features (as lists of structs; the builder's
+`Sequence` of a dict stores the same as a struct of lists). `load_dataset` is `load_dataset("json")` without declared
+features; it keeps each frame as JSON text, which must be decoded again. Both write Arrow files to a cache, here a
+temporary one, and map them into memory.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ CACHE = tempfile.TemporaryDirectory()
 
 
 def generate(files: list[Path]) -> Iterator[dict[str, Any]]:
-    """The dialogues of all files."""
+    """Return the dialogues of all files."""
     for file in files:
         for dialogue in json.loads(file.read_bytes()):
             turns = [turn | {"frames": [complete(frame) for frame in turn["frames"]]} for turn in dialogue["turns"]]
@@ -70,7 +70,7 @@ def generate(files: list[Path]) -> Iterator[dict[str, Any]]:
 
 
 def complete(frame: dict[str, Any]) -> dict[str, Any]:
-    """A frame with every key, and pairs for objects with free keys."""
+    """Return a frame with every key, and with pairs for objects with free keys."""
     state = frame.get("state") or {"active_intent": "", "requested_slots": [], "slot_values": {}}
     call = frame.get("service_call") or {"method": "", "parameters": {}}
     values = [{"slot": slot, "values": values} for slot, values in state["slot_values"].items()]
@@ -82,19 +82,19 @@ def complete(frame: dict[str, Any]) -> dict[str, Any]:
 
 
 def pairs(entries: dict[str, str]) -> list[dict[str, str]]:
-    """An object as a list of pairs."""
+    """Return an object as a list of pairs."""
     return [{"slot": slot, "value": value} for slot, value in entries.items()]
 
 
 def read_generated(files: list[Path]) -> datasets.Dataset:
-    """The dialogues of the generator, in Arrow."""
+    """Return the dialogues of the generator, in Arrow."""
     return datasets.Dataset.from_generator(
         generate, FEATURES, gen_kwargs={"files": files}, cache_dir=CACHE.name, num_proc=None
     )
 
 
 def flatten_arrow(dataset: datasets.Dataset) -> dict[str, pa.Table]:
-    """A table a level, by Arrow's own functions."""
+    """Return one table per level, with Arrow's own functions."""
     dialogues = dataset.data.table.select(["file", "dialogue_id", "turns"])
     turns = explode(dialogues, "turns", "turn")
     frames = explode(turns.select(["dialogue", "turn", "frames"]), "frames", "frame").drop_columns("dialogue")
@@ -116,7 +116,7 @@ def flatten_arrow(dataset: datasets.Dataset) -> dict[str, pa.Table]:
 
 
 def explode(table: pa.Table, column: str, position: str) -> pa.Table:
-    """One row an item of a list column: the row it comes from, its number in all, and a struct's fields."""
+    """Return one row per item of a list column: its source row, its overall number, and the fields of a struct."""
     lists = table[column].combine_chunks()
     items = pc.list_flatten(lists)
     parents = pc.list_parent_indices(lists)
@@ -134,13 +134,13 @@ def explode(table: pa.Table, column: str, position: str) -> pa.Table:
 
 
 def read_json(files: list[Path]) -> datasets.Dataset:
-    """The dialogues as the library's own JSON reader sees them."""
+    """Return the dialogues as the library's own JSON reader reads them."""
     names = [str(file) for file in files]
     return datasets.load_dataset("json", data_files=names, split="train", cache_dir=CACHE.name)
 
 
 def flatten_python(dataset: datasets.Dataset) -> dict[str, list[tuple]]:
-    """Rows a level: iterating the dataset decodes the frames."""
+    """Return the rows of each level: iterating the dataset decodes the frames."""
     names = ("turns", "frames", "actions", "spans", "state_values", "call_parameters", "service_results")
     tables: dict[str, list[tuple]] = {name: [] for name in names}
     for dialogue_index, dialogue in enumerate(dataset):

@@ -1,4 +1,4 @@
-"""SGD with pandas: `json.load`, then `json_normalize` once a level."""
+"""SGD with pandas: `json.load`, then `json_normalize` once per level."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.benchmarks.peers import way
 
 
 def read(files: list[Path]) -> list[dict[str, Any]]:
-    """All dialogues, each with its file and each turn with its position, which json_normalize does not keep."""
+    """Return all dialogues, each with its file and each turn with its position, which json_normalize does not keep."""
     dialogues = []
     for file in files:
         for dialogue in json.loads(file.read_bytes()):
@@ -24,7 +24,10 @@ def read(files: list[Path]) -> list[dict[str, Any]]:
 
 
 def flatten(dialogues: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
-    """A frame a level. Objects with free keys (state, parameters, results) are no records: they are taken apart first."""
+    """Return a frame per level.
+
+    Objects with free keys (state, parameters, results) are not records: they are split first.
+    """
     turn_key = ["file", "dialogue_id", ["turns", "turn_index"], ["turns", "speaker"]]
     frame_key = [*turn_key, ["turns", "frames", "service"]]
     states, parameters, results = [], [], []

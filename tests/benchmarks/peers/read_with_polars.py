@@ -1,8 +1,8 @@
 """SGD with Polars: `read_json` of every file, then `explode` and `unnest` level by level.
 
-The columns cannot be declared: Polars has no type for an object with free keys, and reads one neither as text nor as
-a list of pairs. So each file's type is inferred from all of it, an object with free keys becomes one column a key, and
-the tables of pairs come from `unpivot`.
+The columns cannot be declared: Polars has no type for an object with free keys, and cannot read one as text or as a
+list of pairs. So each file's type is inferred from the whole file, an object with free keys becomes one column per key,
+and the tables of pairs come from `unpivot`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FRAME = [*TURN, "frame_index", "service"]
 
 
 def read(files: list[Path]) -> pl.DataFrame:
-    """All dialogues, a row each, with the columns of all files."""
+    """Return all dialogues, one row each, with the columns of all files."""
     return pl.concat(
         [
             pl.read_json(file, infer_schema_length=None).with_columns(file=pl.lit(f"{file.parent.name}/{file.name}"))
@@ -29,7 +29,7 @@ def read(files: list[Path]) -> pl.DataFrame:
 
 
 def flatten(dialogues: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """A frame a level."""
+    """Return a frame per level."""
     turns = explode(dialogues.select("file", "dialogue_id", "turns"), "turns", "turn_index").unnest("turns")
     frames = explode(turns.select(*TURN, "frames"), "frames", "frame_index").unnest("frames")
     call = frames.filter(pl.col("service_call").struct.field("method").is_not_null()).select(
@@ -50,7 +50,7 @@ def flatten(dialogues: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def explode(frame: pl.DataFrame, column: str, position: str) -> pl.DataFrame:
-    """One row an item of a list column, with its position; none for an empty list."""
+    """Return one row per item of a list column, with its position; an empty list has no row."""
     return (
         frame.filter(pl.col(column).list.len() > 0)
         .with_columns(pl.int_ranges(pl.col(column).list.len()).alias(position))
@@ -59,7 +59,7 @@ def explode(frame: pl.DataFrame, column: str, position: str) -> pl.DataFrame:
 
 
 def pairs(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """One row a key that an object with free keys has."""
+    """Return one row per key of an object with free keys."""
     return (
         frame.unnest(column)
         .unpivot(index=FRAME, variable_name="slot", value_name="value")

@@ -1,4 +1,4 @@
-"""What the peers' scripts share: a way to read and to flatten, timed, and printed as JSON. Standard library only."""
+"""Shared part of the peers' scripts: a way to read and to flatten, timed, and printed as JSON. Standard library only."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Way:
-    """One way to get tables `turns`, `frames`, `actions`, `spans`, `state_values` and more out of dialogue files."""
+    """One way to read dialogue files into tables `turns`, `frames`, `actions`, `spans`, `state_values` and others."""
 
     read: Callable[[list[Path]], Any]
-    """From the files to the library's own form of the dialogues."""
+    """Reads the files into the library's own form of the dialogues."""
     flatten: Callable[[Any], dict[str, Sized]]
-    """From there to one table a level."""
+    """Converts that form to one table per level."""
     loses: str
-    """What of the release cannot be told from those tables any more."""
+    """Information of the release that these tables do not have."""
 
 
 def run(package: str, ways: dict[str, Way]) -> None:
-    """Go one way, named on the command line, through the files of a folder, and print what it cost."""
+    """Read the files of a folder in one way, named on the command line, and print its costs."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("folder", type=Path, help="SGD as published: FOLDER/train/dialogues_001.json, …")
     parser.add_argument("--way", choices=ways, default=next(iter(ways)))

@@ -1,7 +1,7 @@
-"""Kills the process that publishes, at one of the steps that change a file; for `tests.faults.killing`.
+"""Kill the process that publishes, before one of the steps that change a file; for `tests.faults.killing`.
 
-Python imports this when it starts, where this folder is in its path. `FAULT_STEP` is which step, `FAULT_FROM` the name of
-the file whose making begins the publication.
+Python imports this module at its start if the folder is in its path. `FAULT_STEP` is the number of the step, `FAULT_FROM`
+the name of the file whose creation begins the publication.
 """
 
 import os
@@ -14,7 +14,7 @@ count = 0
 
 
 def kill_at_step(event: str, arguments: tuple[object, ...]) -> None:
-    """Count the steps from the first that is about the file, and kill the process before the one that is asked for."""
+    """Count the steps from the first one about the file, and kill the process before the requested step."""
     global count
     begins = event == "os.rename" and str(arguments[1]).endswith(FROM)
     if event in STEPS and (count or begins):

@@ -71,13 +71,13 @@ def test_a_narrower_build_does_not_drop_a_corpus(paths, tmp_path):
 
 
 @pytest.mark.parametrize("verification", ["verified", "simulated"])
-def test_as_much_or_more_replaces_what_is_published(paths, tmp_path, verification):
+def test_same_corpora_or_more_replace_the_published_build(paths, tmp_path, verification):
     """Real files replace generated and real ones."""
     publish(paths, (ONE, verification))
     checks.refuse_less(settings(paths, offer(tmp_path / "both", ONE, OTHER)), paths)
 
 
-def test_generated_files_replace_generated_ones_and_no_real_ones(paths, tmp_path):
+def test_generated_files_replace_only_generated_files(paths, tmp_path):
     source = offer(tmp_path / "generated", ONE, generated=True)
     publish(paths, (ONE, "simulated"))
     checks.refuse_less(settings(paths, source), paths)
@@ -87,22 +87,22 @@ def test_generated_files_replace_generated_ones_and_no_real_ones(paths, tmp_path
         checks.refuse_less(settings(paths, source), paths)
 
 
-def test_replace_says_otherwise(paths, monkeypatch):
+def test_replace_option_allows_it(paths, monkeypatch):
     publish(paths, (ONE, "verified"))
     checks.refuse_less(settings(paths, None, replace=True), paths)
     monkeypatch.setenv("DIALOGUE_REPLACE", "1")
     checks.refuse_less(Settings.from_environment(warehouse=paths.root), paths)
 
 
-def test_nothing_that_could_be_read_is_nothing_to_lose(paths, tmp_path):
+def test_unreadable_build_can_be_replaced(paths, tmp_path):
     """A damaged warehouse can be built again."""
     checks.refuse_less(settings(paths, None), WarehousePaths(tmp_path / "none"))
     paths.build_database(BUILD).write_bytes(b"damaged")
     checks.refuse_less(settings(paths, None), paths)
 
 
-def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
-    """Every run of the graph begins with this step, wherever it was started."""
+def test_first_step_of_a_run_fails_before_any_change(tmp_path):
+    """What a run of the graph begins with, wherever it was started."""
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     publish(paths, (ONE, "verified"))
@@ -112,8 +112,8 @@ def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
     assert snapshot(paths.root) == before
 
 
-def test_error_about_the_folder_of_one_corpus_names_the_folder_above_it(tmp_path):
-    """For `--source FOLDER/<corpus>` the error names `--source FOLDER`."""
+def test_error_for_the_folder_of_one_corpus_names_its_parent(tmp_path):
+    """`--source FOLDER/<corpus>` is told `--source FOLDER`."""
     source = offer(tmp_path / "releases", ONE)
     paths = WarehousePaths(tmp_path / "warehouse")
     with pytest.raises(InputError, match=rf"the releases stand below --source {source}$"):
@@ -121,7 +121,7 @@ def test_error_about_the_folder_of_one_corpus_names_the_folder_above_it(tmp_path
     check_input(Settings(source=source), paths)
 
 
-def test_what_is_suggested_for_a_table_works(con):
+def test_suggestion_for_a_table_works(con):
     """In a query and in `describe`."""
     with pytest.raises(InputError, match='Did you mean "fct_turns"') as refused:
         query.run_query(con, "from core.fct_turn")
@@ -141,7 +141,7 @@ def test_escapes_are_visible_in_notices_and_warnings(tmp_path, capsys):
     assert "\x1b" not in shown
 
 
-def test_path_that_is_too_long_for_the_history_of_runs_is_refused(tmp_path):
+def test_path_too_long_for_the_history_of_runs_is_rejected(tmp_path):
     """SQLite opens no file whose path has more than 512 bytes: a build ended in an internal error."""
     folder = tmp_path / "/".join(["deep" * 25] * 4)
     with pytest.raises(InputError, match=rf"^{folder}: the path has \d+ bytes; that of a warehouse can have 400$"):
@@ -149,8 +149,8 @@ def test_path_that_is_too_long_for_the_history_of_runs_is_refused(tmp_path):
     check_input(Settings(), WarehousePaths(tmp_path))
 
 
-def test_source_is_looked_at_once_for_checks_and_landing(tmp_path):
-    """The checked files are landed: landing refuses a file that was removed meanwhile, and does not skip it."""
+def test_source_is_listed_once_for_checks_and_landing(tmp_path):
+    """What was checked is what is landed: a file that goes meanwhile is refused by landing, and not skipped."""
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     folder = offer(tmp_path / "both", ONE, OTHER)

@@ -46,7 +46,7 @@ def test_row_that_is_null_names_its_corpus_file_and_record(con: duckdb.DuckDBPyC
 
 
 @pytest.mark.parametrize("folders", [("marts", "core"), ("intermediate", "sgd")])
-def test_value_that_cannot_be_converted_is_found_by_halves(
+def test_value_that_cannot_be_converted_is_found_by_bisection(
     con: duckdb.DuckDBPyConnection, folders: tuple[str, ...]
 ) -> None:
     con.execute("update said set said = 'seven' where dialogue_key = 'sgd/dev/3'")
@@ -59,7 +59,7 @@ def test_rows_of_two_corpora_name_no_single_dialogue(con: duckdb.DuckDBPyConnect
     assert fallback.locate(QUERY, CONVERSION, ("marts",), select_from(con)) == ("", {"sgd", "abcd"})
 
 
-def test_query_that_fails_of_no_row_names_nothing(con: duckdb.DuckDBPyConnection) -> None:
+def test_query_that_fails_for_no_row_names_nothing(con: duckdb.DuckDBPyConnection) -> None:
     broken = f"{QUERY} where error('no file') is null"
     assert fallback.locate(broken, "no file", ("marts",), select_from(con)) == ("", set())
     assert fallback.locate("", "skipped", ("marts",), select_from(con)) == ("", set())
@@ -73,7 +73,7 @@ def test_rows_name_their_corpus_by_key_file_or_column() -> None:
     assert fallback.named(("staging", "mutualfriends", "friends")) == {"mutualfriends"}
 
 
-def test_one_failure_without_a_corpus_blames_no_corpus() -> None:
+def test_failure_without_a_corpus_blames_no_corpus() -> None:
     first, second, other = ("one", {"sgd", "abcd"}), ("two", {"abcd"}), ("three", set())
     assert fallback.at_fault([first, second]) == {"abcd": "one", "sgd": "one"}
     assert fallback.at_fault([first, other]) == {}

@@ -39,7 +39,7 @@ def names_below(folder: Path) -> list[str]:
     return [file.relative_to(folder).as_posix() for file in builds.files_below(folder)]
 
 
-def test_each_corpus_has_a_folder_and_what_is_of_none_or_has_no_rows_has_files_alone(catalog: Path) -> None:
+def test_each_corpus_has_a_folder_and_other_tables_have_only_files(catalog: Path) -> None:
     assert names_below(tables_beside(catalog)) == [
         "analytics/corpus_overview/corpus_id=a/part-000.parquet",
         "analytics/corpus_overview/corpus_id=b/part-000.parquet",
@@ -53,7 +53,7 @@ def test_each_corpus_has_a_folder_and_what_is_of_none_or_has_no_rows_has_files_a
 
 
 @pytest.mark.parametrize("table", NAMES)
-def test_every_row_comes_back_in_its_types(built: Path, catalog: Path, table: str) -> None:
+def test_every_row_is_read_back_with_its_types(built: Path, catalog: Path, table: str) -> None:
     with duckdb.connect() as con:
         builds.serve(con, catalog)
         con.execute(f"attach '{built}' as one (read_only); attach '{catalog}' as two (read_only)")
@@ -80,7 +80,7 @@ def test_catalog_has_contracts_comments_and_macros_and_no_rows(built: Path, cata
         assert con.execute("select core.any_key('a/1')").fetchall() == [("a/1",)]
 
 
-def test_other_clients_get_an_error_that_says_where_the_rows_are(catalog: Path) -> None:
+def test_other_clients_get_an_error_with_the_place_of_the_rows(catalog: Path) -> None:
     with duckdb.connect(str(catalog), read_only=True) as con:
         (storage,) = con.execute(
             "select tags['storage_version'] from duckdb_databases() where not internal"
@@ -92,8 +92,8 @@ def test_other_clients_get_an_error_that_says_where_the_rows_are(catalog: Path) 
                 con.execute(query).fetchall()
 
 
-def test_no_file_says_that_a_column_is_never_null(catalog: Path) -> None:
-    """A column that is never NULL in one corpus may be NULL in another, and the first file decides a dataset's types."""
+def test_no_file_declares_a_column_as_not_null(catalog: Path) -> None:
+    """What DuckDB finds of the rows of one corpus is not so of another, and the first file gives a dataset its types."""
     for file in builds.files_below(tables_beside(catalog)):
         schema = pyarrow.parquet.read_schema(file)
         assert [field.name for field in schema if not field.nullable] == [], file
@@ -117,7 +117,7 @@ def test_other_engines_read_the_folder(catalog: Path) -> None:
 
 
 @pytest.mark.parametrize("corpora", [["007"], ["2020-01-01"], ["a b/c", "50%", "x=y", "ü*", "o'brien"]])
-def test_name_of_a_corpus_is_what_it_was_whatever_a_folder_may_be_called(tmp_path: Path, corpora: list[str]) -> None:
+def test_name_of_a_corpus_survives_in_any_folder_name(tmp_path: Path, corpora: list[str]) -> None:
     """A number, a date, and what a folder's name, a pattern or a URL would make something else of."""
     built = make_database(
         tmp_path / "built.duckdb", "create schema core; create table core.t (corpus_id varchar, n int)"
@@ -128,7 +128,7 @@ def test_name_of_a_corpus_is_what_it_was_whatever_a_folder_may_be_called(tmp_pat
         assert sorted(con.execute("select corpus_id, n from core.t").fetchall()) == sorted((one, 1) for one in corpora)
 
 
-def test_files_are_bounded_and_in_the_order_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_have_a_maximum_size_and_the_order_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over all files of a corpus too: each has the next keys."""
     monkeypatch.setattr(parquet_tables, "FILE_BYTES", 40_000)
     statements = """
@@ -148,14 +148,14 @@ def test_files_are_bounded_and_in_the_order_of_the_key(tmp_path: Path, monkeypat
         assert con.execute("select count(*), min(corpus_id) from core.fct_turns").fetchall() == [(9000, "toy")]
 
 
-def test_row_too_large_for_a_shared_file_has_its_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_too_large_for_a_file_has_a_separate_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_tables, "FILE_BYTES", 10)
     statements = "create schema core; create table core.t as select range as n from range(3)"
     catalog = as_parquet(make_database(tmp_path / "built.duckdb", statements), tmp_path / "builds")
     assert len(builds.files_below(tables_beside(catalog))) == 3
 
 
-def test_parquet_with_fewer_rows_than_were_built_is_refused(built: Path, catalog: Path) -> None:
+def test_parquet_with_fewer_rows_than_were_built_is_rejected(built: Path, catalog: Path) -> None:
     parquet_tables.refuse_other_rows(built, catalog, Settings())
     (tables_beside(catalog) / "core/fct_slots/corpus_id=a/part-000.parquet").unlink()
     parquet_tables.write_catalog(built, catalog, Settings())
@@ -175,14 +175,14 @@ def test_table_without_any_file_has_no_rows_and_its_types(built: Path, catalog: 
         )
 
 
-def test_open_build_is_read_to_its_end_though_it_is_removed(catalog: Path) -> None:
+def test_open_build_is_readable_after_its_removal(catalog: Path) -> None:
     with builds.open_build(catalog, Settings()) as con:
         for file in builds.files_below(tables_beside(catalog)):
             file.unlink()
         assert con.execute("select count(distinct slot_key) from core.fct_slots").fetchall() == [(3,)]
 
 
-def test_threads_that_read_one_file_do_not_meet(tmp_path: Path) -> None:
+def test_threads_that_read_one_file_do_not_interfere(tmp_path: Path) -> None:
     """DuckDB seeks in one step and reads in the next."""
     file = tmp_path / "file"
     file.write_bytes(bytes(range(200)))
@@ -195,7 +195,7 @@ def test_threads_that_read_one_file_do_not_meet(tmp_path: Path) -> None:
         assert (opened.read(2), opened.read(1), opened.tell()) == (bytes([10, 11]), bytes([12]), 13)
 
 
-def test_file_that_is_cut_off_is_not_read_as_zeros(tmp_path: Path) -> None:
+def test_truncated_file_is_not_read_as_zeros(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"abc")
     with file.open("rb") as stream, pytest.raises(OSError, match="name is cut off"):
@@ -219,7 +219,7 @@ def test_folder_may_be_moved(catalog: Path, tmp_path: Path) -> None:
         assert con.execute("select count(*) from core.fct_slots").fetchall() == [(3,)]
 
 
-def test_build_is_read_where_a_process_may_have_few_files_open(catalog: Path) -> None:
+def test_build_is_read_with_a_low_limit_of_open_files(catalog: Path) -> None:
     """Under `ulimit -n 64` a build of a hundred files could not be read: each stayed open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     free = os.dup(0)  # the lowest number that is free

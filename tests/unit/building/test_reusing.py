@@ -63,35 +63,35 @@ def changed(**said: str) -> Reuse:
     return Reuse(Project(written(**said)), "files", published())
 
 
-def test_nothing_is_run_again_where_nothing_has_changed() -> None:
+def test_nothing_runs_again_if_nothing_has_changed() -> None:
     reuse = changed()
     assert reuse.left() == set() and "core.fct_turns" in reuse.reused()
 
 
-def test_everything_is_run_where_what_all_read_has_changed() -> None:
+def test_everything_runs_if_a_common_input_has_changed() -> None:
     reuse = Reuse(Project(written()), "other files", published())
     assert reuse.left() == {"fct_turns", "fct_acts", "violations", "overview", *TESTS} and reuse.reused() == []
 
 
-def test_models_of_the_audit_are_none_of_it() -> None:
+def test_models_of_the_audit_are_left_out() -> None:
     assert "builds" not in changed().now.digests
 
 
-def test_what_reads_a_changed_table_waits_for_it() -> None:
+def test_readers_of_a_changed_table_wait_for_it() -> None:
     reuse = changed(fct_turns="select it otherwise")
     assert reuse.ready() == {"fct_turns"}
     assert reuse.left() == {"fct_turns", "keys_of_turns", "violations", "overview"}
     assert reuse.project.read_from_scratch(reuse.ready()) == {"stg_words"}
 
 
-def test_what_reads_a_table_stays_when_its_rows_do() -> None:
+def test_readers_of_a_table_are_reused_if_its_rows_are_the_same() -> None:
     reuse = changed(fct_turns="select it otherwise")
     reuse.note(reuse.ready(), same={"fct_turns"})
     assert reuse.left() == set()
     assert reuse.reused() == ["core.fct_acts", "core.fct_turns", "core.overview", "core.violations"]
 
 
-def test_what_reads_a_table_is_run_when_its_rows_differ() -> None:
+def test_readers_of_a_table_run_if_its_rows_differ() -> None:
     reuse = changed(fct_turns="select other rows")
     reuse.note(reuse.ready(), same=set())
     assert reuse.left() == {"keys_of_turns", "violations", "overview"}
@@ -100,19 +100,19 @@ def test_what_reads_a_table_is_run_when_its_rows_differ() -> None:
     assert reuse.left() == set() and reuse.reused() == ["core.fct_acts"]
 
 
-def test_change_of_a_model_that_is_not_a_table_reaches_the_tables_that_read_it() -> None:
+def test_change_of_an_inlined_model_reaches_the_tables_that_read_it() -> None:
     assert changed(int_acts="select others").ready() == {"fct_acts"}
     assert changed(stg_words="select others").ready() == {"fct_turns", "fct_acts", "lengths"}
     assert changed(rules="select others").ready() == {"violations"}
 
 
-def test_a_changed_test_is_run_alone() -> None:
+def test_only_the_changed_test_runs() -> None:
     reuse = changed(keys_of_acts="select fewer")
     assert reuse.ready() == reuse.left() == {"keys_of_acts"} and reuse.project.read_from_scratch(reuse.left()) == set()
     assert reuse.project.selector(reuse.left()) == "fqn:warehouse.keys_of_acts"
 
 
-def test_a_table_that_was_made_again_with_the_same_rows_is_known_by_the_next_build() -> None:
+def test_rebuilt_table_with_the_same_rows_is_recorded_for_the_next_build() -> None:
     first = changed(fct_turns="select it otherwise")
     first.note(first.ready(), same={"fct_turns"})
     base = BuildManifest(build_id="first", started_at="", source="", raw={}, definitions=first.now)
@@ -126,7 +126,7 @@ def test_a_table_that_was_made_again_with_the_same_rows_is_known_by_the_next_bui
     assert "fct_turns" not in again.now.contents
 
 
-def test_a_model_that_is_new_is_made_and_one_that_is_gone_is_not_missed() -> None:
+def test_new_model_is_built_and_removed_model_is_ignored() -> None:
     base = published()
     del base.definitions.digests["fct_acts"], base.definitions.digests["keys_of_acts"]
     base.definitions.digests["fct_votes"] = "unread"
@@ -140,7 +140,7 @@ def test_a_model_that_is_new_is_made_and_one_that_is_gone_is_not_missed() -> Non
     ("settings", "is_taken"),
     [({}, True), ({"force": True}, False), ({"engine": "spark"}, False), ({"tables": "parquet"}, False)],
 )
-def test_nothing_is_taken_where_all_is_to_be_made(
+def test_full_build_reuses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], is_taken: bool
 ) -> None:
     paths = WarehousePaths(tmp_path)
@@ -169,7 +169,7 @@ def test_nothing_is_taken_where_all_is_to_be_made(
         ("dbt_project/macros/keys.sql", True),
     ],
 )
-def test_code_that_only_shows_a_build_runs_no_model_again(place: str, is_read: bool) -> None:
+def test_change_of_code_that_only_shows_a_build_runs_no_model(place: str, is_read: bool) -> None:
     """A comment in the dashboard ran all models; it still changes the fingerprint, so that the report is written."""
     file = CLONE / place
     assert file in set(fingerprint.code_files())

@@ -36,7 +36,7 @@ def test_a_query_may_begin_with_a_comment(paths, text):
 @pytest.mark.parametrize(
     "given", [("--json", "--csv"), ("--csv", "--format", "json"), ("--json", "--parquet", "x.parquet")]
 )
-def test_two_forms_are_refused_together(paths, given):
+def test_two_output_forms_are_rejected(paths, given):
     """The last one does not win."""
     status, shown, told = sql(paths, *given, "select 1")
     assert (status, shown) == (2, "")
@@ -55,14 +55,14 @@ EVERY_FORM = {
 
 
 @pytest.mark.parametrize("form", EVERY_FORM)
-def test_every_form_holds_the_row(paths, form):
+def test_every_form_has_the_row(paths, form):
     status, shown, told = sql(paths, "--format", form, "select 1 as a, 'x|y' as b")
     assert (status, told) == (0, "")
     assert EVERY_FORM[form](shown), shown
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "markdown"])
-def test_query_that_fails_at_once_writes_nothing(paths, form):
+def test_failing_query_writes_nothing(paths, form):
     """A pipe got `[` of an array, or a header, before the error."""
     status, shown = sql_of_a_process(paths, "--format", form, "select cast(utterance as integer) from core.fct_turns")
     assert (status, shown) == (2, "")
@@ -76,12 +76,12 @@ def sql_of_a_process(paths, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("arguments", [("simulate", "--to", "/"), ("restore", "--corpus", "a", "--to", "/tmp/..")])
-def test_top_of_the_file_system_is_refused_as_a_folder(arguments, capsys):
+def test_root_folder_is_rejected(arguments, capsys):
     assert main(list(arguments)) == 2
     assert capsys.readouterr().err.endswith("is the root of the file system; choose a folder below it\n")
 
 
-def test_parquet_goes_into_a_pipe_whole(paths):
+def test_complete_parquet_is_written_to_a_pipe(paths):
     result = CliRunner().invoke(
         cli, ["sql", "--warehouse", str(paths.root), "--format", "parquet", "from range(250000) t(a)"]
     )
@@ -89,7 +89,7 @@ def test_parquet_goes_into_a_pipe_whole(paths):
     assert table.column("a").to_pylist() == list(range(250_000))
 
 
-def test_a_parameter_is_a_value_and_no_text_of_the_query(paths):
+def test_parameter_is_a_value_and_not_a_part_of_the_query(paths):
     """Neither a quote nor a comment in a value ends it."""
     text = "select utterance from fct_turns where utterance = $said and turn_index < $n"
     status, shown, _ = sql(paths, "--json", "--param", "said=Hi", "--param", "n=3", text)
@@ -98,12 +98,12 @@ def test_a_parameter_is_a_value_and_no_text_of_the_query(paths):
 
 
 @pytest.mark.parametrize("given", [("said",), ("a b=1",), ("a=1", "a=2")])
-def test_a_parameter_that_is_none_is_refused(paths, given):
+def test_invalid_parameter_is_rejected(paths, given):
     status, _, told = sql(paths, *(f"--param={one}" for one in given), "select 1")
     assert (status, "--param:" in told) == (2, True)
 
 
-def test_a_parameter_that_is_missing_is_one_line(paths):
+def test_missing_parameter_is_reported_in_one_line(paths):
     assert main(["sql", "--warehouse", str(paths.root), "select $a, $b", "--param", "a=1"]) == 2
 
 
@@ -130,7 +130,7 @@ WIDE = "select 'sgd/train/' || 'x'.repeat(30) || '/7' as turn_key, " + ", ".join
 )
 
 
-def test_rows_that_do_not_fit_are_shown_a_line_a_column(con):
+def test_wide_rows_are_shown_with_one_line_per_column(con):
     """Every column, and every key whole."""
     text = shown(con, WIDE, None)
     assert all(f"column_{n}" in text and f"value {n}" in text for n in range(12))
@@ -146,7 +146,7 @@ def test_requested_table_has_keys_last(con):
     assert "of 13 columns fit, --format vertical shows all" in text
 
 
-def test_a_key_is_cut_in_its_middle(con):
+def test_long_key_is_shortened_in_the_middle(con):
     """Its ends tell it from another."""
     text = shown(con, "select 'sgd/train/' || 'x'.repeat(80) || '/7' as turn_key", "table")
     assert "sgd/train/" in text
@@ -154,7 +154,7 @@ def test_a_key_is_cut_in_its_middle(con):
     assert "x/7" in text
 
 
-def test_long_results_go_to_the_pager_on_a_terminal_alone(con):
+def test_long_results_go_to_the_pager_only_on_a_terminal(con):
     paged: list[str] = []
     result = query.run_query(con, "from range(100)")
     terminal = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
@@ -171,7 +171,7 @@ def test_long_results_go_to_the_pager_on_a_terminal_alone(con):
 # Giving up
 
 
-def test_a_time_limit_is_said_and_there_by_default(con):
+def test_time_limit_has_a_default_and_is_reported(con):
     with pytest.raises(
         QueryError, match=r"stopped after 0\.2 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
     ):
@@ -197,7 +197,7 @@ def test_escapes_are_visible_in_errors(paths, capsys):
 # A build that is pruned while it is opened
 
 
-def test_a_reader_reads_the_pointer_again_when_its_build_is_gone(paths, monkeypatch):
+def test_reader_reads_the_pointer_again_if_its_build_is_missing(paths, monkeypatch):
     """Another was published, and the one that the pointer named was pruned, between two steps of opening."""
     newer = "20990101T000000000000Z"
     published = builds.published_build

@@ -34,7 +34,7 @@ def test_version_of_java_is_read(text: str, version: int | None) -> None:
 
 
 @pytest.mark.parametrize("in_path", [True, False])
-def test_java_of_the_machine_is_taken_if_it_is_new_enough(
+def test_installed_java_is_used_if_it_is_new_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_path: bool
 ) -> None:
     new = program(tmp_path / "new", 'openjdk version "17.0.1"')
@@ -44,14 +44,14 @@ def test_java_of_the_machine_is_taken_if_it_is_new_enough(
     if in_path:
         options.check()
         monkeypatch.setenv("JAVA_HOME", str(old.parent))  # goes before
-    with pytest.raises(InputError, match=r"Java 17 or later, and .*/old/bin/java is Java 8: install it"):
+    with pytest.raises(InputError, match=r"Java 17 or later, but .*/old/bin/java is Java 8: install it"):
         options.check()
 
 
-def test_java_that_is_not_there_or_does_not_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_or_failing_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match=r"there is none: install it .* or set JAVA_HOME"):
+    with pytest.raises(InputError, match=r"Java is not installed: install it .* or set JAVA_HOME"):
         options.check()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     with pytest.raises(InputError, match=r"nowhere/bin/java does not run \(FileNotFoundError\)"):
@@ -73,19 +73,19 @@ def test_settings_of_the_user_are_read_from_text_and_file(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("nothing", "no settings such as"),
-        ("spark.a=1 b=2", "'b=2' is no setting"),
-        ("spark.a=", "'spark.a=' is no setting"),
-        ("spark.sql.ansi.enabled=false", "is true, because results rest on it"),
-        ("spark.sql.session.timeZone=CET", "is UTC, because results rest on it"),
+        ("nothing", "neither options such as"),
+        ("spark.a=1 b=2", "'b=2' is not an option"),
+        ("spark.a=", "'spark.a=' is not an option"),
+        ("spark.sql.ansi.enabled=false", "must be true, because results depend on it"),
+        ("spark.sql.session.timeZone=CET", "must be UTC, because results depend on it"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(text: str, told: str) -> None:
+def test_invalid_settings_are_rejected(text: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         options.user_options(text)
 
 
-def test_settings_of_the_user_win_over_ours_but_for_those_that_results_rest_on(tmp_path: Path) -> None:
+def test_options_of_the_user_replace_defaults_but_not_fixed_options(tmp_path: Path) -> None:
     given = Settings(memory_limit="2GB", spark_conf="spark.driver.memory=7g spark.sql.shuffle.partitions=2")
     found = options.session_options(given, tmp_path)
     assert found["spark.driver.memory"] == "7g"
@@ -106,7 +106,7 @@ def test_settings_of_the_user_win_over_ours_but_for_those_that_results_rest_on(t
         ("SPARK_MASTER", "local[2", "is not a master such as"),
     ],
 )
-def test_engine_and_master_that_cannot_be_are_refused(
+def test_invalid_engine_and_master_are_rejected(
     name: str, value: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"DIALOGUE_{name}", value)

@@ -15,7 +15,7 @@ from pipelines.building import dbt
 from pipelines.cluster import session
 
 
-def test_extra_that_is_not_installed_is_named() -> None:
+def test_missing_extra_is_named() -> None:
     session.refuse_missing("json")
     with pytest.raises(InputError, match=r"make spark"):
         session.refuse_missing("json", "no_such_module_here")
@@ -35,8 +35,8 @@ def test_address_of_a_server_is_read(master: str, address: tuple[str, int, str |
 
 
 @pytest.mark.parametrize("master", ["thrift://:10000", "thrift://host:99999"])
-def test_address_that_is_none_is_refused(master: str) -> None:
-    with pytest.raises(InputError, match="is no server such as thrift://HOST"):
+def test_invalid_address_is_rejected(master: str) -> None:
+    with pytest.raises(InputError, match="is not a server such as thrift://HOST"):
         session.address(master)
 
 
@@ -52,14 +52,14 @@ def test_masters_of_spark_are_settings(master: str, monkeypatch: pytest.MonkeyPa
     assert isinstance(session.spark_of(settings, Path()), session.Session)
 
 
-def test_duckdb_needs_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duckdb_needs_no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     session.check_engine(Settings())
     assert session.spark_of(Settings(), Path()) is None
 
 
-def test_errors_are_told_in_one_line() -> None:
+def test_errors_are_one_line() -> None:
     of_a_task = "Job aborted due to stage failure: Task 1 failed\nTraceback (most recent call last):\n  File x\n"
     assert session.one_line(Exception(f"{of_a_task}OSError: [Errno 28] No space left\n\tat org.x")).startswith(
         "OSError: [Errno"
@@ -83,7 +83,7 @@ def test_one_module_imports_pyspark() -> None:
     assert importing == {"pipelines/cluster/session.py"}
 
 
-def test_error_of_a_model_is_told_without_the_query_and_the_calls_of_java() -> None:
+def test_error_of_a_model_leaves_out_the_query_and_the_java_stack() -> None:
     of_java = "\n".join(
         (
             "Runtime Error in model fct_slots (models/fct_slots.sql)",

@@ -59,7 +59,7 @@ PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
-def test_source_file_that_is_not_a_file_is_refused_in_one_line(tmp_path: Path, make, told: str) -> None:
+def test_source_file_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, make, told: str) -> None:
     """A plain file of 5 GiB was read into memory, and a pipe waited for its other end."""
     place = tmp_path / "toy/train/items.json"
     place.parent.mkdir(parents=True)
@@ -71,7 +71,7 @@ def test_source_file_that_is_not_a_file_is_refused_in_one_line(tmp_path: Path, m
 
 
 @pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
-def test_marker_that_is_not_a_file_is_refused_in_one_line(tmp_path: Path, make, told: str) -> None:
+def test_marker_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, make, told: str) -> None:
     """Every build reads the marker of a generated release; as a pipe it made each of them wait."""
     marker = tmp_path / source_tree.MARKER
     make(marker)
@@ -85,7 +85,7 @@ def test_marker_that_is_not_a_file_is_refused_in_one_line(tmp_path: Path, make, 
     assert any(str(refused.value) == f"{marker}: {words}: {one}" for one in told.split("|"))
 
 
-def test_large_marker_is_refused(tmp_path: Path) -> None:
+def test_large_marker_is_rejected(tmp_path: Path) -> None:
     (tmp_path / source_tree.MARKER).write_text('{"scale": 1, "seed": 0}' + " " * source_tree.LARGEST_MARKER)
     with pytest.raises(InputError, match=r"larger than 65,536 bytes"):
         source_tree.read_marker(tmp_path)
@@ -97,7 +97,7 @@ def test_file_of_proc_reports_no_size_and_is_read_as_empty() -> None:
     assert read_regular(Path("/proc/self/environ")) == b""
 
 
-def test_limit_is_that_of_the_file(tmp_path: Path) -> None:
+def test_limit_applies_to_the_file(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_bytes(b"12345")
     assert read_regular(file, 5) == b"12345"
@@ -105,7 +105,7 @@ def test_limit_is_that_of_the_file(tmp_path: Path) -> None:
         read_regular(file, 4)
 
 
-def test_file_that_becomes_a_pipe_before_it_is_opened_is_refused(
+def test_file_that_becomes_a_pipe_before_it_is_opened_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "a"
@@ -122,7 +122,7 @@ def test_file_that_becomes_a_pipe_before_it_is_opened_is_refused(
         read_regular(file)
 
 
-def test_pipes_in_a_warehouse_make_nothing_wait(tmp_path: Path) -> None:
+def test_pipes_in_a_warehouse_do_not_block_commands(tmp_path: Path) -> None:
     """In place of a landed file or its manifest, and of a file of this project: it is made again, or refused."""
     first = land(tmp_path, [ITEM], ITEMS)
     for file in (tmp_path / "raw" / first.parquet, (tmp_path / "raw" / first.parquet).with_suffix(".json")):
@@ -143,7 +143,7 @@ def test_pipe_in_place_of_a_file_that_was_read_is_a_change(tmp_path: Path) -> No
     assert [line.partition(":")[0] for line in landed.changes_since([file], tmp_path)] == ["toy/train/items.json"]
 
 
-def test_limit_of_an_archive_is_that_of_its_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limit_of_an_archive_also_applies_to_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The size is checked of the file that is open, before anything of it is in memory."""
     monkeypatch.setattr(records, "TICK", 0)
     file = tmp_path / "a.json.gz"
@@ -200,7 +200,7 @@ def test_place_that_reads_a_file_is_found(text: str) -> None:
     assert READING.search(text)
 
 
-def test_pipe_in_place_of_a_report_or_a_state_makes_nothing_wait(tmp_path: Path) -> None:
+def test_pipe_in_place_of_a_report_or_a_state_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "index.html")
     os.mkfifo(tmp_path / "state")
     assert not report.is_about("20260101T000000000000Z", tmp_path)
@@ -212,13 +212,13 @@ def names_below(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-def test_file_appears_in_a_folder_that_was_not_there(tmp_path: Path) -> None:
+def test_file_is_written_to_a_new_folder(tmp_path: Path) -> None:
     write_atomically(tmp_path / "a" / "b", b"new")
     assert (tmp_path / "a" / "b").read_bytes() == b"new"
     assert names_below(tmp_path) == ["a/b"]
 
 
-def test_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path: Path) -> None:
+def test_reader_sees_the_old_file_until_the_new_one_is_complete(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_bytes(b"old")
     with replacing(place) as temporary:
@@ -227,7 +227,7 @@ def test_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path: Path) -> 
     assert place.read_bytes() == b"new"
 
 
-def test_failure_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(RuntimeError), replacing(tmp_path / "file") as temporary:
         temporary.write_bytes(b"ne")
@@ -236,8 +236,8 @@ def test_failure_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -> 
     assert names_below(tmp_path) == ["file"]
 
 
-def test_no_attempt_writes_to_the_place_of_an_earlier_one(tmp_path: Path) -> None:
-    """DuckDB may still write to the file of a COPY that failed, so the next COPY must have another file."""
+def test_attempts_write_to_different_files(tmp_path: Path) -> None:
+    """What DuckDB still does to the file of a COPY that failed must not meet the file of the next one."""
     places = []
     for _ in range(2):
         with pytest.raises(RuntimeError), replacing(tmp_path / "file") as temporary:
@@ -264,7 +264,7 @@ def test_table_has_the_columns_of_its_schema_and_no_others(tmp_path: Path) -> No
     assert table.to_pylist() == [{"name": "a", "count": 1, "at": None, "words": ["b", None]}]
 
 
-def test_row_that_lacks_a_column_is_refused(tmp_path: Path) -> None:
+def test_row_without_a_column_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="count"):
         write_table(tmp_path / "table.parquet", {"name": "varchar", "count": "integer"}, [{"name": "a"}])
     assert names_below(tmp_path) == []

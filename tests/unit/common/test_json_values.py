@@ -66,13 +66,13 @@ def test_only_plain_digits_are_an_index(token: str, index: int | None) -> None:
     assert array_index(token) == index
 
 
-def test_key_of_other_digits_is_a_member_and_no_element() -> None:
+def test_key_with_other_digits_is_a_member_and_not_an_element() -> None:
     assert resolve({"²": 1}, "/²") == 1
     with pytest.raises(LookupError):
         resolve([1, 2, 3], "/²")
 
 
-def test_values_are_those_of_the_text() -> None:
+def test_values_agree_with_the_text() -> None:
     assert decode_strictly('{"a": [1, 1.0, true, null, "\\ud800"], "b": {}}') == {
         "a": [1, 1.0, True, None, "\ud800"],
         "b": {},
@@ -81,11 +81,11 @@ def test_values_are_those_of_the_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}', "", "{", "01"])
-def test_text_that_is_not_json_is_refused(text: str) -> None:
+def test_invalid_json_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode_strictly(text)
 
 
-def test_repeated_key_is_refused_by_name_however_deep() -> None:
-    with pytest.raises(RepeatedKeyError, match=r"^the key 'b' occurs twice in an object$"):
+def test_repeated_key_at_any_depth_is_rejected_by_name() -> None:
+    with pytest.raises(RepeatedKeyError, match=r"^the key 'b' stands twice in an object$"):
         decode_strictly('[{"a": {"b": 1, "c": 2, "b": 1}}]')

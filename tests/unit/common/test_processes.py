@@ -50,7 +50,7 @@ def test_each_item_is_done_once(count: int, processes: int, told: str) -> None:
     assert (ran.stdout.strip(), ran.stderr, ran.returncode) == (told, "", 0)
 
 
-def test_error_of_a_forked_process_is_raised_by_the_first() -> None:
+def test_error_of_a_forked_process_is_raised_by_its_parent() -> None:
     ran = shared(40, 2, wrong=3)
     assert ran.returncode == 1
     assert ran.stderr.strip().endswith("LookupError: 3 is not here")

@@ -22,7 +22,7 @@ def on_a_terminal() -> Reporter:
     return reporter
 
 
-def test_a_stage_that_says_nothing_moves_all_the_same():
+def test_silent_stage_still_shows_activity():
     """A sign and its seconds, on a terminal."""
     reporter = on_a_terminal()
     with reporter.stage("load", "framework") as stage:
@@ -35,7 +35,7 @@ def test_a_stage_that_says_nothing_moves_all_the_same():
     assert re.search(r"load     framework       Dagster and dbt +1\.\d s", plain)
 
 
-def test_where_a_stage_stands_is_shown_as_text():
+def test_progress_of_a_stage_is_shown_as_text():
     """Neither markup nor escapes of it reach the terminal."""
     reporter = on_a_terminal()
     with reporter.stage("model", "warehouse") as stage:
@@ -53,7 +53,7 @@ def test_without_a_terminal_a_stage_is_one_line(capsys):
     assert capsys.readouterr().err == "land     fruit           " + r"a\x1b[31mb".ljust(48) + f" {0.0:6.1f} s\n"
 
 
-def test_seconds_are_those_of_the_work_where_it_began_before(capsys):
+def test_seconds_include_work_before_the_stage(capsys):
     """Landing goes on in processes while the framework is loaded."""
     with Reporter(quiet=False).stage("land", "fruit") as stage:
         stage.seconds = 7.25
@@ -61,8 +61,8 @@ def test_seconds_are_those_of_the_work_where_it_began_before(capsys):
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_landing_in_processes_knows_how_long_it_took(generated_sample, tmp_path, monkeypatch, processes):
-    """From the first file begun to the last one done, although no step waited; 0 if nothing ran at the same time."""
+def test_landing_in_processes_measures_its_time(generated_sample, tmp_path, monkeypatch, processes):
+    """From the first file begun to the last one done, although nobody waited; 0 where nothing ran beside."""
     monkeypatch.setattr(lander, "WORTH_PROCESSES", 0)
     release = finding.find_release(max(registry.load_corpora(), key=lambda one: len(one.files)), generated_sample)
     with lander.Lander(tmp_path, Settings(processes=processes)) as landing:

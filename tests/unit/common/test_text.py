@@ -53,7 +53,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("text", WRITTEN.values(), ids=list(WRITTEN))
-def test_values_are_read_however_they_are_written(tmp_path: Path, text: str) -> None:
+def test_values_are_read_in_every_notation(tmp_path: Path, text: str) -> None:
     """Spreadsheets, editors and Git on Windows write the split files so; all lines were refused, or the file.
 
     See https://github.com/facebookresearch/ParlAI/issues/2151.
@@ -100,8 +100,8 @@ class Id(Struct):
     value: Annotated[str, Meta(pattern="^dlg-[0-9]+$")]
 
 
-def test_value_that_the_schema_refuses_is_set_aside_with_line_and_column(tmp_path: Path) -> None:
-    """A header is not a value, and neither is the last line of a download that was cut off."""
+def test_value_that_the_schema_rejects_is_set_aside_with_line_and_column(tmp_path: Path) -> None:
+    """A header is no value; neither is what a download that was cut off ends with."""
     entity = Entity("lines", Id, Container.LINES, r"(?P<part>train)\.csv")
     landed = land(tmp_path, b'\xef\xbb\xbf "conversation_id"\r\ndlg-1\r\ndl', entity, "train.csv")
     errors = [record["error"] for record in landed.quarantine]
@@ -136,7 +136,7 @@ def test_value_is_written_so_that_it_is_read_again(value: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*WRITTEN.values(), *(f"a,\n{line}\nb,\n" for line, *_ in ODD.values())])
-def test_restored_lines_have_the_values_and_lines_that_were_read(tmp_path: Path, text: str) -> None:
+def test_restored_lines_have_the_original_values_and_lines(tmp_path: Path, text: str) -> None:
     """Of a file of lines values are restored, not quotes, commas and line ends; refused lines as they were."""
     published = list(split_records(LINES, "toy/train.csv", text.removeprefix("\ufeff").encode())[1])
     file = SourceFile("toy/train.csv", "train.csv", None, 0, "")
@@ -165,7 +165,7 @@ def test_json_is_read_with_any_line_end(tmp_path: Path, end: str) -> None:
             assert [row["id"] for row in read(tmp_path, landed)] == [1, 1]
 
 
-def test_lines_are_split_at_their_ends_alone() -> None:
+def test_lines_are_split_only_at_line_ends() -> None:
     assert split_lines("a\x0bb\u2028c\x85\x0cd\nx".encode()) == ["a\x0bb\u2028c\x85\x0cd".encode(), b"x"]
     assert split_lines(b"a\rb\nc") == [b"a\rb", b"c"]
     assert split_lines(b"") == split_lines(b"\r\n\n \t\n") == []
@@ -182,7 +182,7 @@ def test_lines_are_split_at_their_ends_alone() -> None:
         ("é" * 2**20, 2**21, f"byte {2**21}, line 1, column {2**20 + 1}"),
     ],
 )
-def test_place_is_where_an_editor_shows_it(text: str, at: int, place: str) -> None:
+def test_place_agrees_with_an_editor(text: str, at: int, place: str) -> None:
     assert place_of(text.encode(), at) == place
 
 
@@ -207,7 +207,7 @@ JSON_LINES = {
 
 
 @pytest.mark.parametrize("data", JSON_LINES.values(), ids=list(JSON_LINES))
-def test_rows_in_json_lines_are_read_however_they_are_written(tmp_path: Path, data: bytes) -> None:
+def test_rows_in_json_lines_are_read_in_every_notation(tmp_path: Path, data: bytes) -> None:
     """Tools differ in the end of the last line; see https://github.com/Modalities/modalities/issues/395."""
     landed = land_form(tmp_path, FORM_CORPUS, data, ".jsonl")
     assert len(read(tmp_path, landed)) == landed.record_count == 2
@@ -225,7 +225,7 @@ def test_rows_in_json_lines_are_read_however_they_are_written(tmp_path: Path, da
         (b'{"error": "Entry not found"}', r"is the error answer of a server \('Entry not found'\), not the file: "),
     ],
 )
-def test_odd_line_of_json_lines_is_refused_with_line_and_column(tmp_path: Path, data: bytes, message: str) -> None:
+def test_odd_line_of_json_lines_is_rejected_with_line_and_column(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=rf"\.jsonl: {message}"):
         land_form(tmp_path, FORM_CORPUS, data, ".jsonl")
 
@@ -266,14 +266,14 @@ def test_a_line_runs_the_program_with_its_arguments(tmp_path, monkeypatch, is_on
     assert run(line, here, str(script.parent) if is_on_path else "/nowhere") == expected
 
 
-def test_another_program_of_the_name_is_not_meant(tmp_path, monkeypatch):
-    """The program on the PATH is another installation."""
+def test_other_program_with_the_same_name_is_not_used(tmp_path, monkeypatch):
+    """What the PATH finds is another installation."""
     monkeypatch.setattr(sys, "argv", [str(script_in(tmp_path / "ours"))])
     monkeypatch.setenv("PATH", str(script_in(tmp_path / "theirs").parent))
     assert shlex.split(command("tables"))[0] == str(tmp_path / "ours" / NAME)
 
 
-def test_a_line_names_the_warehouse_where_the_command_would_take_another(tmp_path, monkeypatch):
+def test_line_names_the_warehouse_if_the_command_would_use_another(tmp_path, monkeypatch):
     """And only there."""
     monkeypatch.delenv("DIALOGUE_WAREHOUSE", raising=False)
     assert command("tables", warehouse=tmp_path).endswith(f" tables --warehouse {tmp_path}")

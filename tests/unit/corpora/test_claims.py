@@ -16,13 +16,13 @@ from tests.unit.corpus_folders import LISTED, NUMBER, QUERY, RECORDED, corpus_fo
 from tests.unit.sentences import DOCUMENTS
 
 
-def test_claims_keep_where_they_stand(tmp_path: Path) -> None:
+def test_claims_keep_their_places(tmp_path: Path) -> None:
     (claim,) = load_claims("toy", corpus_folder(tmp_path, {}))
     assert (claim.claim_id, claim.corpus_id, claim.kind) == ("X01", "toy", "invariant")
     assert (claim.quote, claim.document, claim.locator) == ("either A or B", "readme.txt", "Data")
 
 
-def test_a_number_is_expected_as_recorded_else_as_documented(tmp_path: Path) -> None:
+def test_recorded_number_is_expected_before_the_documented_one(tmp_path: Path) -> None:
     (documented,) = load_corpus_suite("toy", corpus_folder(tmp_path, NUMBER)).expectations
     assert (documented.type, documented.kwargs["rows"]) == (QUERY_ROWS, [[2]])
     (recorded,) = load_corpus_suite("toy", corpus_folder(tmp_path, NUMBER | {"recorded": RECORDED})).expectations
@@ -85,7 +85,7 @@ def test_precision_of_a_defect_is_read(tmp_path: Path, entry: str, numbers: tupl
         ),
     ],
 )
-def test_precision_that_says_too_little_is_refused(tmp_path: Path, entry: str, message: str) -> None:
+def test_invalid_precision_is_rejected(tmp_path: Path, entry: str, message: str) -> None:
     folder = corpus_folder(tmp_path, {})
     (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + BLANK + entry)
     with pytest.raises(DeclarationError, match=f"^{re.escape(f'toy/claims.toml blank: {message}')}$"):
@@ -142,12 +142,12 @@ def test_precision_that_says_too_little_is_refused(tmp_path: Path, entry: str, m
         ),
     ],
 )
-def test_wrong_claim_is_refused_in_one_line(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
+def test_invalid_claim_is_rejected_in_one_line(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
     with pytest.raises(DeclarationError, match=f"^{re.escape(message)}[^\n]*$"):
         load_corpus_suite("toy", corpus_folder(tmp_path, changes))
 
 
-def test_repeated_claim_is_refused(tmp_path: Path) -> None:
+def test_repeated_claim_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match=r"^toy/claims\.toml X01: id occurs twice$"):
         load_corpus_suite("toy", corpus_folder(tmp_path, {}, {}))
 
@@ -163,25 +163,25 @@ def test_repeated_claim_is_refused(tmp_path: Path) -> None:
         ("documents = 1", "toy/claims.toml: 'documents' is not a table"),
     ],
 )
-def test_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_file_is_rejected_in_one_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "claims.toml").write_text(text, encoding="utf-8")
     with pytest.raises(DeclarationError, match=f"^{re.escape(message)}$"):
         load_corpus_suite("toy", tmp_path)
 
 
-def test_file_that_is_not_toml_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_toml_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "claims.toml").write_text("[[claims]", encoding="utf-8")
     with pytest.raises(DeclarationError, match=r"^toy/claims\.toml: [^\n]*line 1[^\n]*$"):
         load_corpus_suite("toy", tmp_path)
 
 
-def test_missing_file_is_refused(tmp_path: Path) -> None:
+def test_missing_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match=r"^toy/claims\.toml: is missing$"):
         load_corpus_suite("toy", tmp_path)
 
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
-def test_room_has_claims_of_every_kind(corpus_id: str) -> None:
+def test_corpus_has_claims_of_every_kind(corpus_id: str) -> None:
     expectations = load_corpus_suite(corpus_id).expectations
     assert {entry.severity for entry in expectations} == {"critical", "warning"}
     assert {UNEXPECTED_ROWS, QUERY_ROWS} <= {entry.type for entry in expectations}
@@ -199,7 +199,7 @@ def test_quotes_are_the_documents_own_words(corpus_id: str) -> None:
 
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
-def test_what_is_said_of_our_own_columns_is_quoted_from_our_own_dictionary(corpus_id: str) -> None:
+def test_claims_about_derived_columns_quote_the_dictionary(corpus_id: str) -> None:
     """A column that this project derives is none of the publisher's words."""
     dictionary = (CLONE / "warehouse" / "dictionary.md").read_text(encoding="utf-8")
     quoted = [claim for claim in load_claims(corpus_id) if claim.document == "dictionary.md"]
@@ -220,8 +220,8 @@ def test_over_a_number_means_more_than_it_in_every_claim() -> None:
     assert [claim_id for claim_id, is_more in read.items() if not is_more] == []
 
 
-def test_an_entry_says_itself_whose_words_it_quotes_or_its_document_does(tmp_path: Path) -> None:
-    """Words of a paper that a note of this project repeats are the paper's."""
+def test_entry_or_its_document_says_whose_words_it_quotes(tmp_path: Path) -> None:
+    """What a note of this project repeats of a paper is the paper's."""
     folder = corpus_folder(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
     assert [claim.quotes_whom for claim in load_claims("toy", folder)] == ["publisher", "paper"]
     text = (folder / "claims.toml").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from tests.unit.form_rows import EXAMPLES, OFFERED, SCHEMA_GUIDED, changed, parq
 
 
 @pytest.mark.parametrize(("corpus_id", "name"), OFFERED)
-def test_every_form_is_of_the_rooms_entities(corpus_id: str, name: str) -> None:
+def test_every_form_has_the_entities_of_its_corpus(corpus_id: str, name: str) -> None:
     form = registry.load_form(corpus_id, name)
     corpus = registry.load_corpus(corpus_id)
     assert form is not None
@@ -58,7 +58,7 @@ def test_shortest_number_is_the_one_that_was_rounded(number: float) -> None:
     assert forms.shortest(forms.single_precision(number)) == number
 
 
-def test_names_and_values_of_different_length_are_refused() -> None:
+def test_unequal_names_and_values_are_not_an_object() -> None:
     assert forms.mapping(["a"], ["b"], "/x") == {"a": "b"}
     with pytest.raises(FormError, match="lists of different length at /x: names 1, values 2"):
         forms.mapping(["a"], ["b", "c"], "/x")

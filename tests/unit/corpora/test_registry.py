@@ -26,7 +26,7 @@ def load_edited(folder: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, rep
     return registry.load_corpus.__wrapped__(CORPUS)
 
 
-def test_copy_of_a_room_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_of_a_corpus_folder_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_edited(tmp_path, monkeypatch, "^text_kind", "text_kind")
 
 
@@ -55,7 +55,7 @@ def test_mirrors_of_a_corpus_and_of_a_file_are_asked_after_the_publisher(
         ('^path = "(.*)"', r'path = "\1"\nmirrors = ["ftp://m.example/x"]', "mirrors of .*: not a list of URLs"),
     ],
 )
-def test_fact_that_is_wrong_or_missing_is_named(
+def test_wrong_or_missing_fact_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str, message: str
 ) -> None:
     with pytest.raises(registry.CorpusError, match=rf"^{CORPUS}/source\.toml: .*{message}"):

@@ -40,7 +40,7 @@ def texts(clone: Path, paths: list[str]) -> str:
 
 
 @pytest.mark.parametrize("like", LIKE)
-def test_every_piece_is_written_with_the_new_name(clone: Path, like: str | None) -> None:
+def test_every_piece_is_written_under_the_new_name(clone: Path, like: str | None) -> None:
     before, model = variables(clone), like or starting.SMALLEST
     written = starting.start_corpus("tram", like, clone)
     assert all((clone / path).is_file() for path in written)
@@ -72,18 +72,18 @@ def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | Non
 
 
 @pytest.mark.parametrize("name", ["Tram", "tram-1", "tram_2", "2trams", "", "t", "class", "../tram", "t" * 31, "trâm"])
-def test_name_that_no_package_and_no_table_can_have_is_refused(clone: Path, name: str) -> None:
-    with pytest.raises(InputError, match="cannot be the name of a corpus: use 2 to 30 lower-case letters"):
+def test_invalid_name_of_a_package_or_table_is_rejected(clone: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot name a corpus: small letters and digits"):
         starting.start_corpus(name, None, clone)
 
 
 @pytest.mark.parametrize("name", [*starting.RESERVED_NAMES, starting.SMALLEST])
-def test_word_of_the_project_is_refused(clone: Path, name: str) -> None:
-    with pytest.raises(InputError, match="the project uses this word"):
+def test_word_of_the_project_is_rejected(clone: Path, name: str) -> None:
+    with pytest.raises(InputError, match="the project uses the word"):
         starting.start_corpus(name, None, clone)
 
 
-def test_corpus_that_is_there_is_refused(clone: Path) -> None:
+def test_existing_corpus_is_rejected(clone: Path) -> None:
     corpus_id = registry.corpus_ids()[0]
     with pytest.raises(InputError, match=f"{corpus_id}: the corpus exists already"):
         starting.start_corpus(corpus_id, None, clone)
@@ -105,7 +105,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
 
 
 @pytest.mark.parametrize("lacking", [starting.PROJECT, starting.SMALLEST_FOLDER])
-def test_folder_that_is_not_a_clone_is_refused_with_what_it_lacks(clone: Path, lacking: str) -> None:
+def test_error_for_a_folder_that_is_not_a_clone_names_missing_files(clone: Path, lacking: str) -> None:
     path = clone / lacking
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     with pytest.raises(
@@ -114,7 +114,7 @@ def test_folder_that_is_not_a_clone_is_refused_with_what_it_lacks(clone: Path, l
         starting.start_corpus("tram", None, clone)
 
 
-def test_command_lists_what_it_wrote(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_lists_the_written_files(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start = starting.start_corpus
     monkeypatch.setattr(starting, "start_corpus", lambda name, like: start(name, like, clone))
     shown = CliRunner().invoke(cli, ["new-corpus", "tram", "--warehouse", "there"])

@@ -31,14 +31,14 @@ def test_claim_becomes_an_expectation(tmp_path: Path) -> None:
     }
 
 
-def test_claim_in_sql_becomes_our_own_expectation(tmp_path: Path) -> None:
+def test_claim_in_sql_becomes_an_expectation_of_this_project(tmp_path: Path) -> None:
     changes = {"type": None, "kwargs": None, "rows": None, "unexpected_rows": QUERY}
     (expectation,) = load_corpus_suite("toy", corpus_folder(tmp_path, changes)).expectations
     assert expectation.type == UNEXPECTED_ROWS
     assert expectation.kwargs == {"query": "select * from core.fct_turns"}
 
 
-def test_two_suites_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_suites_with_the_same_name_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite = load_corpus_suite("toy", corpus_folder(tmp_path, {}))
     monkeypatch.setattr(suites, "load_marts_suites", lambda: (suite, suite))
     with pytest.raises(DeclarationError, match=r"^marts\.toml toy: suite occurs twice$"):
@@ -57,7 +57,7 @@ def test_expectation_of_several_tables_becomes_one_for_each(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
-def test_room_judges_no_other_corpus(corpus_id: str) -> None:
+def test_suite_of_a_corpus_judges_no_other_corpus(corpus_id: str) -> None:
     """A claim about a table that has other corpora too names its own, in SQL or in its rows."""
     shared = {table for table, columns in core_tables.TABLES.items() if "corpus_id" in columns.split()}
     for entry in load_corpus_suite(corpus_id).expectations:

@@ -31,8 +31,8 @@ def impostor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     ("script", "message"),
     [
         ("echo 'first' >&2; echo 'the cause' >&2; exit 3", "the audit process ended with status 3: the cause"),
-        ("echo hello; echo why >&2", "the audit process wrote 'hello', which is no answer: why"),
-        ("echo '[]'", "the audit process wrote '[]', which is no answer"),
+        ("echo hello; echo why >&2", "the audit process wrote 'hello', which is not an answer: why"),
+        ("echo '[]'", "the audit process wrote '[]', which is not an answer"),
         ("echo '{\"ready\": true}'; read line; exit 4", "the audit process ended with status 4"),
         ('echo \'{"ready": true}\'; read line; echo \'{"error": "no"}\'; read line', "no"),
         ("exec sleep 30", "the audit process took longer than 1 seconds (DIALOGUE_AUDIT_TIMEOUT)"),

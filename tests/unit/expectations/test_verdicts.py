@@ -104,10 +104,10 @@ def test_a_claim_is_judged_only_where_it_can_be(release, claim, expected):
 
 def test_what_lacks_is_said():
     assert WHOLE.lacks(()) is None
-    assert PART.lacks(()) == "2 of 3 files are not there, such as b.json"
-    assert SAMPLE.lacks(()) == "generated at scale 0.01, not at 1"
+    assert PART.lacks(()) == "2 of 3 files are missing, such as b.json"
+    assert SAMPLE.lacks(()) == "generated at scale 0.01, not at scale 1"
     changed = replace(WHOLE, verifications=WHOLE.verifications | {"b.json": "mismatch"})
-    assert changed.lacks(()) == "b.json is not the file whose checksum is known"
+    assert changed.lacks(()) == "b.json does not have the known checksum"
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ def test_refused_records_refute_what_no_row_breaks():
     check = verdicts.check(INVARIANT, PART, Measured(True, '{"unexpected": 0}'), refused)
     assert (check.verdict, check.is_as_recorded, check.rows_tested) == ("refuted", False, 2)
     assert check.explanation == (
-        "2 records that landing refused break it, the first: a.json Expected `str` - at `$[3].text`"
+        "rejected records that break the claim: 2, the first: a.json Expected `str` - at `$[3].text`"
     )
     both = verdicts.check(INVARIANT, PART, Measured(False, '{"unexpected": 3}'), refused)
-    assert both.explanation.startswith('broken: {"unexpected": 3}; 2 records that landing refused')
+    assert both.explanation.startswith('contradicted: {"unexpected": 3}; rejected records that break the claim: 2')
 
 
 @pytest.mark.parametrize(("release", "files"), [(WHOLE, "published"), (PART, "published"), (SAMPLE, "generated")])
@@ -173,15 +173,15 @@ def test_a_verdict_says_whose_files_it_was_given_on(release, files):
 def test_explanations_say_where_a_table_differs():
     grid = replace(COUNT, expected=[["train", 10, 1.5], ["test", 20, 2.5]])
     check = verdicts.check(grid, WHOLE, Measured(False, "{}", [["train", 10, 1.5], ["test", 21, 2.25]]), TESTED)
-    assert check.explanation == "documented otherwise: test: 21 instead of 20; test: 2.25 instead of 2.5"
+    assert check.explanation == "differs from the document: test: 21 instead of 20; test: 2.25 instead of 2.5"
     assert check.observed == '[["train", 10, 1.5], ["test", 21, 2.25]]'
     known = verdicts.check(KNOWN, WHOLE, Measured(True, "{}", [[1187]]), TESTED)
     assert (known.observed, known.explanation) == (
         "1187",
-        "not as documented, and known to be so: One was forgotten.",
+        "differs from the document, as recorded: One was forgotten.",
     )
     changed = verdicts.check(KNOWN, WHOLE, Measured(False, "{}", [[1190]]), TESTED)
-    assert changed.explanation == "not as recorded: 1190 instead of 1187; recorded: One was forgotten."
+    assert changed.explanation == "differs from the record: 1190 instead of 1187; recorded: One was forgotten."
 
 
 @pytest.mark.parametrize(
@@ -328,9 +328,9 @@ def test_a_claim_whose_culprits_landing_quarantined_is_refuted(refused: Bench) -
         verdict, is_as_recorded, rows_tested, explanation = found[claim_id]
         assert (verdict, is_as_recorded) == ("refuted", False), claim_id
         assert rows_tested > 0
-        assert "records that landing refused break it" in explanation
-    others = [claim_id for claim_id, (_, _, _, told) in found.items() if claim_id not in judged and "refused" in told]
-    assert not [claim_id for claim_id in others if "records that landing refused" in found[claim_id][3]]
+        assert "rejected records that break the claim" in explanation
+    others = [claim_id for claim_id, (_, _, _, told) in found.items() if claim_id not in judged and "rejected" in told]
+    assert not [claim_id for claim_id in others if "rejected records that break the claim" in found[claim_id][3]]
 
 
 @pytest.mark.parametrize(

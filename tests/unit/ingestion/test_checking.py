@@ -62,7 +62,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("record", "reason"), REFUSED.values(), ids=list(REFUSED))
-def test_record_of_which_something_would_be_lost_is_set_aside_whole(tmp_path: Path, record: str, reason: str) -> None:
+def test_record_that_would_lose_something_is_quarantined_as_a_whole(tmp_path: Path, record: str, reason: str) -> None:
     """Lost the first value, came back as Infinity, or ended in an internal error."""
     landed = land_among_others(tmp_path, record)
     (refused,) = landed.quarantine
@@ -85,7 +85,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("value", KEPT.values(), ids=list(KEPT))
-def test_unknown_value_that_can_be_written_again_is_kept(tmp_path: Path, value: str) -> None:
+def test_unknown_value_that_can_be_restored_is_kept(tmp_path: Path, value: str) -> None:
     """The twins of what is set aside."""
     landed = land_among_others(tmp_path, with_members(f'"zz": {value}'))
     assert [extra["json_pointer"] for extra in landed.extras] == ["/1/zz"]
@@ -94,7 +94,7 @@ def test_unknown_value_that_can_be_written_again_is_kept(tmp_path: Path, value: 
     assert len(read(tmp_path, landed)) == 3
 
 
-def test_unknown_key_that_is_half_a_pair_has_a_pointer_that_can_be_stored(tmp_path: Path) -> None:
+def test_unknown_key_with_a_lone_surrogate_has_a_pointer_that_can_be_stored(tmp_path: Path) -> None:
     """UTF-8 has no bytes for it, and writing the table of extra keys failed."""
     landed = land_among_others(tmp_path, with_members(r'"~u/\ud83d": 1'))
     (extra,) = landed.extras
@@ -102,7 +102,7 @@ def test_unknown_key_that_is_half_a_pair_has_a_pointer_that_can_be_stored(tmp_pa
     assert split_pointer(extra["json_pointer"]) == ["1", "~u/\ud83d"]
 
 
-def test_record_key_that_is_half_a_pair_sets_its_record_aside(tmp_path: Path) -> None:
+def test_record_key_with_a_lone_surrogate_sets_its_record_aside(tmp_path: Path) -> None:
     landed = land(tmp_path, rb'{"a": ["x"], "\udc80": ["y"], "b": []}', ENTRIES, "entries.json")
     (refused,) = landed.quarantine
     assert refused == {
@@ -115,7 +115,7 @@ def test_record_key_that_is_half_a_pair_sets_its_record_aside(tmp_path: Path) ->
     assert landed.record_count == 3
 
 
-def test_record_whose_key_was_there_before_is_set_aside(tmp_path: Path) -> None:
+def test_record_with_a_repeated_key_is_set_aside(tmp_path: Path) -> None:
     """The build was aborted; the first record of the key is landed, those after it are kept whole."""
     landed = land(tmp_path, b'{"a": ["x"], "b": [], "a": ["y"] , "a": 7}\n', ENTRIES, "entries.json")
     error = "the key 'a' occurs twice in the file - at `$.a`"
@@ -147,7 +147,7 @@ def test_record_whose_key_was_there_before_is_set_aside(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_file_of_parts_with_equal_names_is_refused_with_its_place(tmp_path: Path, text: bytes, message: str) -> None:
+def test_file_with_ambiguous_parts_is_rejected_with_its_place(tmp_path: Path, text: bytes, message: str) -> None:
     with pytest.raises(LandingError) as refused:
         land(tmp_path, gzip.compress(text), SPLITS, "splits.json.gz")
     assert str(refused.value) == f"toy/splits.json.gz: {message}"
@@ -180,13 +180,13 @@ def test_parts_and_documents_with_deep_records_are_landed(tmp_path: Path) -> Non
         ('[{"dialogue_id": "1\\', "not JSON, cut off at its end, byte 20, line 1, column 21: download it again"),
     ],
 )
-def test_file_that_is_not_json_is_refused_with_its_place_however_deep(tmp_path: Path, text: str, place: str) -> None:
+def test_file_that_is_not_json_is_rejected_with_its_place_at_any_depth(tmp_path: Path, text: str, place: str) -> None:
     with pytest.raises(LandingError) as refused:
         land(tmp_path, text.encode(), ITEMS)
     assert str(refused.value) == f"toy/train/items.json: {place}"
 
 
-def test_ten_thousand_refusals_take_seconds(tmp_path: Path) -> None:
+def test_ten_thousand_rejected_records_take_seconds(tmp_path: Path) -> None:
     """They took 13 s, a millisecond and more each."""
     started = time.process_time()
     landed = land(tmp_path, gzip.compress(json.dumps([7] * 10_000).encode()), ITEMS, "train/items.json.gz")
@@ -194,7 +194,7 @@ def test_ten_thousand_refusals_take_seconds(tmp_path: Path) -> None:
     assert time.process_time() - started < 3
 
 
-def test_file_with_too_many_refusals_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_with_too_many_rejected_records_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And its twin: as many as may be are set aside."""
     monkeypatch.setattr(checking, "MOST_REFUSED", 20)
     assert len(land(tmp_path, [7] * 20, ITEMS).quarantine) == 20
@@ -206,7 +206,7 @@ def test_file_with_too_many_refusals_is_refused(tmp_path: Path, monkeypatch: pyt
     )
 
 
-def test_file_with_too_many_unknown_keys_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_with_too_many_unknown_keys_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unknown keys are bounded like refusals."""
     monkeypatch.setattr(checking, "MOST_EXTRAS", 20)
     assert len(land(tmp_path, [ITEM | {"zz": 1}] * 20, ITEMS).extras) == 20

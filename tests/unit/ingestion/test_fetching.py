@@ -13,7 +13,7 @@ from pipelines.ingestion.wanted import plan
 from tests.unit.ingestion.listed_files import corpus, listed_file
 
 
-def test_one_cause_is_one_line_and_says_what_to_do_by_hand(tmp_path):
+def test_each_cause_is_one_line_with_instructions(tmp_path):
     url = "https://example.org/data/"
     files = [SourceFile(f"train/{i}.json", f"{url}train/{i}.json", sha256="0" * 64) for i in range(200)]
     every = plan((corpus(*files),), tmp_path)
@@ -33,7 +33,7 @@ def test_one_cause_is_one_line_and_says_what_to_do_by_hand(tmp_path):
     refuse_failures([Result(one, Outcome.PRESENT) for one in every])
 
 
-def test_dead_host_does_not_get_a_request_for_every_file():
+def test_unreachable_host_is_not_asked_for_every_file():
     hosts = Hosts()
     for _ in range(fetching.HOPELESS - 1):
         hosts.failed("a", "answered 503", is_certain=False)

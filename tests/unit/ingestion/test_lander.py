@@ -90,7 +90,7 @@ def test_file_that_stays_is_read_once(task: LandingTask, tmp_path: Path, monkeyp
     assert str(tmp_path / "toy" / PATH) in reads[0]
 
 
-def test_file_swapped_all_the_time_is_landed_as_one_of_its_states(task: LandingTask, tmp_path: Path) -> None:
+def test_file_that_is_replaced_all_the_time_is_landed_as_one_of_its_states(task: LandingTask, tmp_path: Path) -> None:
     """16 of 30 landings of a file that was swapped had the other's rows under its checksum."""
     file = tmp_path / "toy" / PATH
     contents = {landing.sha256_of(items(text, 1000)): text for text in ("first", "second")}
@@ -116,8 +116,8 @@ def test_file_swapped_all_the_time_is_landed_as_one_of_its_states(task: LandingT
         swapper.join()
 
 
-def test_file_that_changes_whenever_it_is_read_is_refused(task: LandingTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is written while it is read has no settled state."""
+def test_file_that_changes_at_every_read_is_rejected(task: LandingTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read while it is written is of no state at all."""
     file, attempts = task.source / PATH, []
 
     def touch_and_look(path: Path) -> records.FileState | None:
@@ -179,7 +179,7 @@ def test_file_that_has_changed_at_the_end_is_reported(task: LandingTask, change,
     assert [notice.startswith(f"toy/{PATH}: {told}") for notice in found] == ([True] if told else [])
 
 
-def test_file_that_is_gone_when_it_is_read_is_refused_in_one_line(task: LandingTask, tmp_path: Path) -> None:
+def test_file_that_is_missing_when_it_is_read_is_rejected_in_one_line(task: LandingTask, tmp_path: Path) -> None:
     """Found when the folder was read, deleted before the file was."""
     release = Release(task.corpus, task.source, ((ITEMS, PATH), (ITEMS, "dev/items.json")), (), ())
     with (

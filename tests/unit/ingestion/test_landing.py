@@ -50,7 +50,7 @@ def test_many_records_are_written_in_groups_and_in_order(
     assert parquet.ParquetFile(tmp_path / "raw" / landed.parquet).num_row_groups == 3
 
 
-def test_no_thread_of_duckdb_is_left_to_remove_a_file_that_was_written_again() -> None:
+def test_no_thread_of_duckdb_removes_a_rewritten_file() -> None:
     """A COPY that fails is repeated into the same Parquet; once its file was gone when it was to be moved there."""
     (threads,) = landing._connection().execute("select current_setting('async_threads')").fetchone()
     assert threads == 0
@@ -77,7 +77,7 @@ def test_array_lands_typed_and_in_order(tmp_path: Path) -> None:
     assert landed.record_count == 2000
 
 
-def test_union_of_text_and_object_keeps_them_apart(tmp_path: Path) -> None:
+def test_union_of_text_and_object_distinguishes_them(tmp_path: Path) -> None:
     rows = read(tmp_path, land(tmp_path, [ITEM | {"data": value} for value in ("", {}, {"k": "v"}, None)], ITEMS))
     assert [row["data"]["text"] for row in rows] == ["", None, None, None]
     assert [row["data"]["entries"] for row in rows] == [None, {}, {"k": "v"}, None]
@@ -121,7 +121,7 @@ def test_entries_splits_documents_and_lines_keep_key_and_pointer(tmp_path: Path)
         (b'[\r{"id": 7} 7]', "toy/train/items.json: not JSON at byte 12, line 2, column 11"),
     ],
 )
-def test_file_that_is_not_a_json_array_is_refused_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+def test_file_that_is_not_a_json_array_is_rejected_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(LandingError) as refused:
         land(tmp_path, content, ITEMS)
     assert str(refused.value).startswith(message)
@@ -165,7 +165,7 @@ def test_file_without_records_has_a_note(tmp_path: Path, content: object, entity
     assert (landed.record_count, landed.notes[-1]) == (0, "has no records")
 
 
-def test_broken_gzip_is_refused(tmp_path: Path) -> None:
+def test_broken_gzip_is_rejected(tmp_path: Path) -> None:
     whole = gzip.compress(json.dumps({"train": [ITEM]}).encode())
     with pytest.raises(LandingError, match=r"toy/splits\.json\.gz: broken gzip, cut off before its end"):
         land(tmp_path, whole[:-12], SPLITS, "splits.json.gz")
@@ -184,7 +184,7 @@ def test_broken_gzip_is_refused(tmp_path: Path) -> None:
         ({"data": {"k": 1}}, "Expected `str`, got `int` - at `$[1].data[...]`"),
     ],
 )
-def test_record_that_the_schema_refuses_is_set_aside_and_the_others_stay(
+def test_record_that_the_schema_rejects_is_set_aside_and_the_others_are_kept(
     tmp_path: Path, change: dict, error: str
 ) -> None:
     landed = land(tmp_path, [ITEM, ITEM | change, ITEM | {"id": 3}], ITEMS)
@@ -245,7 +245,7 @@ def test_lost_parquet_is_landed_again(tmp_path: Path) -> None:
     assert len(read(tmp_path, land(tmp_path, [ITEM], ITEMS))) == 1
 
 
-def test_verification_says_what_is_known_of_the_bytes(tmp_path: Path) -> None:
+def test_verification_describes_the_bytes(tmp_path: Path) -> None:
     data = json.dumps([ITEM]).encode()
     digest = hashlib.sha256(data).hexdigest()
     blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
@@ -276,7 +276,7 @@ def test_absent_entity_has_a_zero_row_file_with_the_same_columns(tmp_path: Path)
     assert duckdb.sql(f"select count(*) from '{empty}'").fetchall() == [(0,)]
 
 
-def test_path_with_glob_characters_is_read_as_it_stands(tmp_path: Path) -> None:
+def test_path_with_glob_characters_is_read_literally(tmp_path: Path) -> None:
     source = tmp_path / "so[u]rce*"
     (source / "train").mkdir(parents=True)
     (source / "train/items.json").write_text(json.dumps([ITEM]))
@@ -284,7 +284,7 @@ def test_path_with_glob_characters_is_read_as_it_stands(tmp_path: Path) -> None:
     assert [row["id"] for row in read(tmp_path, landed)] == [1]
 
 
-def test_type_without_sql_counterpart_is_refused_when_the_schema_is_read() -> None:
+def test_type_without_sql_counterpart_is_rejected_when_the_schema_is_read() -> None:
     with pytest.raises(TypeError, match="no DuckDB type"):
         column_types.duckdb_type(inspect.type_info(bytes))
 
@@ -301,7 +301,7 @@ DECIDE_NOTHING = {
 """The modules that landing uses and that do not affect the rows."""
 
 
-def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
+def test_schema_hash_covers_every_module_that_affects_landing() -> None:
     """Fails if landing begins to use a module whose change would not land files again."""
     found, waiting = set(), ["pipelines/ingestion/landing.py"]
     while waiting:
@@ -316,7 +316,7 @@ def test_schema_hash_knows_every_module_that_decides_what_is_landed() -> None:
     assert found == {*landing.LANDING_CODE, *landing.FORM_CODE}
 
 
-def test_what_a_killed_landing_leaves_is_removed_by_the_next_build(tmp_path: Path) -> None:
+def test_files_of_a_killed_landing_are_removed_by_the_next_build(tmp_path: Path) -> None:
     """The records of a killed landing stayed for ever, and their name met that of a process on another machine."""
     paths = WarehousePaths(tmp_path)
     program = (

@@ -50,7 +50,7 @@ def decode(entity: Entity, data: bytes) -> int:
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)
-def test_every_generated_file_decodes_with_the_strict_schema_and_holds_records(generated_sample, corpus_id):
+def test_every_generated_file_decodes_with_the_strict_schema_and_has_records(generated_sample, corpus_id):
     corpus = registry.load_corpus(corpus_id)
     for path in (generated_sample / corpus_id).rglob("*"):
         name = path.relative_to(generated_sample / corpus_id).as_posix()
@@ -96,7 +96,7 @@ def test_the_marker_says_scale_and_seed(tmp_path):
     assert json.loads((tmp_path / "mutualfriends" / MARKER).read_text()) == {"scale": 0.002, "seed": 7}
 
 
-def test_a_release_that_was_generated_before_is_replaced(tmp_path):
+def test_earlier_generated_release_is_replaced(tmp_path):
     simulate(tmp_path, 0.02, corpora=("sgd",))
     simulate(tmp_path, 0.002, corpora=("sgd",))
     files = [path for path in (tmp_path / "sgd").rglob("*") if path.is_file()]
@@ -104,7 +104,7 @@ def test_a_release_that_was_generated_before_is_replaced(tmp_path):
     assert not [path for path in files if path.suffix == ".part"]
 
 
-def test_a_folder_with_other_files_is_refused(tmp_path):
+def test_folder_with_other_files_is_rejected(tmp_path):
     kept = tmp_path / "bbai" / "test.json"
     kept.parent.mkdir()
     kept.write_text("{}")
@@ -113,12 +113,12 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
     assert kept.read_text() == "{}"
 
 
-def test_an_unknown_corpus_is_refused(tmp_path):
+def test_unknown_corpus_is_rejected(tmp_path):
     with pytest.raises(InputError, match="nowhere: no such corpus"):
         simulate(tmp_path, SAMPLE_SCALE, corpora=("nowhere",))
 
 
-def test_a_scale_of_nothing_is_refused(tmp_path):
+def test_scale_of_zero_is_rejected(tmp_path):
     with pytest.raises(InputError, match="above 0"):
         simulate(tmp_path, 0)
 
@@ -131,7 +131,7 @@ def test_each_file_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize("foreign", ["notes.txt", "train/notes.txt", "link"])
-def test_foreign_file_beside_a_generated_release_is_not_removed(tmp_path: Path, foreign: str) -> None:
+def test_foreign_file_in_a_generated_release_is_not_removed(tmp_path: Path, foreign: str) -> None:
     """The whole folder was removed before the release was generated again."""
     corpus_id = CORPORA[0]
     simulate(tmp_path, SAMPLE_SCALE, corpora=(corpus_id,))

@@ -16,7 +16,7 @@ def test_host_is_shown_without_credentials():
     assert host_of("file:///media/disk") == "file://"
 
 
-def test_session_asks_for_the_publishers_own_bytes():
+def test_session_requests_the_original_bytes():
     with transport.Session(1) as session:
         assert session.headers["Accept-Encoding"] == "identity"
         assert session.verify is True
@@ -35,7 +35,7 @@ def test_session_asks_for_the_publishers_own_bytes():
         pytest.param([(1, 1.0)] * 29, True, id="a file of a few bytes"),
     ],
 )
-def test_body_has_to_bring_some_bytes_in_each_timeout(
+def test_body_must_receive_some_bytes_within_each_timeout(
     monkeypatch: pytest.MonkeyPatch, pieces: list[tuple[int, float]], is_enough: bool
 ) -> None:
     """A byte a second is never silence; a modem, or a link that is shared by several downloads, is waited for."""

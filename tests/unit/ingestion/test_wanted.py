@@ -38,7 +38,7 @@ def test_mirror_has_each_file_below_its_corpus(tmp_path, mirror, url):
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "..", "", "a\\..\\x", "C:x", "a\nb", "a\x1b[2J"])
-def test_path_that_leaves_its_folder_is_refused(tmp_path, path):
+def test_path_that_leaves_its_folder_is_rejected(tmp_path, path):
     with pytest.raises(InputError, match=r"demo/source\.toml: the path .* leaves"):
         plan((corpus(SourceFile(path, "https://example.org/x")),), tmp_path)
 
@@ -90,7 +90,7 @@ def test_problem_says_what_was_expected_and_observed(tmp_path, facts, problem):
         (b'{"data": "not the listed one"}', None),
     ],
 )
-def test_problem_says_what_is_in_the_place_of_a_data_file(tmp_path, content, kind):
+def test_problem_says_what_is_in_place_of_a_data_file(tmp_path, content, kind):
     """Servers give a page that asks to sign in, or their error, with status 200; GitHub gives pointers of Git LFS."""
     (tmp_path / "x").write_bytes(content)
     problem = listed_file(tmp_path, sha256="0" * 64).problem(tmp_path / "x")
@@ -101,7 +101,7 @@ def test_problem_says_what_is_in_the_place_of_a_data_file(tmp_path, content, kin
     assert listed_file(tmp_path, is_documentation=True).problem(tmp_path / "x") is None
 
 
-def test_file_of_unlisted_size_is_bounded(tmp_path, monkeypatch):
+def test_file_of_unlisted_size_has_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(wanted, "LARGEST_UNLISTED", 5)
     (tmp_path / "x").write_bytes(b"hello\n")
     assert listed_file(tmp_path).problem(tmp_path / "x") == "expected at most 5 bytes, observed more"
@@ -110,7 +110,7 @@ def test_file_of_unlisted_size_is_bounded(tmp_path, monkeypatch):
 URL = "https://example.org/x"
 
 
-def test_part_is_continued_only_when_the_whole_can_be_checked_or_a_validator_is_known(tmp_path):
+def test_part_is_continued_only_with_a_checksum_or_a_validator(tmp_path):
     digest = "0" * 64
     for facts, etag, offset in (({}, None, 0), ({}, '"1"', 4), ({"sha256": digest}, None, 4), ({"bytes": 3}, '"1"', 0)):
         part = Part(listed_file(tmp_path, **facts))
@@ -126,7 +126,7 @@ def test_part_is_continued_only_when_the_whole_can_be_checked_or_a_validator_is_
     assert list(part.path.parent.iterdir()) == []
 
 
-def test_gzip_around_a_file_is_undone_but_no_bomb(tmp_path):
+def test_gzip_around_a_file_is_decoded_but_not_a_bomb(tmp_path):
     part = Part(listed_file(tmp_path, bytes=1000))
     part.path.parent.mkdir(parents=True)
     for content, is_unpacked in ((b"x" * 1000, True), (b"x" * 10_000_000, False)):
@@ -162,7 +162,7 @@ CHECKED = {"sha256": "0" * 64, "bytes": 9}
         pytest.param(CHECKED, Version("a", ETAG, 9), Version("b", None, 8), False, id="in vain: not the listed length"),
     ],
 )
-def test_rest_of_another_version_is_not_put_behind_a_part(tmp_path, facts, begun, rest, is_continued):
+def test_rest_of_another_version_is_not_appended_to_a_part(tmp_path, facts, begun, rest, is_continued):
     """Without a checksum nothing would tell that a file is made of parts of two."""
     part = Part(listed_file(tmp_path, **facts))
     part.path.parent.mkdir(parents=True, exist_ok=True)

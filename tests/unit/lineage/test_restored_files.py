@@ -26,7 +26,7 @@ def record(value: Any, index: int = 0) -> Record:
     return Record(index, None, f"/{index}", json.dumps(value).encode())
 
 
-def test_every_form_that_the_tables_accept_is_put_back() -> None:
+def test_every_form_that_the_tables_accept_is_restored() -> None:
     exceptions = [("/0/a", "absent"), ("/0/b", "null"), ("/0/c", "empty_list"), ("/0/d", "empty_object")]
     assert {form for _, form in exceptions} == set(EXCEPTION_FORMS)
     assert put(ARRAY, exceptions, record({"a": 1, "b": 1, "e": 1})) == [{"b": None, "e": 1, "c": [], "d": {}}]
@@ -37,7 +37,7 @@ def test_absent_key_leaves_its_neighbors_and_other_records() -> None:
     assert found == [{"turns": [{"a/b": 1, "a": 2}]}, {"turns": [{"a": 2}]}]
 
 
-def test_key_that_is_absent_already_stays_so() -> None:
+def test_absent_key_stays_absent() -> None:
     assert put(ARRAY, [("/0/a", "absent")], record({"b": 1})) == [{"b": 1}]
 
 
@@ -68,7 +68,7 @@ def test_elements_are_inserted_in_the_order_of_their_numbers() -> None:
     assert found == [[[], 1, [], 2, 3, 4, 5, 6, 7, [], [], 8]]
 
 
-def test_document_in_quarantine_comes_back_as_it_was() -> None:
+def test_quarantined_document_is_restored_unchanged() -> None:
     """Core has no row of a document that the schema refuses, and a query can still make an empty document of no rows."""
     document = Entity("thing", dict, Container.DOCUMENT, r"x\.json")
     file = SourceFile("toy/x.json", "x.json", None, 1, "", quarantine=[(0, "", b"[]")])
@@ -79,8 +79,8 @@ def test_document_in_quarantine_comes_back_as_it_was() -> None:
     assert found.text == b'{"names": []}'
 
 
-def test_refused_record_of_an_equal_key_is_left_as_it_was() -> None:
-    """Values put back into the first of two equal keys are not searched in the second, which is in quarantine."""
+def test_rejected_record_with_an_equal_key_is_unchanged() -> None:
+    """What is put back into the first of two equal keys is not looked for in the second, which is in quarantine."""
     file = SourceFile(
         "toy/x.json", "x.json", None, 1, "", extras=[("/a/names/Oslo/x", 1)], quarantine=[(1, "/a", b'{"names": {}}')]
     )

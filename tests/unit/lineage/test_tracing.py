@@ -22,7 +22,7 @@ def at(container: Container, text: str, *pointers: str | None) -> list[str | Non
     return list(read_json_at(*FILES[container], text.encode(), pointers))
 
 
-def test_records_are_found_beside_those_that_no_reader_takes() -> None:
+def test_records_are_found_beside_unreadable_ones() -> None:
     """A record nested thousands of levels deep made the trace of every key of its file an internal error."""
     text = f'[{DEEP}, {{"a/b": ["é", 1.10]}}, "\\ud83d"]'
     assert at(Container.ARRAY, text, "/1", "/1/a~1b/1", None, "/1/c", "/9", "") == [
@@ -35,7 +35,7 @@ def test_records_are_found_beside_those_that_no_reader_takes() -> None:
     ]
 
 
-def test_of_equal_keys_the_first_is_shown() -> None:
+def test_first_of_equal_keys_is_shown() -> None:
     """The one that was landed, not the one that a reader of the whole file would keep."""
     assert at(Container.ENTRIES, '{"a": [1], "a": [2], "b": []}', "/a", "/a/0", "/b") == ["[1]", "1", "[]"]
 
@@ -45,7 +45,7 @@ def test_documents_and_lines_are_found() -> None:
     assert at(Container.LINES, "dlg-1,\ndlg-2,\n", "/1", "/2") == ['"dlg-2"', None]
 
 
-def test_half_a_surrogate_pair_is_shown_as_it_is_written() -> None:
+def test_lone_surrogate_is_shown_as_it_is_written() -> None:
     """Nothing that is shown may be without bytes in UTF-8."""
     (value,) = at(Container.ARRAY, r'[{"zz": "\ud83d"}]', "/0")
     assert value == r'{"zz": "\ud83d"}'

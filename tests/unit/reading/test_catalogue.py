@@ -50,7 +50,7 @@ def test_an_unknown_table_suggests_near_names(con, name):
 
 
 @pytest.mark.parametrize("name", ["", "zzz", "core.fct_turns; drop table x", "'"])
-def test_a_name_that_is_near_nothing_is_refused(con, name):
+def test_name_without_a_near_match_is_rejected(con, name):
     with pytest.raises(QueryError, match="there is no table"):
         catalogue.describe_table(con, name)
 
@@ -88,7 +88,7 @@ def test_description_as_json_has_every_field(con):
     assert empty["columns"][0]["filling"] is None
 
 
-def test_links_are_those_of_the_tables_that_are_there(con):
+def test_links_are_those_of_existing_tables(con):
     """Of the keys and joins that are declared: this build has neither the columns nor the other tables."""
     assert catalogue.describe_table(con, "fct_turns").links == Links((), (), ("core.fct_frames",))
     assert catalogue.describe_table(con, "raw.fruit__apples").links == Links(())
@@ -130,7 +130,7 @@ def filled() -> Iterator[dict[str, catalogue.Filling]]:
         ("list", "always", "[0]"),
     ],
 )
-def test_filling_is_described_by_corpus_with_the_first_value(filled, column, words, example):
+def test_filled_rows_are_counted_by_corpus_with_the_first_value(filled, column, words, example):
     assert (str(filled[column]), filled[column].example) == (words, example)
 
 
@@ -138,14 +138,14 @@ def test_filling_is_described_by_corpus_with_the_first_value(filled, column, wor
     ("share", "words"),
     [(0.0001, "<1%"), (0.0099, "<1%"), (0.01, "1%"), (0.5, "50%"), (0.999, "99%"), (0.9999999, "99%")],
 )
-def test_part_of_the_rows_is_neither_none_nor_all(share, words):
+def test_some_rows_are_distinguished_from_none_and_all(share, words):
     assert str(catalogue.Filling({"a": share, "b": 1.0, "c": 0.0}, None)) == f"a {words}, b"
 
 
 # How tables are joined
 
 
-def test_joins_are_the_references_that_are_tested_and_the_keys_that_are_named():
+def test_joins_are_the_tested_references_and_the_named_keys():
     links = descriptions.links()["core.fct_slots"]
     assert links.key == ("slot_key",)
     assert [str(join) for join in links.joins] == [
@@ -158,7 +158,7 @@ def test_joins_are_the_references_that_are_tested_and_the_keys_that_are_named():
     assert descriptions.links()["core.dim_corpora"].joins == ()
 
 
-def test_every_join_names_columns_that_there_are():
+def test_every_join_names_existing_columns():
     columns = {name: {column["name"] for column in model["columns"]} for name, model in descriptions.models().items()}
     assert len(columns) > 60
     for name, links in descriptions.links().items():

@@ -25,7 +25,7 @@ def test_core_tables_resolve_by_schema_and_table(con):
     assert run(con, "select utterance from core.fct_turns order by turn_index") == [(row[1],) for row in TURNS]
 
 
-def test_raw_tables_are_the_files_that_the_manifest_names_and_no_others(paths):
+def test_raw_tables_are_exactly_the_files_of_the_manifest(paths):
     write_raw(paths, "apples-of-another-build", [4])
     with connection.open_published(paths, raw=True) as con:
         assert run(con, "select record_index from raw.fruit__apples order by all") == [(1,), (2,), (3,)]
@@ -80,7 +80,7 @@ def test_a_damaged_pointer_is_one_line(paths, pointer):
         connection.open_published(paths)
 
 
-def test_a_pointer_to_a_build_that_is_gone_says_so(paths):
+def test_pointer_to_a_missing_build_is_reported(paths):
     paths.build_database(BUILD).unlink()
     with pytest.raises(InputError, match=f"names build {BUILD}"):
         connection.open_published(paths)
@@ -92,19 +92,19 @@ def test_a_missing_raw_file_is_one_line(paths):
         connection.open_published(paths, raw=True)
 
 
-def test_a_missing_manifest_hinders_only_raw(paths):
+def test_missing_manifest_affects_only_raw_tables(paths):
     paths.build_manifest(BUILD).unlink()
     connection.open_published(paths).close()
     with pytest.raises(InputError, match="manifest of build"):
         connection.open_published(paths, raw=True)
 
 
-def test_a_memory_limit_that_is_none_names_the_setting(paths):
+def test_invalid_memory_limit_names_the_setting(paths):
     with pytest.raises(QueryError, match="DIALOGUE_MEMORY_LIMIT"):
         connection.open_published(paths, settings=Settings(memory_limit="a lot"))
 
 
-def test_memory_and_threads_are_limited_as_the_settings_say(paths):
+def test_memory_and_threads_have_the_limits_of_the_settings(paths):
     with connection.open_published(paths, settings=Settings(memory_limit="1GiB", threads=1)) as con:
         assert run(con, "select current_setting('memory_limit'), current_setting('threads')") == [("1.0 GiB", 1)]
 
@@ -234,7 +234,7 @@ def test_a_query_sees_no_stored_secrets(con):
     assert run(con, "select current_setting('allow_persistent_secrets')") == [(False,)]
 
 
-def test_a_cursor_stands_behind_the_same_fence(con):
+def test_cursor_has_the_same_restrictions(con):
     with pytest.raises(duckdb.PermissionException):
         con.cursor().execute("select * from read_text('/etc/passwd')")
 

@@ -42,12 +42,12 @@ def printed(found: dialogue_parts.Dialogue, width: int = 100, **console: object)
         ("a", [span(0, 1, None, source_label="as published"), span(0, 1, None)], "[a](as published, span)"),
     ],
 )
-def test_spans_are_marked_where_they_stand(text: str, spans: list[dialogue_parts.Span], expected: str) -> None:
+def test_spans_are_marked_at_their_places(text: str, spans: list[dialogue_parts.Span], expected: str) -> None:
     assert marked(text, spans) == expected
     assert "".join(piece.text for piece in cut(text, spans)) == text
 
 
-def test_lines_tell_who_said_what_and_what_the_turn_did() -> None:
+def test_lines_have_speaker_text_and_actions_of_a_turn() -> None:
     text = printed(everything("word"))
     lines = text.splitlines()
     assert [line for line in lines if line != line.rstrip()] == []
@@ -60,7 +60,7 @@ def test_lines_tell_who_said_what_and_what_the_turn_did() -> None:
 
 
 @pytest.mark.parametrize("key", sorted(set(keys_of(everything("word"))) | {"d/0/span/0-4/0"}))
-def test_requested_row_is_marked_once_in_its_place(key: str) -> None:
+def test_requested_row_is_marked_once_at_its_place(key: str) -> None:
     whole = everything("word")
     mark = dialogue_parts.Mark(key=key, table="core.t", shown_key=key, turn_index=None, json_pointer="/0", row={})
     found = dialogue(
@@ -86,7 +86,7 @@ def test_hostile_text_reaches_no_terminal(text: str) -> None:
     assert max(map(len, plain.splitlines()[-30:])) <= 100
 
 
-def test_colors_are_left_out_if_they_are_not_wanted() -> None:
+def test_colors_are_left_out_on_request() -> None:
     def colors(**environment: str) -> list[str]:
         text = printed(everything("word"), force_terminal=True, color_system="standard", _environ=environment)
         return re.findall(r"\x1b\[[0-9;]*3[0-7]m", text)
@@ -95,7 +95,7 @@ def test_colors_are_left_out_if_they_are_not_wanted() -> None:
     assert colors(NO_COLOR="1") == []
 
 
-def test_json_gives_every_text_back_and_steers_no_terminal() -> None:
+def test_json_keeps_every_text_and_controls_no_terminal() -> None:
     found = everything(HOSTILE + "\ud7ff\u2028\x9b")
     text = dialogue_parts.as_json(found)
     assert all(character.isprintable() or character == "\n" for character in text)
@@ -179,7 +179,7 @@ def test_time_beyond_the_years_of_python_is_shown(moment: datetime.datetime | st
     assert f"<time {shown}</time>" in rendering.render_page(dialogue(turn("Hello", occurred_at=moment)))
 
 
-def test_text_turns_no_direction_over_but_keeps_its_own() -> None:
+def test_page_has_no_characters_that_change_the_writing_direction() -> None:
     hidden = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
     html = rendering.render_page(everything(f"שלום{hidden}x"))
     assert not set(hidden) & set(html)
@@ -229,5 +229,5 @@ def test_speakers_are_distinguished_by_side() -> None:
         ("fct_knowledge_items", "c/p/d/item/0/3/School", {}, "c/p/d/item/0/3"),
     ],
 )
-def test_value_is_shown_with_what_it_belongs_to(table: str, key: str, row: dict[str, object], shown: str) -> None:
+def test_row_is_shown_with_its_context(table: str, key: str, row: dict[str, object], shown: str) -> None:
     assert shown_key(table, key, row) == shown

@@ -18,9 +18,9 @@ from tests.unit.parquet_builds import make_parquet_build
 from tests.unit.published import BUILD, run, snapshot
 from tests.unit.reading.test_catalogue import test_a_table_is_described_by_any_of_its_names
 from tests.unit.reading.test_connection import (
-    test_a_cursor_stands_behind_the_same_fence,
     test_a_query_does_not_see_the_variables_of_python,
     test_core_tables_resolve_by_schema_and_table,
+    test_cursor_has_the_same_restrictions,
     test_no_statement_changes_a_setting,
     test_no_statement_changes_the_database,
     test_no_statement_reads_a_file,
@@ -31,10 +31,10 @@ from tests.unit.reading.test_connection import (
 from tests.unit.reading.test_query import test_one_select_or_explain_runs
 
 __all__ = [
-    "test_a_cursor_stands_behind_the_same_fence",
     "test_a_query_does_not_see_the_variables_of_python",
     "test_a_table_is_described_by_any_of_its_names",
     "test_core_tables_resolve_by_schema_and_table",
+    "test_cursor_has_the_same_restrictions",
     "test_no_statement_changes_a_setting",
     "test_no_statement_changes_the_database",
     "test_no_statement_reads_a_file",
@@ -83,9 +83,7 @@ def names(paths: WarehousePaths) -> list[str]:
         "attach '{name}.new' as other",
     ],
 )
-def test_name_of_a_file_of_the_build_cannot_be_written_to(
-    paths: WarehousePaths, con: connection.Connection, statement: str
-) -> None:
+def test_file_of_a_build_cannot_be_written(paths: WarehousePaths, con: connection.Connection, statement: str) -> None:
     before = snapshot(paths.root)
     for name in (*names(paths), f"{builds.NAMES}{BUILD}/core/new.parquet", f"{builds.NAMES}new"):
         with pytest.raises(duckdb.Error):
@@ -99,7 +97,7 @@ def test_name_of_a_file_of_the_build_cannot_be_written_to(
     "name",
     ["{build}/../../published.json", "../{build}.json", "/etc/passwd", "{build}.json", "{build}/core/*/*.parquet"],
 )
-def test_names_lead_to_the_files_of_the_build_alone(con: connection.Connection, name: str) -> None:
+def test_names_lead_only_to_files_of_the_build(con: connection.Connection, name: str) -> None:
     named = builds.NAMES + name.format(build=BUILD)
     found = con.execute(f"from glob('{builds.NAMES}*')").fetchall()
     for read in ("read_text", "read_blob", "read_csv", "read_parquet", "read_json"):
@@ -108,7 +106,7 @@ def test_names_lead_to_the_files_of_the_build_alone(con: connection.Connection, 
     assert found == []
 
 
-def test_lost_file_is_reported_in_one_line(paths: WarehousePaths) -> None:
+def test_missing_file_is_reported_in_one_line(paths: WarehousePaths) -> None:
     lost = names(paths)[1]
     builds.files_below(paths.build_tables(BUILD))[1].unlink()
     with connection.open_published(paths) as con:

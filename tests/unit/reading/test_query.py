@@ -66,7 +66,7 @@ def test_one_select_or_explain_runs(con, text):
         ("select 'never ended", "Parser Error: unterminated"),
     ],
 )
-def test_anything_else_is_refused_in_one_line(con, text, message):
+def test_other_statements_are_rejected_in_one_line(con, text, message):
     with pytest.raises(QueryError) as error:
         run(con, text)
     assert message in str(error.value)

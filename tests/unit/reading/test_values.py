@@ -160,14 +160,14 @@ def test_report_shows_a_measured_cell_as_the_table_does(cell: Any) -> None:
     assert histories.in_words(describe_rows([[cell]])) == text_of(cell)
 
 
-def test_rows_keep_their_order_where_values_are_cast(con: duckdb.DuckDBPyConnection) -> None:
+def test_rows_keep_their_order_if_values_are_cast(con: duckdb.DuckDBPyConnection) -> None:
     """The cast goes around the query; DuckDB keeps the order of its rows. This fails when a version no longer does."""
     text = "select date '2020-01-01' + cast(range as integer) as d, range from range(300_000) order by hash(range)"
     expected = con.execute("select range from range(300_000) order by hash(range)").fetchall()
     assert [(number,) for _, number in run(con, text)] == expected
 
 
-def test_place_of_an_error_is_that_of_the_query(con: duckdb.DuckDBPyConnection) -> None:
+def test_place_of_an_error_is_in_the_query(con: duckdb.DuckDBPyConnection) -> None:
     failing = "-- a date, which is cast\nselect date '2020-01-01' as d,\n  cast(utterance as integer) from fct_turns"
     with pytest.raises(query.QueryError, match=r"line 3, at cast\(utterance"):
         run(con, failing)

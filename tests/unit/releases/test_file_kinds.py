@@ -120,7 +120,7 @@ KINDS = TEXTS | BINARY
 
 @pytest.mark.parametrize("name", ["train/items.json", "data.json.gz", "split.csv", "rows.jsonl", "rows.parquet"])
 @pytest.mark.parametrize(("data", "told"), KINDS.values(), ids=list(KINDS))
-def test_other_kind_of_file_is_named_whatever_it_is_called(data: bytes, told: str, name: str) -> None:
+def test_other_kind_of_file_is_named_under_any_name(data: bytes, told: str, name: str) -> None:
     """A pointer, a page, an archive under the name of a data file was "broken gzip" or "not JSON at byte 0".
 
     The last thing to be called by its name is the Parquet file that is named so.
@@ -146,7 +146,7 @@ def test_other_kind_of_file_is_named_inside_an_archive(data: bytes, told: str) -
     ("piece", "kind"),
     [(b"<!-- -->", None), (b"<title>", "a web page"), (b"<title", "a web page"), (b"<Code>", "XML")],
 )
-def test_text_that_is_made_to_take_long_does_not(piece: bytes, kind: str | None) -> None:
+def test_malicious_text_does_not_take_long(piece: bytes, kind: str | None) -> None:
     """A pattern that tries every way to divide so many comments would not end."""
     found = other_kind("train.json", piece * 20_000)
     assert (found and found.name) == kind
@@ -183,12 +183,12 @@ def test_databases_are_named(tmp_path: Path) -> None:
         b'{"<html>": 1}',
     ],
 )
-def test_text_that_may_be_the_file_has_no_other_kind(text: bytes) -> None:
+def test_possible_text_of_the_file_is_not_another_kind(text: bytes) -> None:
     """The failing twin: what has no mark of another kind is left to the reader of its container."""
     assert other_kind("train.json", text) is None
 
 
-def test_listed_archive_has_no_other_kind() -> None:
+def test_listed_archive_is_not_another_kind() -> None:
     data = gzip.compress(JSON)
     assert other_kind("a.json.gz", data) is None
     kind = other_kind("a.json", data)
@@ -213,7 +213,7 @@ ANSWERS = {
     [(ITEMS, "train/items.json"), (ENTRIES, "entries.json"), (SPLITS, "splits.json.gz"), (DOCUMENT, "document.json")],
     ids=["array", "entries", "splits", "document"],
 )
-def test_error_answer_in_json_is_refused_in_every_container(
+def test_error_answer_in_json_is_rejected_in_every_container(
     tmp_path: Path, answer: dict, told: str, entity, path: str
 ) -> None:
     """It is JSON: a file of entries took its keys for records, and set all of them aside in silence."""
@@ -237,7 +237,7 @@ def test_other_json_is_not_an_error_answer(answer: object) -> None:
     assert answer_kind(json.dumps(answer).encode()) is None
 
 
-def test_error_answer_whose_values_the_schema_takes_is_refused_in_place_of_a_listed_file(tmp_path: Path) -> None:
+def test_valid_error_answer_is_rejected_in_place_of_a_listed_file(tmp_path: Path) -> None:
     """A file of names and texts takes any object of texts: two of its records were `message` and its documentation."""
     texts = Entity("texts", str, Container.ENTRIES, r"texts\.json")
     answer = b'{"message": "API rate limit exceeded", "documentation_url": "https://x"}'
@@ -270,6 +270,6 @@ def test_records_that_look_like_an_error_answer_are_landed(tmp_path: Path) -> No
     assert land(tmp_path, {"message": ["Not Found"], "status": []}, ENTRIES, "entries.json").record_count == 2
 
 
-def test_page_in_place_of_lines_is_refused(tmp_path: Path) -> None:
+def test_page_in_place_of_lines_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(LandingError, match=r"^toy/train\.csv: is a web page"):
         land(tmp_path, PAGE, LINES, "train.csv")

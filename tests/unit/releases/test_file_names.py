@@ -44,7 +44,7 @@ FAR = (
 
 
 @pytest.mark.parametrize("path", NEAR)
-def test_file_is_read_under_a_name_that_is_nearly_right(tmp_path: Path, path: str) -> None:
+def test_file_is_read_under_a_similar_name(tmp_path: Path, path: str) -> None:
     """Files compressed, unpacked, in other case, or laid out as in a clone were skipped without a word.
 
     https://github.com/facebookresearch/ParlAI/issues/343
@@ -89,7 +89,7 @@ def test_missing_files_are_counted_among_the_listed_ones(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("corpus", registry.load_corpora(), ids=lambda corpus: corpus.corpus_id)
-def test_clone_of_the_publishers_repository_is_read_whole(tmp_path: Path, corpus) -> None:
+def test_clone_of_the_publishers_repository_is_read_completely(tmp_path: Path, corpus) -> None:
     """A clone placed as the corpus' folder is read, for each corpus from its own source.toml."""
     folder = tmp_path / corpus.corpus_id
     data = [file for file in corpus.files if not file.is_documentation]
@@ -130,7 +130,7 @@ def test_listed_checksum_is_compared_with_the_text(tmp_path: Path) -> None:
     assert verification(tmp_path, NAMES, "names.json.gz") == "verified"
 
 
-def test_listed_checksum_of_an_archive_says_nothing_of_its_text(tmp_path: Path) -> None:
+def test_listed_checksum_of_an_archive_says_nothing_about_its_text(tmp_path: Path) -> None:
     write(tmp_path, "all_v1.1.json")
     assert verification(tmp_path, ALL, "all_v1.1.json") == "unlisted"
     write(tmp_path, ALL, text=gzip.compress(TEXT))
@@ -174,7 +174,7 @@ def test_row_of_a_file_keeps_its_path_in_the_release_and_says_where_it_was(tmp_p
     assert moved.parquet == plain.parquet
 
 
-def test_what_is_wrong_with_a_file_names_the_file_on_disk(tmp_path: Path) -> None:
+def test_error_about_a_file_names_the_file_on_disk(tmp_path: Path) -> None:
     folder = write(tmp_path, "data/names.json", text=b"{")
     with pytest.raises(LandingError, match=rf"names\.json: .* \(the file is {folder}/data/names\.json\)$"):
         landing.land_file(task(tmp_path, NAMES, "data/names.json", tmp_path / "raw"))

@@ -94,20 +94,20 @@ def test_form_is_found_in_every_layout_of_the_hub(tmp_path: Path, paths: list[st
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
-def test_split_that_is_there_twice_or_in_part_is_refused(tmp_path: Path, paths: list[str], message: str) -> None:
+def test_repeated_or_incomplete_split_is_rejected(tmp_path: Path, paths: list[str], message: str) -> None:
     with pytest.raises(InputError, match=r"^mutualfriends/mutual_friends/") as caught:
         form_of(tmp_path, *(f"{CONFIG}/{path}" for path in paths))
     assert message.format(CONFIG) in str(caught.value)
 
 
-def test_what_lies_beside_the_files_of_a_form_is_known(tmp_path: Path) -> None:
+def test_other_files_of_a_form_are_known(tmp_path: Path) -> None:
     others = ["dev.parquet", "train.parquet.part", "train-0-of-1.parquet", "train/part-0.parquet", "train.arrow"]
     found = form_of(tmp_path, *(f"{CONFIG}/{path}" for path in others), f"{CONFIG}/train/0000.parquet")
     assert [path for _, path in found.files] == [f"{CONFIG}/train/0000.parquet"]
     assert sorted(entry.path for entry in found.unread) == sorted(f"{CONFIG}/{path}" for path in others)
 
 
-def test_folder_of_no_config_is_not_read_where_there_are_several(tmp_path: Path) -> None:
+def test_folder_without_a_config_is_not_read_if_there_are_several(tmp_path: Path) -> None:
     """`data` has the only config of a data set, and nothing says of which table it is where there are two."""
     path = "schema_guided_dstc8/data/train-00000-of-00001.parquet"
     found = form_of(tmp_path, path, corpus_id="sgd")
@@ -130,7 +130,7 @@ def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
     ],
     ids=["folder", "pipe", "ring", "nowhere"],
 )
-def test_entry_in_the_place_of_a_file_is_refused_and_not_skipped(
+def test_other_object_at_the_path_of_a_file_is_rejected(
     tmp_path: Path, made: Callable[[Path], object], told: str
 ) -> None:
     """A build waited for the other end of a pipe, or took the file for missing."""

@@ -131,7 +131,7 @@ def test_json_lines_and_parquet_land_the_same_rows(corpus_id: str, row: dict, re
         ("sgd", "turns/frames", None, "null at /turns/frames"),
     ],
 )
-def test_row_that_cannot_be_undone_is_set_aside_whole(
+def test_row_that_cannot_be_converted_is_quarantined_as_a_whole(
     tmp_path: Path, corpus_id: str, path: str, value: Any, message: str
 ) -> None:
     row = next(row for corpus, row, _ in EXAMPLES if corpus == corpus_id)
@@ -165,7 +165,7 @@ def test_row_that_cannot_be_undone_is_set_aside_whole(
         ("agents", pa.struct([("1", pa.string()), ("0", pa.int32())]), "column agents.0 is int32, not string"),
     ],
 )
-def test_parquet_with_other_columns_is_refused(name: str, of: pa.DataType | None, message: str) -> None:
+def test_parquet_with_other_columns_is_rejected(name: str, of: pa.DataType | None, message: str) -> None:
     table = table_of("mutualfriends")
     fields = {field.name: field.type for field in table.columns} | {name: of}
     schema = pa.schema([(field, kind) for field, kind in fields.items() if kind is not None])
@@ -173,7 +173,7 @@ def test_parquet_with_other_columns_is_refused(name: str, of: pa.DataType | None
     assert message in refusal(table, "c/x.parquet", parquet(table, [], schema))
 
 
-def test_bytes_that_are_not_parquet_are_refused() -> None:
+def test_bytes_that_are_not_parquet_are_rejected() -> None:
     table = table_of("mutualfriends")
     assert refusal(table, "c/x.parquet", b"<html>").startswith("c/x.parquet: cannot be read as Parquet, ")
     whole = parquet(table, [FRIENDS])
@@ -208,7 +208,7 @@ def test_bytes_that_are_not_parquet_are_refused() -> None:
         (b"3\n", "line 1, column 1: 3 is not a row"),
     ],
 )
-def test_json_lines_of_another_shape_are_refused(data: bytes, message: str) -> None:
+def test_json_lines_of_another_shape_are_rejected(data: bytes, message: str) -> None:
     assert message in refusal(table_of("mutualfriends"), "c/x.jsonl", data)
 
 
@@ -217,7 +217,7 @@ def test_json_line_with_a_lone_surrogate_is_set_aside(tmp_path: Path) -> None:
     assert [record["record_index"] for record in landed.quarantine] == [0]
 
 
-def test_numbers_in_json_lines_are_rounded_as_the_column_holds_them() -> None:
+def test_numbers_in_json_lines_are_rounded_like_the_column() -> None:
     row = changed(FRIENDS, "scenario_alphas", [0.3, 1])
     (read,) = form_files.read_rows(table_of("mutualfriends"), "x.jsonl", lines(row))
     assert read["scenario_alphas"] == [forms.single_precision(0.3), 1.0]
@@ -233,7 +233,7 @@ def test_numbers_in_json_lines_are_rounded_as_the_column_holds_them() -> None:
     ],
     ids=["no end", "blank end", "CRLF", "index of pandas"],
 )
-def test_json_lines_are_read_however_their_writer_ends_lines(data: bytes) -> None:
+def test_json_lines_are_read_with_every_line_end(data: bytes) -> None:
     """A file without an end of its last line was refused: https://github.com/Modalities/modalities/issues/395."""
     assert list(form_files.read_rows(table_of("mutualfriends"), "x.jsonl", data)) == [FRIENDS, FRIENDS]
 
@@ -315,7 +315,7 @@ def rows_of_nulls() -> bytes:
         rows_of_nulls,
     ],
 )
-def test_file_that_unpacks_to_far_more_is_refused_before_it_does(write: Callable[[], bytes]) -> None:
+def test_decompression_bomb_is_rejected_before_it_is_unpacked(write: Callable[[], bytes]) -> None:
     """A file of 15 KB with one text in a thousand rows took 3.3 GB."""
     data = write()
     usual = pa.default_memory_pool()
@@ -332,8 +332,8 @@ def test_file_that_unpacks_to_far_more_is_refused_before_it_does(write: Callable
     assert max(peaks) < 4 * UNSUSPECTED
 
 
-def test_large_texts_that_are_in_the_file_are_read() -> None:
-    """Ten megabytes of text that a dictionary repeats are not treated as a decompression bomb."""
+def test_large_texts_are_read() -> None:
+    """Ten megabytes of text that a dictionary repeats are no bomb."""
     row = copy.deepcopy(FRIENDS)
     row["events"]["data_messages"][0] = "a" * 10_000
     assert sum(1 for _ in form_files.read_rows(TABLE, "x.parquet", written(rows_of(row, 1_000)))) == 1_000
@@ -361,7 +361,7 @@ def broken(change: Callable[[bytes], bytes]) -> bytes:
     ],
     ids=str,
 )
-def test_broken_file_is_refused_in_one_line(data: bytes) -> None:
+def test_broken_file_is_rejected_in_one_line(data: bytes) -> None:
     with pytest.raises(FormFileError, match=r"^c/x\.parquet: cannot be read as Parquet, [^\n]+$"):
         list(form_files.read_rows(TABLE, "c/x.parquet", data))
 

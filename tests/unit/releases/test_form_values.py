@@ -230,8 +230,8 @@ def test_same_values_are_the_same_rows(corpus_id: str, row: dict, _: dict, name:
     assert list(form_files.read_rows(table, path, data)) == [row, row]
 
 
-def test_column_of_other_values_is_not_an_index_whatever_its_name() -> None:
-    """A column `index` with text is data of a user: it is refused, not left out."""
+def test_column_of_other_values_is_not_an_index_under_any_name() -> None:
+    """A column `index` that holds text is somebody's data: it is refused, not left out."""
     rows = pa.Table.from_pylist([FRIENDS], schema=FRIENDS_TABLE.columns).append_column("index", pa.array(["a"]))
     for path, data in (("x.parquet", written(rows)), ("x.jsonl", plain_lines(rows))):
         with pytest.raises(FormFileError, match="column index is unknown"):
@@ -267,7 +267,7 @@ def test_object_is_read_from_a_map_and_from_keys_and_values() -> None:
         (strings(pa.binary()), "uuid", b"\xff", "column uuid has bytes that are not UTF-8"),
     ],
 )
-def test_value_that_does_not_fit_is_refused_with_its_row_and_column(
+def test_value_that_does_not_fit_is_rejected_with_its_row_and_column(
     write: Write, place: str, value: Any, message: str
 ) -> None:
     row = changed(FRIENDS, "scenario_alphas", [1.0, 2.0])
@@ -302,7 +302,7 @@ def fitted_but_for(value: Any, of: pa.DataType, kept: Any) -> Any:
     ],
     ids=["double", "fewest digits", "ten digits", "fewest digits of a time", "whole"],
 )
-def test_number_stands_for_the_32_bits_that_it_was_written_from(value: float, read: float) -> None:
+def test_number_has_the_32_bits_that_it_was_written_from(value: float, read: float) -> None:
     """Writers of JSON print a 32-bit number with fewer digits than its 64 bits have, each in its own way."""
     (row,) = form_files.read_rows(FRIENDS_TABLE, "x.jsonl", lines(changed(FRIENDS, "scenario_alphas", [value])))
     assert row["scenario_alphas"] == [read]
@@ -351,7 +351,7 @@ def with_features(rows: list[dict], features: Any) -> bytes:
 
 
 @pytest.mark.parametrize("notation", ["sequence", "lists", "list of objects", "brackets"])
-def test_class_ids_stand_for_the_names_that_the_file_has_for_them(notation: str) -> None:
+def test_class_ids_are_converted_to_the_names_in_the_file(notation: str) -> None:
     own = ["ROBOT", "SYSTEM", "USER"]
     ids = [own.index(SPEAKERS[number]) for number in SCHEMA_GUIDED["turns"]["speaker"]]
     features = features_of(own, notation)
@@ -383,7 +383,7 @@ NESTED = b"[" * 100_000
     ],
     ids=str,
 )
-def test_features_that_say_nothing_are_ignored(features: Any) -> None:
+def test_uninformative_features_are_ignored(features: Any) -> None:
     data = with_features([SCHEMA_GUIDED], features)
     assert list(form_files.read_rows(GUIDED_TABLE, "x.parquet", data)) == [SCHEMA_GUIDED]
 
@@ -391,7 +391,7 @@ def test_features_that_say_nothing_are_ignored(features: Any) -> None:
 @pytest.mark.parametrize(
     "noted", [b"\xff", b"{", b"5", b'{"index_columns": 5}', b'{"index_columns": [{"kind": "range"}, 5, ["a"]]}', NESTED]
 )
-def test_notes_of_pandas_that_say_nothing_are_ignored(noted: bytes) -> None:
+def test_uninformative_metadata_of_pandas_are_ignored(noted: bytes) -> None:
     schema = FRIENDS_TABLE.columns.with_metadata({"pandas": noted})
     data = written(pa.Table.from_pylist([FRIENDS], schema=schema))
     assert list(form_files.read_rows(FRIENDS_TABLE, "x.parquet", data)) == [FRIENDS]

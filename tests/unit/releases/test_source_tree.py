@@ -103,7 +103,7 @@ def test_file_that_is_not_read_is_named_with_its_kind(tmp_path: Path, path: str)
 
 
 @pytest.mark.parametrize("path", HARMLESS)
-def test_documentation_and_files_of_the_system_need_no_word(tmp_path: Path, path: str) -> None:
+def test_documentation_and_system_files_are_not_reported(tmp_path: Path, path: str) -> None:
     release = found(tmp_path, path)
     assert (release.files, release.ignored, list(release.ignored_lines())) == ((), (), [])
 
@@ -113,7 +113,7 @@ def test_page_lists_the_kinds_of_ignored_files() -> None:
     assert re.findall(r"^\| `(\w+)` \|", page, re.M) == list(ignored_files.KINDS)
 
 
-def test_folder_in_which_nothing_is_read_is_one_entry(tmp_path: Path) -> None:
+def test_folder_without_read_files_is_one_entry(tmp_path: Path) -> None:
     """The variants that lie in a clone beside the data, in a folder of their own, were skipped without a word."""
     variants = [f"toy_x/data/v{number}/train/talks_00{number}.json" for number in range(1, 6)]
     release = found(tmp_path, TALKS, "train/notes.dat", *variants)
@@ -142,7 +142,7 @@ def test_folder_that_is_a_link_is_read(tmp_path: Path) -> None:
     assert ignored(release) == {"other": [("link.json", "")]}
 
 
-def test_links_in_a_ring_end(tmp_path: Path) -> None:
+def test_circular_links_end(tmp_path: Path) -> None:
     folder = write(tmp_path, TALKS)
     for name, target in {"up": "..", "self": ".", "train/back": "..", "both": "also", "also": "train"}.items():
         (folder / name).symlink_to(target)
@@ -166,7 +166,7 @@ def test_links_in_a_ring_end(tmp_path: Path) -> None:
     ],
     ids=["pipe", "device", "nowhere", "itself"],
 )
-def test_entry_that_is_not_a_file_is_named_and_refused_in_the_place_of_one(
+def test_other_object_than_a_file_is_named_and_rejected_at_its_path(
     tmp_path: Path, make: Callable[[Path], object], problem: str, refused: str
 ) -> None:
     folder = write(tmp_path, TALKS)
@@ -200,7 +200,7 @@ def test_folder_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
     assert "toy: 1 file is not read: cannot be read: train/ (Permission denied)" in ran.stdout
 
 
-def test_entry_in_the_place_of_a_corpus_folder_is_named(tmp_path: Path) -> None:
+def test_other_object_at_the_path_of_a_corpus_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "toy").write_text("")
     assert "./ (Not a directory)" in next(finding.find_release(CORPUS, tmp_path).ignored_lines())
     (tmp_path / "toy").unlink()
@@ -224,7 +224,7 @@ def entries(source: Path, form: str = "release") -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("corpus", registry.load_corpora(), ids=lambda corpus: corpus.corpus_id)
-def test_folder_of_no_corpus_is_named_with_the_one_that_was_meant(tmp_path: Path, corpus) -> None:
+def test_unknown_folder_is_named_with_the_similar_corpus(tmp_path: Path, corpus) -> None:
     """A release in a folder of nearly the right name was skipped without a word."""
     name = corpus.corpus_id
     parts = [name.upper(), f"{name}_x_v1", f"{name}-master", corpus.title.partition(" (")[0].partition(":")[0]]
@@ -236,8 +236,8 @@ def test_folder_of_no_corpus_is_named_with_the_one_that_was_meant(tmp_path: Path
     assert entries(tmp_path) == {"no_corpus": dict.fromkeys((f"{part}/" for part in parts), f"{name}/")}
 
 
-def test_folder_is_named_with_the_folder_of_the_requested_form(tmp_path: Path) -> None:
-    """For a download of the Hub the message named the folder of the release, where no file of that form is read."""
+def test_folder_is_named_with_that_of_the_requested_form(tmp_path: Path) -> None:
+    """A download of the Hub was told the folder of the release, in which no file of that form is read."""
     for corpus in registry.load_corpora():
         form = registry.load_form(corpus.corpus_id, "huggingface")
         (tmp_path / corpus.corpus_id / f"{corpus.corpus_id}-hub").mkdir(parents=True)
@@ -264,7 +264,7 @@ def test_file_beside_the_folders_is_named_with_its_place(tmp_path: Path) -> None
     assert entries(tmp_path) == {"no_corpus": expected}
 
 
-def test_releases_in_another_form_are_named_as_that(tmp_path: Path) -> None:
+def test_releases_in_another_form_are_named(tmp_path: Path) -> None:
     forms = {corpus_id: registry.load_form(corpus_id, "huggingface") for corpus_id in registry.corpus_ids()}
     corpus_id, form = next((corpus_id, form) for corpus_id, form in forms.items() if form)
     (tmp_path / corpus_id).mkdir()
@@ -273,8 +273,8 @@ def test_releases_in_another_form_are_named_as_that(tmp_path: Path) -> None:
     assert entries(tmp_path, "huggingface") == {"other_form": {f"{corpus_id}/": ""}}
 
 
-def test_source_that_holds_another_form_is_refused_with_the_option_that_reads_it(tmp_path: Path) -> None:
-    """Beside releases, the message took its folder for the folder of one corpus."""
+def test_source_in_another_form_is_rejected_with_the_option_that_reads_it(tmp_path: Path) -> None:
+    """Beside releases, its folder was told to be that of one corpus."""
     forms = {corpus_id: registry.load_form(corpus_id, "huggingface") for corpus_id in registry.corpus_ids()}
     corpus_id, form = next((corpus_id, form) for corpus_id, form in forms.items() if form)
     corpus = next(corpus for corpus in registry.load_corpora() if corpus.corpus_id == corpus_id)
@@ -287,7 +287,7 @@ def test_source_that_holds_another_form_is_refused_with_the_option_that_reads_it
         check_input(Settings(source=tmp_path / "hub"), WarehousePaths(tmp_path / "warehouse"))
 
 
-def test_source_that_is_a_corpus_itself_or_holds_none_is_refused_with_what_is_there(tmp_path: Path) -> None:
+def test_source_that_is_a_corpus_or_has_none_is_rejected_with_its_content(tmp_path: Path) -> None:
     corpus = max(registry.load_corpora(), key=lambda one: len(one.files))
     listed = next(file.path for file in corpus.files if not file.is_documentation)
     for folder, path in (("clone", listed), ("capitals", f"{corpus.corpus_id.upper()}/{listed}")):
@@ -301,7 +301,7 @@ def test_source_that_is_a_corpus_itself_or_holds_none_is_refused_with_what_is_th
         check_input(Settings(source=tmp_path / "capitals"), paths)
 
 
-def test_marker_counts_when_the_release_is_complete(tmp_path: Path) -> None:
+def test_marker_counts_if_the_release_is_complete(tmp_path: Path) -> None:
     source_tree.begin_marker(tmp_path, 0.5, 7)
     assert (source_tree.is_generated(tmp_path), source_tree.holds_generated(tmp_path)) == (False, True)
     assert source_tree.read_marker(tmp_path) is None

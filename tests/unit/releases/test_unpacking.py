@@ -31,7 +31,7 @@ def bomb(size: int) -> bytes:
 
 @pytest.mark.parametrize("text", [b"", b"[1]", WORDS], ids=["empty", "small", "of many pieces"])
 @pytest.mark.parametrize("level", [0, 1, 9])
-def test_text_comes_back_whole(text: bytes, level: int) -> None:
+def test_complete_text_is_unpacked(text: bytes, level: int) -> None:
     assert unpack("toy/a.json.gz", gzip.compress(text, level, mtime=0)) == Text(text)
 
 
@@ -54,12 +54,12 @@ def test_members_of_an_archive_are_one_text() -> None:
         gzip.compress(gzip.compress(WORDS, mtime=0)[:-9], mtime=0),
     ],
 )
-def test_broken_archive_is_refused(data: bytes) -> None:
+def test_broken_archive_is_rejected(data: bytes) -> None:
     with pytest.raises(LandingError, match=r"^toy/a\.json\.gz: broken gzip, [^\n]+: download it again$"):
         unpack("toy/a.json.gz", data)
 
 
-def test_archive_of_300_mb_is_refused_by_its_ratio_at_once() -> None:
+def test_archive_of_300_mb_is_rejected_early_by_its_ratio() -> None:
     """Read with one call, it took five minutes and all memory."""
     data = bomb(BOMB_BYTES)
     started = time.process_time()
@@ -72,7 +72,7 @@ def test_archive_of_300_mb_is_refused_by_its_ratio_at_once() -> None:
     assert time.process_time() - started < 20
 
 
-def test_archive_beyond_the_largest_text_is_refused_whatever_its_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_above_the_maximum_size_is_rejected_at_any_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     """And its twin: the same archive passes a larger limit."""
     data = gzip.compress(WORDS, 1, mtime=0)
     monkeypatch.setattr(unpacking, "LARGEST_TEXT", len(WORDS) - 1)
@@ -103,12 +103,12 @@ def test_archive_is_unpacked_in_little_more_than_the_memory_of_its_text() -> Non
 @pytest.mark.parametrize(
     ("zeros", "told"), [(1, "1 zero byte"), (512, "512 zero bytes"), (3 * 2**20, "3,145,728 zero bytes")]
 )
-def test_zeros_behind_an_archive_are_skipped_with_a_note(zeros: int, told: str) -> None:
+def test_zeros_after_an_archive_are_skipped_with_a_note(zeros: int, told: str) -> None:
     text = unpack("toy/a.json.gz", gzip.compress(b"[1]", mtime=0) + bytes(zeros))
     assert text == Text(b"[1]", (f"skipped {told} after the archive",))
 
 
-def test_zeros_behind_a_text_are_skipped_with_a_note() -> None:
+def test_zeros_after_a_text_are_skipped_with_a_note() -> None:
     """A download that reserves its space first leaves them, and so do tapes."""
     assert unpack("toy/a.csv", b"dlg-1,\n" + bytes(70_000)) == Text(
         b"dlg-1,\n", ("skipped 70,000 zero bytes at its end",)
@@ -116,7 +116,7 @@ def test_zeros_behind_a_text_are_skipped_with_a_note() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x8b\x08 damaged", b"\xe9"])
-def test_archive_of_which_the_first_bytes_are_damaged_is_not_read_as_text(data: bytes) -> None:
+def test_archive_with_damaged_first_bytes_is_not_a_text(data: bytes) -> None:
     with pytest.raises(LandingError, match=r"^toy/a\.json\.gz: neither gzip nor UTF-8 at byte 0, line 1, column 1: "):
         unpack("toy/a.json.gz", data)
 
@@ -155,13 +155,13 @@ def test_content_decides_how_often_a_file_is_unpacked(name: str, times: int, not
     assert unpack(f"toy/{name}", data) == Text(b"[1]", notes)
 
 
-def test_file_that_is_compressed_too_often_is_refused() -> None:
+def test_file_that_is_compressed_too_often_is_rejected() -> None:
     data = gzip.compress(gzip.compress(gzip.compress(b"[1]")))
     with pytest.raises(LandingError, match=r"^toy/a\.json\.gz: is compressed more than 2 times: unpack it first$"):
         unpack("toy/a.json.gz", data)
 
 
-def test_bomb_within_a_second_layer_is_refused() -> None:
+def test_bomb_in_a_second_layer_is_rejected() -> None:
     """The limit is that of the file, not of the archive that is inside."""
     with pytest.raises(LandingError, match=r"unpacks to more than [0-9,]+ bytes"):
         unpack("toy/a.json.gz", gzip.compress(bomb(64 * 2**20), mtime=0))
@@ -196,14 +196,14 @@ def test_archive_of_many_members_takes_linear_time(content: bytes, monkeypatch: 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
 @pytest.mark.parametrize("value", ["[1]", '["é"]', "[]"])
-def test_other_encodings_are_refused_by_name(encoding: str, value: str) -> None:
+def test_other_encodings_are_rejected_by_name(encoding: str, value: str) -> None:
     """A reader of JSON need not read them (RFC 8259); spreadsheets write them as "Unicode text"."""
     with pytest.raises(LandingError, match=r"^toy/a\.json: is UTF-16 or UTF-32, and must be UTF-8: convert it"):
         unpack("toy/a.json", value.encode(encoding))
     assert unpack("toy/a.json", value.encode()) == Text(value.encode())
 
 
-def test_bytes_that_are_not_utf_8_are_refused_with_their_place() -> None:
+def test_bytes_that_are_not_utf_8_are_rejected_with_their_place() -> None:
     for place in (7, unpacking.PIECE - 1, unpacking.PIECE, 2 * unpacking.PIECE + 3):
         text = bytearray(json.dumps("x" * 3 * unpacking.PIECE).encode())
         text[place] = 0xE9

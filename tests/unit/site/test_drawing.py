@@ -67,7 +67,7 @@ def test_histogram_has_a_column_for_each_value_of_the_shared_scale() -> None:
     assert [bar["class"] for bar in Drawn(chart).bars][:4] == ["c0 h67", "c0 h200", "c0 h0", "c0 h0"]
 
 
-def test_histogram_of_a_long_scale_puts_values_together_and_its_tail_in_the_last_column() -> None:
+def test_histogram_of_a_long_scale_groups_values_and_its_tail() -> None:
     values = dict.fromkeys(range(600), 1.0) | {100_000: 1.0}
     (line,) = drawing.histograms("Tokens", {"a": values}).lines
     (columns,) = line.bars
@@ -100,7 +100,7 @@ def test_shades_are_as_dark_as_the_share() -> None:
         drawing.shades(HOSTILE, [HOSTILE], [(HOSTILE, [0.5])]),
     ],
 )
-def test_text_of_a_corpus_becomes_no_markup(chart: drawing.Chart) -> None:
+def test_text_of_a_corpus_does_not_become_markup(chart: drawing.Chart) -> None:
     drawn = Drawn(chart)
     assert "script" not in drawn.tags
     assert "alert(1)" in drawn.text

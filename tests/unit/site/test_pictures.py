@@ -12,7 +12,7 @@ def links(*to: str) -> Links:
     return Links(("key",), tuple(Join((f"{name}_key",), name, (f"{name}_key",)) for name in to))
 
 
-def test_relations_leave_out_what_another_join_leads_to() -> None:
+def test_relations_leave_out_indirect_joins() -> None:
     picture = relations(
         {
             "c.all": links(),

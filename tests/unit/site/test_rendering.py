@@ -22,7 +22,7 @@ def rendered(folder: Path, text: str, **values: object) -> str:
     return rendering.environment(folder, twice=lambda value: value * 2).get_template("a.html").render(**values)
 
 
-def test_values_are_escaped_and_one_that_is_not_there_is_an_error(kept: Path, tmp_path: Path) -> None:
+def test_values_are_escaped_and_a_missing_value_is_an_error(kept: Path, tmp_path: Path) -> None:
     assert rendered(tmp_path, "{{ a | twice }}", a="<&>") == "&lt;&amp;&gt;&lt;&amp;&gt;"
     with pytest.raises(jinja2.UndefinedError):
         rendered(tmp_path, "{{ b }}", a=1)
@@ -39,13 +39,13 @@ def test_template_is_compiled_once_for_all_processes(
         rendered(tmp_path, "{{ a }}, which is another text", a=2)
 
 
-def test_nothing_is_kept_where_nothing_can_be_written(kept: Path, tmp_path: Path) -> None:
+def test_nothing_is_cached_if_nothing_can_be_written(kept: Path, tmp_path: Path) -> None:
     kept.write_text("no folder")
     assert rendered(tmp_path, "{{ a }}", a=1) == "1"
     assert kept.read_text() == "no folder"
 
 
-def test_cached_file_that_is_not_code_is_compiled_again(kept: Path, tmp_path: Path) -> None:
+def test_cached_template_that_is_not_code_is_compiled_again(kept: Path, tmp_path: Path) -> None:
     rendered(tmp_path, "{{ a }}", a=1)
     (file,) = kept.glob("*/*.cache")
     whole = file.read_bytes()

@@ -212,7 +212,7 @@ def test_only_web_addresses_become_links(hostile) -> None:
     assert 'href="https://example.org/a?b=1"' in report.render(linked)["claims.html"]
 
 
-def test_claims_say_whose_words_they_are_and_on_whose_files_they_were_judged(hostile) -> None:
+def test_claims_name_their_source_and_the_judged_files(hostile) -> None:
     """In the row of a claim, and counted apart on the first page."""
     pages = report.render(hostile)
     assert "Quoted from this project&#39;s own measurement" in pages["claims.html"]
@@ -222,7 +222,7 @@ def test_claims_say_whose_words_they_are_and_on_whose_files_they_were_judged(hos
     assert "claims.html?voice=own_measurement&amp;files=generated&amp;outcome=vacuous" in index
 
 
-def test_properties_by_design_are_separate_from_defects(hostile) -> None:
+def test_properties_by_design_are_distinguished_from_defects(hostile) -> None:
     pages = report.render(hostile)
     assert "<td>by design</td>" in pages["violations.html"]
     assert "<td>defect</td>" not in pages["violations.html"]
@@ -230,7 +230,7 @@ def test_properties_by_design_are_separate_from_defects(hostile) -> None:
     assert "<td>defect</td>" in report.render(defective)["violations.html"]
 
 
-def test_tables_are_marked_where_they_differ() -> None:
+def test_differences_of_tables_are_marked() -> None:
     grid = histories.compare('[["alexa", 92.6], ["none", 0.0]]', '[["alexa", 92.60], ["none", 3]]')
     assert grid is not None
     assert [[(cell.text, cell.differs) for cell in row] for row in grid] == [
@@ -275,7 +275,7 @@ def test_measured_values_are_described_in_words(told, words) -> None:
     assert len(histories.in_words(told, 6)) <= 6
 
 
-def test_nothing_to_compare_with_marks_nothing() -> None:
+def test_first_table_has_no_marks() -> None:
     assert histories.compare("[[1]]", None) == ((histories.GridCell("1", False),),)
     assert histories.compare(None, "1") is None
 
@@ -291,7 +291,7 @@ def test_nothing_to_compare_with_marks_nothing() -> None:
         ("not_checkable", None, "not_checkable"),
     ],
 )
-def test_outcome_tells_recorded_refutations_from_others(verdict, is_as_recorded, expected) -> None:
+def test_outcome_distinguishes_recorded_refutations(verdict, is_as_recorded, expected) -> None:
     assert report.outcome({"verdict": verdict, "is_as_recorded": is_as_recorded}) == expected
 
 
@@ -357,7 +357,7 @@ def test_changes_name_counts_and_outcomes() -> None:
     assert contents.describe_changes(now, now, {"marts": [{"expectation": "keys", "history": [passed, passed]}]}) == []
 
 
-def test_page_of_changes_says_what_is_there_to_compare(hostile) -> None:
+def test_page_of_changes_says_if_there_is_an_earlier_build(hostile) -> None:
     """Nothing to compare with is not the same as nothing that changed."""
     full = report.render(hostile)["changes.html"]
     assert "and 7 more" in full
@@ -375,7 +375,7 @@ def test_page_of_changes_says_what_is_there_to_compare(hostile) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "page", "link"])
-def test_nothing_but_a_report_is_overwritten(tmp_path: Path, kind: str) -> None:
+def test_only_a_report_is_overwritten(tmp_path: Path, kind: str) -> None:
     to = tmp_path / "site"
     if kind == "file":
         to.write_text("mine")
@@ -418,7 +418,7 @@ def test_report_needs_a_published_build(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_old_report_comes_back_when_the_new_one_cannot_take_its_place(tmp_path: Path) -> None:
+def test_old_report_is_restored_if_the_new_one_cannot_replace_it(tmp_path: Path) -> None:
     old = tmp_path / "site"
     old.mkdir()
     (old / "index.html").write_text("old")
@@ -429,8 +429,8 @@ def test_old_report_comes_back_when_the_new_one_cannot_take_its_place(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "thesis.html", "dialogue-1.html", "folder", "index.css"])
-def test_report_with_foreign_files_is_not_replaced(tmp_path: Path, name: str) -> None:
-    """Foreign files in the folder of a report were removed with it."""
+def test_report_folder_with_foreign_files_is_not_replaced(tmp_path: Path, name: str) -> None:
+    """What was put into the folder of a report went away with it."""
     to = tmp_path / "site"
     to.mkdir()
     for page in ("index.html", "report.css", f"dialogue-{'0' * 16}.html"):

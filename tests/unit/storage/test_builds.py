@@ -47,9 +47,7 @@ def test_source_of_the_embedded_sample_is_in_the_warehouse(paths: WarehousePaths
 
 
 @pytest.mark.parametrize("cause", Cause)
-def test_cause_for_which_a_corpus_is_kept_is_read_whatever_the_words(
-    monkeypatch: pytest.MonkeyPatch, cause: Cause
-) -> None:
+def test_cause_of_a_fallback_does_not_depend_on_the_text(monkeypatch: pytest.MonkeyPatch, cause: Cause) -> None:
     error = "fruit/a.json: not JSON" if cause is Cause.DAMAGED else ""
     text = msgspec.json.encode(Fallback(BUILD, cause, error))
     monkeypatch.setitem(REASONS, Cause.NOT_ASKED_FOR, "other words")
@@ -67,7 +65,7 @@ def test_cause_for_which_a_corpus_is_kept_is_read_whatever_the_words(
         ("fruit/a.json: not JSON", True),
     ],
 )
-def test_manifest_of_a_version_that_had_only_words_says_whether_a_corpus_is_damaged(
+def test_manifest_of_an_earlier_version_says_if_a_corpus_is_damaged(
     paths: WarehousePaths, reason: str, is_damaged: bool
 ) -> None:
     file = paths.build_manifest(BUILD)
@@ -79,7 +77,7 @@ def test_manifest_of_a_version_that_had_only_words_says_whether_a_corpus_is_dama
     assert found.describe("fruit") == f"fruit falls back to build {BUILD}: {words}"
 
 
-def test_key_that_another_version_wrote_is_passed_over(paths: WarehousePaths) -> None:
+def test_key_of_another_version_is_ignored(paths: WarehousePaths) -> None:
     file = paths.build_manifest(BUILD)
     file.write_text(json.dumps(json.loads(file.read_text()) | {"weather": "fine"}))
     assert read_manifest(paths, BUILD).source == "/releases"

@@ -50,7 +50,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
-def test_foreign_folder_is_refused_and_left_as_it_is(tmp_path: Path, kind: str) -> None:
+def test_foreign_folder_is_rejected_and_unchanged(tmp_path: Path, kind: str) -> None:
     """`build --warehouse FOLDER` removed their raw/, .scratch/ and *.old, and replaced their dialogues.duckdb."""
     folder = tmp_path / "warehouse"
     folder.mkdir()
@@ -92,7 +92,7 @@ OURS: dict[str, Callable[[WarehousePaths], object]] = {
 
 
 @pytest.mark.parametrize("kind", OURS)
-def test_folder_of_ours_is_a_warehouse_and_gets_the_mark(tmp_path: Path, kind: str) -> None:
+def test_earlier_warehouse_folder_gets_the_mark(tmp_path: Path, kind: str) -> None:
     paths = WarehousePaths(tmp_path / "warehouse")
     OURS[kind](paths)
     before = snapshot(paths.root)
@@ -103,7 +103,7 @@ def test_folder_of_ours_is_a_warehouse_and_gets_the_mark(tmp_path: Path, kind: s
     assert snapshot(paths.root) == before | {paths.mark: paths.mark.read_bytes()}
 
 
-def test_own_folder_of_this_clone_is_a_warehouse(tmp_path: Path) -> None:
+def test_folder_of_the_clone_is_a_warehouse(tmp_path: Path) -> None:
     """Its documents are there from the start, whatever else was fetched or built into it."""
     assert IS_CLONE
     clone = tmp_path / "clone"
@@ -112,14 +112,14 @@ def test_own_folder_of_this_clone_is_a_warehouse(tmp_path: Path) -> None:
     ownership.claim(WarehousePaths(clone / "warehouse"))
 
 
-def test_folder_that_a_newer_version_has_made_is_refused(tmp_path: Path) -> None:
+def test_folder_of_a_newer_version_is_rejected(tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path)
     write(paths.mark, '{"format": 2}')
     with pytest.raises(InputError, match=r"is a warehouse of format 2, which needs a newer version"):
         ownership.claim(paths)
 
 
-def test_root_home_file_and_dead_link_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_home_file_and_dead_link_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
     (tmp_path / "link to home").symlink_to(tmp_path / "home")
@@ -147,7 +147,7 @@ def test_root_home_file_and_dead_link_are_refused(tmp_path: Path, monkeypatch: p
         *(".scratch", ".spark", ".dagster", "reports", ".lock", "published.json", "dialogues.duckdb", "alerts.jsonl"),
     ],
 )
-def test_link_inside_a_warehouse_is_refused_by_its_name(tmp_path: Path, place: str) -> None:
+def test_link_inside_a_warehouse_is_rejected_by_its_name(tmp_path: Path, place: str) -> None:
     """Landed files were removed from the folder that `raw` led to."""
     paths = WarehousePaths(tmp_path / "warehouse")
     ownership.claim(paths)
@@ -170,8 +170,8 @@ def test_warehouse_itself_may_be_a_link_to_a_folder(tmp_path: Path) -> None:
         ownership.claim(WarehousePaths(tmp_path / "other"))
 
 
-def test_builds_that_begin_at_once_in_an_empty_folder_all_get_it(tmp_path: Path) -> None:
-    """No build takes the mark of another build, or its next files, for foreign files."""
+def test_simultaneous_builds_in_an_empty_folder_all_own_it(tmp_path: Path) -> None:
+    """None takes the mark of another, or what it writes next, for a file of somebody else."""
     for number in range(50):
         paths, failed = WarehousePaths(tmp_path / str(number)), []
         barrier = threading.Barrier(4)
@@ -193,7 +193,7 @@ def test_builds_that_begin_at_once_in_an_empty_folder_all_get_it(tmp_path: Path)
         assert ownership.is_warehouse(paths)
 
 
-def test_home_of_dagster_may_be_the_warehouse_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_home_of_dagster_can_be_the_warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dagster writes there before it loads the definitions."""
     write(tmp_path / "history" / "runs.db")
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
@@ -203,7 +203,7 @@ def test_home_of_dagster_may_be_the_warehouse_itself(tmp_path: Path, monkeypatch
     ownership.claim(WarehousePaths(tmp_path))
 
 
-def test_warehouse_that_a_file_lies_in_is_found(tmp_path: Path) -> None:
+def test_warehouse_of_a_file_is_found(tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     (tmp_path / "link").symlink_to(paths.builds)

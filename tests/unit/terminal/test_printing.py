@@ -72,7 +72,7 @@ def test_json_keeps_every_row_and_columns_of_the_same_name(con):
     assert rows[0] == {"a": 0, "a_2": 1}
 
 
-def test_csv_can_be_read_back_and_tells_null_from_empty(con):
+def test_csv_can_be_read_back_and_distinguishes_null_from_empty(con):
     stream = io.StringIO(newline="")
     result = query.run_query(con, "from core.fct_turns order by turn_index")
     assert result_files.write_csv(result, stream) == len(TURNS)
@@ -90,7 +90,7 @@ def test_csv_writes_lists_and_maps_as_json(con):
     assert stream.getvalue() == 'l,m,c,b\n"[""a"", ""b""]","{""k"": ""v""}",1.50,true\n'
 
 
-def test_csv_leaves_no_line_empty(con):
+def test_csv_has_no_empty_line(con):
     stream = io.StringIO(newline="")
     result_files.write_csv(query.run_query(con, "select null as n"), stream)
     assert stream.getvalue() == 'n\n""\n'
@@ -131,12 +131,12 @@ def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
 
 
 @pytest.mark.parametrize("place", ["", "nowhere/out.parquet"])
-def test_parquet_into_no_place_is_refused(con, tmp_path, place):
-    with pytest.raises(QueryError, match="is a folder, or its folder does not exist"):
+def test_parquet_to_an_impossible_path_is_rejected(con, tmp_path, place):
+    with pytest.raises(QueryError, match="no file can be written there"):
         result_files.write_parquet(query.run_query(con, "select 1"), tmp_path / place)
 
 
-def test_a_table_shows_null_as_a_word_and_the_empty_text_as_nothing(con):
+def test_table_shows_null_as_a_word_and_empty_text_as_nothing(con):
     shown = as_table(con, "select utterance, note from core.fct_turns where turn_index < 2 order by turn_index")
     lines = [line.strip() for line in shown.splitlines() if line.strip()]
     assert lines[2].split() == ["Hi", "NULL"]
@@ -172,13 +172,13 @@ def test_a_table_does_not_read_markup_in_the_data(con):
     assert "[bold]x[/bold]" in as_table(con, "select '[bold]x[/bold]' as a")
 
 
-def test_a_table_stops_and_says_how_many_rows_there_are(con):
+def test_truncated_table_says_how_many_rows_there_are(con):
     shown = as_table(con, "from range(123456)", limit=3)
     assert "first 3 of 123,456 rows, 123,453 not shown: --json, --csv and --parquet write all" in shown
     assert len(shown.splitlines()) < 10
 
 
-def test_a_result_that_is_not_read_to_its_end_leaves_the_connection_free(con):
+def test_partly_read_result_does_not_block_the_connection(con):
     assert next(query.run_query(con, "from range(123456)").rows()) == (0,)
     assert run(con, "select 1") == [(1,)]
 

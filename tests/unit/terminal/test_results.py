@@ -52,13 +52,13 @@ def test_no_control_character_reaches_the_terminal(capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["value"] == "\x1b]0;x\x07\x7f\x9b1m\u202e\ud800😀"
 
 
-def test_second_place_is_shown_beside_the_first() -> None:
+def test_second_place_is_shown_after_the_first() -> None:
     text = printed(traced(other_pointer="/1/typed/0", other_value_json='"Hello"'))
     assert "and      /1/typed/0" in text
     assert text.endswith('/1/typed/0\n"Hello"\n')
 
 
-def test_value_that_is_only_at_the_second_pointer_is_announced() -> None:
+def test_value_only_at_the_second_place_is_marked() -> None:
     text = printed(traced(value_json=None, other_pointer="/1/typed/0", other_value_json='"Hello"'))
     assert "only the second pointer leads to a value" in text
 

@@ -25,7 +25,7 @@ def test_the_shell_completes_tables_columns_and_words(con):
     assert shell.Names(con)._meant("t", "select t.u from fct_turns as t") == "fct_turns"
 
 
-def test_the_shell_answers_queries_over_lines_and_goes_on_after_an_error(paths, con, capsys, monkeypatch, tmp_path):
+def test_shell_answers_multiline_queries_and_continues_after_an_error(paths, con, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     from prompt_toolkit.application import create_app_session
 
@@ -40,6 +40,6 @@ def test_the_shell_answers_queries_over_lines_and_goes_on_after_an_error(paths, 
     assert "+from fct_turns;" in history
 
 
-def test_a_shell_without_a_place_for_its_history_works(tmp_path):
+def test_shell_works_without_a_history_file(tmp_path):
     (tmp_path / "file").write_text("")
     assert type(shell._history(tmp_path / "file" / "history")).__name__ == "InMemoryHistory"

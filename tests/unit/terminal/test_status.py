@@ -41,7 +41,7 @@ def fruit(monkeypatch) -> Corpus:
     return corpus
 
 
-def test_status_says_which_build_is_published_and_what_lies_on_disk(paths, fruit):
+def test_status_names_the_published_build_and_the_files_on_disk(paths, fruit):
     make_build(paths, "20210101T000000000000Z")
     paths.build_manifest(BUILD).unlink()
     found = status.read_status(paths, Settings())

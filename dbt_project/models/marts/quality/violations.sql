@@ -38,7 +38,7 @@ placed as (
         found.service,
         found.slot_name,
         translate(
-            coalesce(found.detail, 'a value that this names is absent'), chr(9) || chr(10) || chr(13), '   '
+            coalesce(found.detail, 'no details, because a value is missing'), chr(9) || chr(10) || chr(13), '   '
         ) as detail
     from found
     left join {{ ref('dim_dialogues') }} as dialogues

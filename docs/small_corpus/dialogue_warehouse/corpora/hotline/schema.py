@@ -1,7 +1,7 @@
 """Records of the Hotline release (`train.json`, `dev.json`, `test.json`).
 
-Source: the publisher's README. Every published key is a field with a description; what is not said here is refused or
-set aside at landing.
+Source: the publisher's README. Every published key is a field with a description; landing rejects or
+sets aside everything else.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from dialogue_warehouse.corpora.release import Container, Entity, Integer, note
 
 
 class Span(Struct, forbid_unknown_fields=True):
-    """A marked piece of a text."""
+    """A marked part of a text."""
 
-    slot: Annotated[str, note("what the piece says, such as day")]
-    text: Annotated[str, note("the piece itself")]
-    start: Annotated[Integer, note("its first character, from 0")]
-    end: Annotated[Integer, note("the character behind it")]
+    slot: Annotated[str, note("meaning of the part, such as day")]
+    text: Annotated[str, note("text of the part")]
+    start: Annotated[Integer, note("position of its first character, from 0")]
+    end: Annotated[Integer, note("position after its last character")]
 
 
 class Turn(Struct, forbid_unknown_fields=True):
-    """An utterance of one of the two speakers."""
+    """One turn of the agent or of the caller."""
 
     speaker: Annotated[str, note("agent or caller")]
-    text: Annotated[str, note("the words")]
-    spans: Annotated[list[Span], note("marked pieces, in order; may be empty")]
+    text: Annotated[str, note("text of the turn")]
+    spans: Annotated[list[Span], note("marked parts, in order; may be empty")]
 
 
 class Call(Struct, forbid_unknown_fields=True):
@@ -35,7 +35,7 @@ class Call(Struct, forbid_unknown_fields=True):
 
     id: Annotated[str, note("unique in its file")]
     topic: Annotated[str, note("what the caller asks about, such as opening_hours")]
-    turns: Annotated[list[Turn], note("what is said, in order")]
+    turns: Annotated[list[Turn], note("turns, in order")]
 
 
 ENTITIES = (Entity("calls", Call, Container.ARRAY, r"(?P<part>train|dev|test)\.json"),)

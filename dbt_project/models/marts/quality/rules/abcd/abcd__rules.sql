@@ -31,7 +31,7 @@ numbered_subflow as (
     select
         dialogue_key,
         dialogue_key as row_key,
-        'scenario.subflow is ' || source_task || ', the subflow ' || task as detail
+        'scenario.subflow is ' || source_task || ', the subflow is ' || task as detail
     from dialogues
     where source_task <> task
 ),
@@ -64,7 +64,7 @@ broken_candidates as (
         dialogue_key,
         turn_index,
         candidates_key as row_key,
-        cast(cardinality(candidate_ids) as string) || ' candidates, the target at '
+        cast(cardinality(candidate_ids) as string) || ' candidates, target position '
             || coalesce(cast(target_position as string), 'NULL') as detail
     from {{ ref('fct_candidates') }}
     where
@@ -117,14 +117,14 @@ unlisted_action as (
         pressed.action_key as row_key,
         pressed.service,
         pressed.slot_name,
-        pressed.act || ' is no action of ' || pressed.task as detail
+        pressed.act || ' is not an action of ' || pressed.task as detail
     from pressed
     where
         pressed.position is null
         and exists (select 1 from prescribed where pressed.task = prescribed.intent)
 ),
 
--- A button pressed after a button that comes later in kb.json.
+-- A button that is pressed after one that follows it in kb.json.
 unordered_action as (
     select
         dialogue_key,
@@ -132,7 +132,7 @@ unordered_action as (
         action_key as row_key,
         service,
         slot_name,
-        act || ' comes too late for ' || task as detail
+        act || ' is pressed too late for ' || task as detail
     from pressed
     where position < furthest
 ),
@@ -180,7 +180,7 @@ repeated_value as (
         first_key as other_key,
         service,
         slot as slot_name,
-        value || ' of ' || slot || ' is listed before' as detail
+        value || ' of ' || slot || ' is already listed' as detail
     from (
         select
             *,
@@ -279,7 +279,7 @@ unsaid_value as (
         doubtful.slot_key as row_key,
         doubtful.service,
         doubtful.slot_name,
-        doubtful.act || ' with ' || doubtful.value || ', which nobody says' as detail
+        doubtful.act || ' with ' || doubtful.value || ', which no speaker says' as detail
     from doubtful
     left join said
         on doubtful.dialogue_key = said.dialogue_key
@@ -303,7 +303,7 @@ guidelines as (
 renamed_guideline as (
     select
         guideline_key as row_key,
-        subflow_title || ' is ' || coalesce(intent, 'no subflow') || ' in the ontology' as detail
+        subflow_title || coalesce(' is called ' || intent, ' is not a subflow') || ' in the ontology' as detail
     from guidelines
     where
         subflow_title is not null
@@ -375,7 +375,7 @@ repeated_entry as (
     select
         ontology.source_file_id,
         0 as record_index,
-        numbered.entry || ' is listed before' as detail
+        numbered.entry || ' is already listed' as detail
     from (
         select
             entry,

@@ -16,7 +16,7 @@ responses as (
     where responses.corpus_id = 'bbai'
 ),
 
--- An agent has answered nothing.
+-- The response of an agent is blank.
 blank_response as (
     select
         dialogue_key,
@@ -26,13 +26,14 @@ blank_response as (
     where response < '!' and trim(translate(response, chr(9) || chr(10) || chr(13), '   ')) = ''
 ),
 
--- The workers chose an agent that has answered nothing.
+-- The workers chose an agent whose response is blank.
 blank_gold_response as (
     select
         responses.dialogue_key,
         responses.response_key as row_key,
         chosen.vote_key as other_key,
-        responses.agent_id || ' answers nothing, and has ' || cast(chosen.votes as string) || ' votes' as detail
+        'response of ' || responses.agent_id || ' is blank, but has ' || cast(chosen.votes as string)
+            || ' votes' as detail
     from blank_response as blanks
     inner join responses
         on blanks.row_key = responses.response_key
@@ -96,7 +97,7 @@ stray_vote_key as (
     select
         dialogue_key,
         dialogue_key as row_key,
-        'human_vote has the key intent, which is no option' as detail
+        'human_vote has the key intent, which is not an option' as detail
     from ballots
 ),
 
@@ -105,7 +106,7 @@ none_in_human as (
     select
         dialogue_key,
         dialogue_key || '/vote/none' as row_key,
-        'human names none, which has ' || cast(none_votes as string) || ' votes; the best agent has '
+        'human lists the option none with ' || cast(none_votes as string) || ' votes; the best agent has '
             || cast(most_agent_votes as string) as detail
     from ballots
     where has_none = 1
@@ -116,7 +117,7 @@ none_beside_agent as (
     select
         dialogue_key,
         dialogue_key || '/vote/none' as row_key,
-        'human names none, with ' || cast(none_votes as string) || ' votes, beside an agent with '
+        'human lists the option none with ' || cast(none_votes as string) || ' votes and an agent with '
             || cast(most_agent_votes as string) as detail
     from ballots
     where has_none = 1 and has_agent = 1
@@ -164,8 +165,8 @@ question_without_example as (
         dialogues.dialogue_key,
         dialogues.dialogue_key as row_key,
         case ballots.has_agent
-            when 1 then 'answered by an agent, and not in the classifier file'
-            else 'answered by no agent, and not in the classifier file'
+            when 1 then 'answered by an agent, but not in the classifier file'
+            else 'not answered by any agent, and not in the classifier file'
         end as detail
     from {{ ref('dim_dialogues') }} as dialogues
     inner join ballots
@@ -181,7 +182,7 @@ question_without_example as (
 example_without_question as (
     select
         examples.example_key as row_key,
-        'no question of ' || examples.split || ' is: ' || examples.utterance as detail
+        'not a question of ' || examples.split || ': ' || examples.utterance as detail
     from examples
     inner join (select distinct split from {{ ref('dim_dialogues') }} where corpus_id = 'bbai') as split_questions
         on examples.split = split_questions.split
@@ -200,7 +201,7 @@ labels as (
 repeated_label as (
     select
         example_key as row_key,
-        'label ' || label || ' is given before' as detail
+        'label ' || label || ' is already listed' as detail
     from (
         select
             example_key,
@@ -216,7 +217,7 @@ unknown_agent as (
     select
         files.source_file_id,
         agents.position as record_index,
-        agents.source_name || ' is described, and answers no question' as detail
+        agents.source_name || ' is described, but answers no question' as detail
     from {{ ref('dim_agents') }} as agents
     inner join {{ ref('dim_source_files') }} as files
         on
@@ -236,7 +237,7 @@ renamed_agent as (
     select
         files.source_file_id,
         agents.position as record_index,
-        agents.agent_id || ' is called ' || agents.source_name as detail
+        agents.agent_id || ' is called ' || agents.source_name || ' in the descriptions' as detail
     from {{ ref('dim_agents') }} as agents
     inner join {{ ref('dim_source_files') }} as files
         on

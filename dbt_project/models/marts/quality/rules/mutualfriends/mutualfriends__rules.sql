@@ -45,7 +45,8 @@ unequal_knowledge as (
     select
         dialogue_key,
         dialogue_key as row_key,
-        'from ' || cast(min(item_count) as string) || ' to ' || cast(max(item_count) as string) || ' friends' as detail
+        'the agents have from ' || cast(min(item_count) as string) || ' to ' || cast(max(item_count) as string)
+            || ' friends' as detail
     from knowledge
     group by dialogue_key
     having min(item_count) <> max(item_count)
@@ -65,7 +66,7 @@ repeated_attribute as (
     select
         dialogue_key,
         dialogue_key as row_key,
-        'attribute ' || attribute || ' is listed before' as detail
+        'attribute ' || attribute || ' is already listed' as detail
     from (
         select
             scenario_key as dialogue_key,
@@ -83,7 +84,7 @@ incomplete_friend as (
         items.dialogue_key,
         items.dialogue_key as row_key,
         'friend ' || cast(items.item_index as string) || ' of agent ' || items.agent || ' has '
-            || cast(items.attribute_count as string) || ' attributes, the scenario '
+            || cast(items.attribute_count as string) || ' attributes, the scenario has '
             || cast(coalesce(attributes.attribute_count, 0) as string) as detail
     from items
     left join attributes
@@ -139,7 +140,7 @@ repeated_friend as (
     select
         dialogue_key,
         dialogue_key as row_key,
-        'agent ' || agent || ' has ' || cast(count(*) as string) || ' friends ' || text as detail
+        'agent ' || agent || ' has ' || cast(count(*) as string) || ' identical friends: ' || text as detail
     from item_texts
     group by dialogue_key, agent, text
     having count(*) > 1
@@ -170,7 +171,7 @@ selected_stranger as (
         action_key as row_key,
         service,
         slot_name,
-        'selection of agent ' || agent || ' is none of its friends' as detail
+        'agent ' || agent || ' selects a friend that is not on its list' as detail
     from selections
     where item_index is null
 ),
@@ -194,8 +195,9 @@ wrong_reward as (
     select
         dialogues.dialogue_key,
         dialogues.dialogue_key as row_key,
-        'reward ' || cast(dialogues.outcome_reward as string) || ', and '
-            || cast(coalesce(outcomes.found_count, 0) as string) || ' agents select the shared friend last' as detail
+        'the reward is ' || cast(dialogues.outcome_reward as string)
+            || '; agents whose last selection is the shared friend: '
+            || cast(coalesce(outcomes.found_count, 0) as string) as detail
     from {{ ref('dim_dialogues') }} as dialogues
     left join outcomes
         on dialogues.dialogue_key = outcomes.dialogue_key
@@ -230,7 +232,7 @@ earlier_time as (
         turn_index,
         turn_key as row_key,
         last_turn_key as other_key,
-        source_time || ' comes after ' || last_time as detail
+        source_time || ' follows the later time ' || last_time as detail
     from (
         select
             dialogue_key,
@@ -279,7 +281,7 @@ named_stranger as (
         words.dialogue_key,
         words.turn_index,
         words.turn_key as row_key,
-        words.word || ' is on neither list' as detail
+        words.word || ' is not on the list of either agent' as detail
     from words
     inner join (select distinct name from names) as people
         on words.word = people.name
@@ -297,7 +299,7 @@ bot_participant as (
     select
         dialogue_key,
         dialogue_key as row_key,
-        'agent ' || source_speaker || ' is ' || coalesce(participant_type, 'NULL') as detail
+        'agent ' || source_speaker || ' has the type ' || coalesce(participant_type, 'NULL') as detail
     from {{ ref('dim_participants') }}
     where corpus_id = 'mutualfriends' and coalesce(participant_type, '') <> 'human'
 )

@@ -57,7 +57,8 @@ contradictions as (
         answered.service,
         outcomes.act as outcome,
         min(
-            answered.slot_name || ' = ' || answered.value || ' was asked, ' || answered.returned_value || ' returned'
+            answered.slot_name || ' = ' || answered.value || ' was requested, ' || answered.returned_value
+            || ' was returned'
         ) as first_contradiction
     from answered
     left join outcomes

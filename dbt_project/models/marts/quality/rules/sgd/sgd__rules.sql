@@ -128,7 +128,7 @@ swapped_route as (
         slot_key as row_key,
         service,
         slot_name,
-        slot_name || ' = ' || value || ', said after ' || case when is_origin then 'to' else 'from' end as detail
+        slot_name || ' = ' || value || ', said after ' || case when is_origin then '"to"' else '"from"' end as detail
     from places_said
     where is_after_from <> is_after_to and is_origin = is_after_to
 ),
@@ -223,7 +223,7 @@ missing_required_slot as (
         calls.call_key as row_key,
         calls.service,
         required_slots.slot as slot_name,
-        calls.method || ' without ' || required_slots.slot as detail
+        calls.method || ' is called without ' || required_slots.slot as detail
     from {{ ref('fct_service_calls') }} as calls
     inner join {{ ref('dim_intents') }} as intents
         on
@@ -250,7 +250,7 @@ repeated_own_turn as (
         turns.turn_index,
         turns.turn_key as row_key,
         last_turns.turn_key as other_key,
-        'said in turn ' || cast(last_turns.turn_index as string) || ' too: ' || turns.utterance as detail
+        'also said in turn ' || cast(last_turns.turn_index as string) || ': ' || turns.utterance as detail
     from {{ ref('fct_turns') }} as turns
     inner join {{ ref('fct_turns') }} as last_turns
         on
@@ -271,7 +271,8 @@ listed_open_values as (
         slot_definition_key as row_key,
         service,
         slot as slot_name,
-        service || '.' || slot || ' lists ' || {{ list_join('possible_values', "', '") }} as detail
+        service || '.' || slot || ' is not categorical, but lists '
+            || {{ list_join('possible_values', "', '") }} as detail
     from definitions
     where not is_categorical and cardinality(possible_values) > 0
 ),
@@ -282,7 +283,7 @@ reserved_slot_name as (
         slot_definition_key as row_key,
         service,
         slot as slot_name,
-        service || ' has a slot ' || slot as detail
+        service || ' has a slot named ' || slot as detail
     from definitions
     where slot in ('intent', 'count')
 ),

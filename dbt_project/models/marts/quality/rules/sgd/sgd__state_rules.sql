@@ -21,7 +21,7 @@ uninformable_slot as (
         slots.slot_key as row_key,
         slots.service,
         slots.slot_name,
-        slots.slot_name || ' is a slot of no intent of ' || slots.service as detail
+        'no intent of ' || slots.service || ' takes the slot ' || slots.slot_name as detail
     from {{ ref('fct_slots') }} as slots
     left join informable
         on
@@ -95,7 +95,7 @@ forgotten_value as (
         informed.action_key as row_key,
         informed.service,
         informed.slot_name,
-        informed.slot_name || ' is given and not in the state' as detail
+        informed.slot_name || ' is given by the user, but is not in the state' as detail
     from {{ ref('fct_actions') }} as informed
     left join {{ ref('fct_slots') }} as states
         on
@@ -200,10 +200,10 @@ vanished_slot as (
         last_slot_key as other_key,
         service,
         slot_name,
-        slot_name || ' of turn ' || cast(last_turn as string) || ' is gone, the intent '
+        slot_name || ' from turn ' || cast(last_turn as string) || ' is gone; the intent '
             || case
                 when last_intent = active_intent then 'is still ' || active_intent
-                else 'went from ' || last_intent || ' to ' || active_intent
+                else 'changed from ' || last_intent || ' to ' || active_intent
             end as detail
     from gaps
     where slot_key is null and last_slot_key is not null
@@ -241,8 +241,8 @@ unequal_requests as (
         coalesce(requests.service, requested.service) as service,
         coalesce(requests.slot_name, requested.slot_name) as slot_name,
         case
-            when requested.slot_name is null then requests.slot_name || ' is asked for and not in requested_slots'
-            else requested.slot_name || ' is in requested_slots and not asked for'
+            when requested.slot_name is null then requests.slot_name || ' is requested, but is not in requested_slots'
+            else requested.slot_name || ' is in requested_slots, but is not requested'
         end as detail
     from requests
     full outer join requested

@@ -13,7 +13,7 @@ repeated_definition as (
         {{ regexp_replace_all(key, "'~[0-9]+$'", "''") }} as other_key,
         service,
         {{ 'slot' if name == 'slot' else 'cast(null as string)' }} as slot_name,
-        '{{ name }} ' || {{ name }} || ' is listed before' as detail
+        '{{ name }} ' || {{ name }} || ' is already listed' as detail
     from {{ table }}
     where regexp_extract({{ key }}, '~[0-9]+$', 0) <> ''
     {% if not loop.last %}

@@ -30,14 +30,14 @@ repeated_dialogue_id as (
     where id_occurrence > 1
 ),
 
--- A native id that an earlier part has already, so that it is not a key of the corpus.
+-- A native id that also occurs in an earlier part, so that it is not a key of the corpus.
 reused_dialogue_id as (
     select
         corpus_id,
         dialogue_key,
         dialogue_key as row_key,
         first_key as other_key,
-        dialogue_id || ' stands in ' || first_part || ' too' as detail
+        dialogue_id || ' also occurs in ' || first_part as detail
     from (
         select
             *,
@@ -140,7 +140,7 @@ one_sided_dialogue as (
         dialogues.corpus_id,
         dialogues.dialogue_key,
         dialogues.dialogue_key as row_key,
-        'turns of ' || sides.first_side || ' only: ' || cast(dialogues.turn_count as string) as detail
+        'only ' || sides.first_side || ' has turns: ' || cast(dialogues.turn_count as string) as detail
     from sides
     inner join dialogues
         on sides.dialogue_key = dialogues.dialogue_key
@@ -193,7 +193,7 @@ blank_at_edge as (
         turn_index,
         turn_key as row_key,
         case
-            when substring(spaced, 1, 1) <> ' ' then 'blank behind '
+            when substring(spaced, 1, 1) <> ' ' then 'blank after '
             when right(spaced, 1) <> ' ' then 'blank before '
             else 'blanks around '
         end || trim(spaced) as detail
@@ -284,7 +284,7 @@ overlapping_spans as (
         and coalesce(others.annotation_index, 0) = 0
 ),
 
--- A key that the schema does not know; kept in source_extras.
+-- A key that the schema does not declare; source_extras keeps it.
 unknown_key as (
     select
         corpus_id,
@@ -294,7 +294,7 @@ unknown_key as (
     from {{ ref('source_extras') }}
 ),
 
--- A record that the schema refuses; kept in source_quarantine.
+-- A record that the schema rejects; source_quarantine keeps it.
 refused_record as (
     select
         corpus_id,

@@ -30,7 +30,7 @@ leaked_text as (
         dialogue_key,
         row_key,
         first_key as other_key,
-        'the text of ' || first_key as detail
+        'same text as ' || first_key as detail
     from ordered_texts
     where first_split < split_order and split_order < 3
 ),
@@ -42,7 +42,7 @@ repeated_text as (
         dialogue_key,
         row_key,
         last_key as other_key,
-        'the text of ' || last_key as detail
+        'same text as ' || last_key as detail
     from ordered_texts
     where last_key is not null
 )

@@ -21,7 +21,7 @@ repeated_turn as (
         turns.turn_index,
         turns.turn_key as row_key,
         last_turns.turn_key as other_key,
-        'said before: ' || turns.utterance as detail
+        'repeats the previous turn: ' || turns.utterance as detail
     from {{ ref('fct_turns') }} as turns
     inner join {{ ref('fct_turns') }} as last_turns
         on
@@ -53,7 +53,7 @@ long_run as (
         turn_index,
         dialogue_key || '/' || cast(turn_index as string) as row_key,
         dialogue_key || '/' || cast(fifth_last_turn as string) as other_key,
-        'sixth turn in a row of ' || source_speaker as detail
+        'sixth turn in a row by ' || source_speaker as detail
     from own_turns
     where fifth_last_turn = turn_index - 5 and coalesce(sixth_last_turn, -1) <> turn_index - 6
 ),
@@ -104,8 +104,8 @@ misplaced_segment as (
         spans.slot_key as row_key,
         spans.service,
         spans.slot_name,
-        'characters ' || cast(spans.start_char as string) || ' to ' || cast(spans.end_char as string) || ' are not '
-            || spans.value as detail
+        'characters ' || cast(spans.start_char as string) || ' to ' || cast(spans.end_char as string)
+            || ' of the text are not ' || spans.value as detail
     from {{ ref('fct_slots') }} as spans
     inner join {{ ref('fct_turns') }} as turns
         on spans.turn_key = turns.turn_key
@@ -139,7 +139,7 @@ unannotated_dialogue as (
     select
         dialogues.dialogue_key,
         dialogues.dialogue_key as row_key,
-        'none of ' || cast(dialogues.turn_count as string) || ' turns has a label' as detail
+        'none of the ' || cast(dialogues.turn_count as string) || ' turns has a label' as detail
     from {{ ref('dim_dialogues') }} as dialogues
     left join labeled_dialogues
         on dialogues.dialogue_key = labeled_dialogues.dialogue_key
@@ -154,7 +154,7 @@ no_required_label as (
     select
         dialogues.dialogue_key,
         dialogues.dialogue_key as row_key,
-        'no label that ' || dialogues.task || ' requires' as detail
+        'no label of a parameter that ' || dialogues.task || ' requires' as detail
     from labeled_dialogues
     inner join {{ ref('dim_dialogues') }} as dialogues
         on labeled_dialogues.dialogue_key = dialogues.dialogue_key
@@ -216,7 +216,7 @@ conflicting_labels as (
         firsts.slot_key as other_key,
         others.service,
         others.slot_name,
-        others.source_label || ' and ' || firsts.source_label || ' on one segment' as detail
+        others.source_label || ' and ' || firsts.source_label || ' on the same segment' as detail
     from {{ ref('fct_slots') }} as others
     inner join {{ ref('fct_slots') }} as firsts
         on
@@ -237,7 +237,7 @@ too_many_labels as (
         slot_key as row_key,
         service,
         slot_name,
-        'third label on one segment: ' || source_label as detail
+        'third label on the same segment: ' || source_label as detail
     from {{ ref('fct_slots') }}
     where corpus_id = 'taskmaster1' and annotation_index = 2
 ),
@@ -247,7 +247,7 @@ unknown_instruction as (
     select
         dialogues.dialogue_key,
         dialogues.dialogue_key as row_key,
-        'instructions ' || dialogues.source_task || ' name no domain' as detail
+        'instructions ' || dialogues.source_task || ' do not name a domain' as detail
     from {{ ref('dim_dialogues') }} as dialogues
     left join domains
         on dialogues.task = domains.domain
@@ -276,7 +276,7 @@ repeated_split_member as (
     select
         row_key,
         first_key as other_key,
-        dialogue_id || ' is listed before, in ' || first_file as detail
+        dialogue_id || ' is already listed in ' || first_file as detail
     from (
         select
             source_file_id || '/' || cast(record_index as string) as row_key,

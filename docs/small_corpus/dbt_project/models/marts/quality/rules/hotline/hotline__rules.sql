@@ -1,4 +1,4 @@
-{#- What is wrong in Hotline, one CTE a rule, named as the rule; claims.toml describes each under [[defects]]. -#}
+{#- Defects of Hotline: one CTE per rule, named after the rule; claims.toml describes each under [[defects]]. -#}
 with
 
 -- The README promises an answer to every question.
@@ -6,7 +6,7 @@ unanswered_call as (
     select
         dialogue_key,
         dialogue_key as row_key,
-        'the last turn is of ' || coalesce(source_speaker, 'NULL') as detail
+        'the last turn is by ' || coalesce(source_speaker, 'NULL') as detail
     from (
         select
             dialogue_key,
