@@ -82,7 +82,7 @@ cross join (
         {%- for entity, place in declared.items() -%}
             {%- if place['table'] not in tables -%}
                 {{ exceptions.raise_compiler_error(
-                    corpus ~ ": " ~ name ~ " says that " ~ entity ~ " stand in " ~ place['table']
+                    corpus ~ ": " ~ name ~ " says that " ~ entity ~ " are in " ~ place['table']
                         ~ ", which row_accounting does not read"
                 ) }}
             {%- endif -%}

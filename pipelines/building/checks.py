@@ -173,7 +173,7 @@ def refuse_less(settings: Settings, paths: WarehousePaths, source: Source | None
         published = builds.pointed_build(paths)
         raise InputError(
             f"this would replace build {published} in {paths.root}, made from {_source(paths)}, with less: "
-            f"{'; '.join(losses)}. --replace (DIALOGUE_REPLACE=1) does so all the same; "
+            f"{'; '.join(losses)}. --replace (DIALOGUE_REPLACE=1) does so anyway; "
             f"another warehouse is built with --warehouse FOLDER; `{command('status', warehouse=paths.root)}` shows "
             "what is published"
         )
@@ -280,7 +280,7 @@ def _why_nothing_is_read(folder: Path, source: Source, corpora: tuple[Corpus, ..
         return f"holds files of the form {form}, which `--form {form}` reads"
     parent = folder.parent
     if any(finding.find_release(corpus, parent).files for corpus in corpora):
-        return f"is the folder of one corpus, or none; the releases stand below --source {parent}"
+        return f"is the folder of one corpus, or none; the releases are below --source {parent}"
     places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
     if corpus_id := _corpus_of(folder, corpora):
         return f"holds the files of {corpus_id}; put it at FOLDER/{corpus_id} and give --source FOLDER"

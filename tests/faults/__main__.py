@@ -99,7 +99,7 @@ def main() -> int:
 
 
 def tell(row: Row, outcome: Outcome) -> None:
-    """Print what came of a fault."""
+    """Print the outcome of a fault."""
     lacking = f", because {outcome.lacking}" if outcome.lacking else ""
     print(f"{row.title}: {outcome.times} times{lacking}, {len(outcome.problems)} problems")
     for problem in outcome.problems:

@@ -79,7 +79,7 @@ SCALARS: dict[type[inspect.Type], tuple[Any, ...]] = {
     inspect.NoneType: (None,),
 }
 NO_RECORDS: tuple[Any, ...] = (7, None, [], {"no": "record"}, [[[["deep"]]]], "text", True)
-"""Values that stand among the records but are not records."""
+"""Values among the records that are not records."""
 NO_RECORD, UNMENDED, EXTRA_KEY = 0.02, 0.03, 0.001
 """Share of values that are not records, of records that stay invalid, and of objects with an unknown key."""
 MANY_ITEMS = 60

@@ -84,7 +84,7 @@ def test_failure_and_recovery_are_each_reported_once(paths: WarehousePaths, hook
     assert not paths.alerts.exists()  # no failure was reported
     for _ in range(3):
         alerts.tell_failure(paths, settings, "sgd: S01: dialogues (critical): 3, expected 4; such as sgd/dev/x.json /7")
-    alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # another failure
+    alerts.tell_failure(paths, settings, "abcd/x.json: is not JSON")  # another failure
     for _ in range(2):
         alerts.tell_success(paths, settings)
     told = [message["text"] for message in hook[0].told]
@@ -94,9 +94,9 @@ def test_failure_and_recovery_are_each_reported_once(paths: WarehousePaths, hook
         f"The build of {paths.root} has failed.\n"
         "sgd: S01: dialogues (critical): 3, expected 4; such as sgd/dev/x.json /7\npublished: nothing yet"
     )
-    assert "is no JSON" in told[1]
+    assert "is not JSON" in told[1]
     assert f"The build of {paths.root} succeeds again.\nIt had failed since 20" in told[2]
-    alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # the same again, later
+    alerts.tell_failure(paths, settings, "abcd/x.json: is not JSON")  # the same again, later
     assert len(hook[0].told) == 4
 
 

@@ -204,7 +204,7 @@ def test_unseen_services_are_the_published_ones(real_warehouse) -> None:
     ]
 
 
-def test_test_questions_stand_in_train_as_often_as_measured(real_warehouse) -> None:
+def test_test_questions_are_in_train_as_often_as_measured(real_warehouse) -> None:
     columns = "train_texts, test_texts, verbatim_percent, seen_texts, seen_dialogues, labeled_seen, other_label"
     where = "corpus_id = 'bbai'"
     assert answered(real_warehouse, "which_test_texts_stand_in_train", columns, where) == [

@@ -252,7 +252,7 @@ def test_every_process_of_a_command_is_measured() -> None:
     assert harness.session_bytes(2**31 - 1) == 0
 
 
-def test_result_of_a_command_stands_behind_what_duckdb_draws() -> None:
+def test_result_of_a_command_is_printed_after_the_output_of_duckdb() -> None:
     assert Run(1.0, 1.0, 1, '\n\r 37% done\r100% done\n{"seconds": 2.5}\n').result == {"seconds": 2.5}
 
 

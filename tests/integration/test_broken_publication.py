@@ -209,6 +209,6 @@ def test_empty_list_of_corpora_is_rejected(command: str, listed: str, tmp_path: 
 def test_unknown_corpus_is_rejected(command: str, sample_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(sample_folder, tmp_path / "warehouse")  # a build that is refused leaves an alert there
     source = () if command not in ("status", "build") else ("--source", folder / "sample")
-    refused = run_command(command, *source, "--warehouse", folder, DIALOGUE_ONLY="sgd,nobody")
+    refused = run_command(command, *source, "--warehouse", folder, DIALOGUE_ONLY="sgd,missing")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("error: nobody: no such corpus; there are ")
+    assert refused.stderr.startswith("error: missing: no such corpus; there are ")

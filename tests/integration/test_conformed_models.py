@@ -113,7 +113,7 @@ def test_declaration_that_is_not_what_the_sql_gives_is_found(broken: Broken, giv
         rf"model source_exceptions: .*{FIRST}: int_{FIRST}__exceptions lacks \w+, "
         r"which source_exceptions has\b(?! not)",
         rf"model dim_pointer_forms: .*{LAST}: int_{LAST}__pointer_forms has nickname, which dim_pointer_forms has not",
-        rf"model row_accounting: .*{LAST}: int_{LAST}__accounting says that dialogues stand in dim_monologues, "
+        rf"model row_accounting: .*{LAST}: int_{LAST}__accounting says that dialogues are in dim_monologues, "
         r"which row_accounting does not read",
     ],
     ids=["a column less", "a column more", "a place that is none"],

@@ -132,7 +132,7 @@ def test_words_are_found_in_all_utterances(served: Path, con) -> None:
     ).fetchone()
     test = open_page("dialogues", said=utterance.upper())
     assert showing.address(key) in set(test.dataframe[0].value["dialogue_key"])
-    test = open_page("dialogues", said="nobody ever says this")
+    test = open_page("dialogues", said="no speaker ever says this")
     assert [info.value for info in test.info] == ["No dialogue matches."]
 
 
@@ -142,7 +142,7 @@ def test_key_of_a_row_opens_its_dialogue(served: Path, con) -> None:
     told = texts_of(test)
     assert dialogue_key in told
     assert "data-marked" in told
-    assert not test.code, "laid out when it is asked for"
+    assert not test.code, "laid out when it is requested"
     test.toggle[0].set_value(True).run()
     assert f'"key": "{dialogue_key}"' in test.code[0].value
 

@@ -262,8 +262,8 @@ def test_violations_are_shown_filtered_and_summarized(awkward_folder: Path) -> N
     ("arguments", "message"),
     [
         (("violations", "--rule", "no_rule"), "there is no rule 'no_rule'; `"),
-        (("violations", "--corpora", "sgd,nobody"), "nobody: no such corpus; there are "),
-        (("claims", "--corpora", "nobody"), "nobody: no such corpus; there are "),
+        (("violations", "--corpora", "sgd,missing"), "missing: no such corpus; there are "),
+        (("claims", "--corpora", "missing"), "missing: no such corpus; there are "),
     ],
 )
 def test_unknown_filter_value_is_rejected(sample_folder: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -143,7 +143,7 @@ PLANTED = [
     ("dbt_project/models/models.yml", "1 as number", "1 AS number", 14, "CP01"),
     ("dbt_project/tests/assert_names_are_few.sql", " as names", " names", 2, "AL01"),
     ("dbt_project/tests/assert_disabled.sql", "", "{{ config(enabled=false) }}\nselect 1 as number\n", 1, "DBT"),
-    ("dbt_project/models/unknown.sql", "", "select number\nfrom {{ nobody }}\n", 2, "TMP"),
+    ("dbt_project/models/unknown.sql", "", "select number\nfrom {{ unknown }}\n", 2, "TMP"),
     ("warehouse/queries/01_names.sql", " as name_count", " as name_count,", 1, "CV03"),
     ("dialogue_warehouse/corpora/small/restore.sql", "select number", "select number,", 8, "CV03"),
     ("dialogue_warehouse/corpora/small/claims.toml", "where name like", "WHERE name like", 10, "CP01"),

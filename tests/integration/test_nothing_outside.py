@@ -116,7 +116,7 @@ def test_all_commands_are_covered() -> None:
     assert ARGUMENTS.keys() == cli.commands.keys()
 
 
-@pytest.mark.skipif(STRACE is None, reason="no strace here, which sees attempts that come to nothing")
+@pytest.mark.skipif(STRACE is None, reason="no strace here, which sees attempts that fail")
 def test_connections_are_detected(warehouse: Warehouse, tmp_path: Path) -> None:
     """`fetch` from the publishers, in its threads; and a child process, by address, in both families."""
     _, wanted = warehouse.run(tmp_path, "fetch", DIALOGUE_ATTEMPTS="1")

@@ -71,7 +71,7 @@ def test_python_of_the_page_works(folder: Path, number: int) -> None:
 
 def test_r_of_the_page_works(folder: Path) -> None:
     if shutil.which("Rscript") is None:
-        pytest.skip("no R is installed: nobody tries the page's R")
+        pytest.skip("no R is installed, so the page's R is not tried")
     (block,) = blocks("query_it", "r")
     ran = run(folder, "Rscript", "-e", block)
     assert ran.returncode == 0, ran.stderr

@@ -68,7 +68,7 @@ def test_what_has_not_changed_is_taken_from_the_published_build(changed: tuple[W
     assert "against build" in told and "row" in manifest.changed
 
 
-def test_it_is_what_building_everything_comes_to(
+def test_result_equals_that_of_building_everything(
     changed: tuple[WarehousePaths, str], project: Path, tmp_path: Path
 ) -> None:
     completed = build_with(project, tmp_path, "--quiet")

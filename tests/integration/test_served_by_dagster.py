@@ -49,7 +49,7 @@ def launched(site: Served) -> tuple[str, str]:
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
-        pytest.skip("no Chromium is installed: nobody looks at Dagster's page")
+        pytest.skip("no Chromium is installed, so Dagster's page is not opened")
     browser = Browser(program, tmp_path_factory.mktemp("profile"), reachable="127.0.0.1")
     yield browser
     browser.close()

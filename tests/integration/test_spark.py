@@ -153,7 +153,7 @@ def test_folder_that_machines_do_not_share_is_reported(
 ) -> None:
     session.check_storage(two_machines, tmp_path)
     assert list(tmp_path.iterdir()) == []
-    elsewhere = [(str(tmp_path / "nobody wrote this"), str(tmp_path / "written"))]
+    elsewhere = [(str(tmp_path / "not written"), str(tmp_path / "written"))]
     monkeypatch.setattr(session, "TASKS", 1)
     monkeypatch.setattr(two_machines, "run", lambda look, _: Session.run(two_machines, look, elsewhere))
     with pytest.raises(

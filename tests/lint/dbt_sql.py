@@ -148,7 +148,7 @@ class Project:
                 yield from _rendered(renderer, f"{hook.sql}\n", path, "hook", _line_of(hook.sql, text), config)
 
     def _unit_test_pieces(self) -> Iterator[Piece]:
-        """The rows that unit tests give and expect, where they are written as SQL, in YAML or in files of their own."""
+        """Yield the rows that unit tests give and expect, if they are written as SQL, in YAML or in separate files."""
         for test in self.manifest.unit_tests.values():
             path = f"{self.place}/{test.original_file_path}"
             text = (self.root / path).read_text(encoding="utf-8")

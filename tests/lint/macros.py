@@ -1,4 +1,4 @@
-"""The macros of a dbt project: where they stand, which call which, and which of them wrote a line of SQL."""
+"""The macros of a dbt project: where they are, which call which, and which of them wrote a line of SQL."""
 
 from __future__ import annotations
 

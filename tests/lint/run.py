@@ -102,7 +102,7 @@ def _outside_dbt(root: Path, only: Collection[str]) -> Iterator[Piece | Finding]
     for suffix, read in ((".sql", pieces_of_file), (".toml", sql_in_toml)):
         for file in files_of(root, suffix):
             path = file.relative_to(root).as_posix()
-            # Models that stand elsewhere are to be copied into a project: where they are, dbt cannot render them.
+            # dbt cannot render models outside its project: they must be copied into one first.
             if DBT_PROJECT not in Path(path).parts and (not only or path in only):
                 yield from read(path, file.read_text(encoding="utf-8"))
 

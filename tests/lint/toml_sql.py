@@ -1,4 +1,4 @@
-"""The SQL inside TOML: where it stands, which entry of the file it belongs to, and that none is overlooked."""
+"""The SQL inside TOML: where it is, which entry of the file it belongs to, and that none is overlooked."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _value_at(lines: list[str], index: int) -> tuple[object, int]:
 
 
 def _sql_values(node: object, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every string that is SQL, with its key, however deep it stands."""
+    """Yield every string that is SQL, with its key, at any depth."""
     match node:
         case dict():
             for name, value in node.items():

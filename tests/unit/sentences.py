@@ -29,7 +29,7 @@ WITHOUT_WORDS = re.compile(r"[\s`|:#-]*(```\w*)?")
 
 
 class Note(Struct, forbid_unknown_fields=True):
-    """An entry of `[[sentences]]`: what is to be said of sentences that no claim quotes."""
+    """An entry of `[[sentences]]`: a note about sentences that no claim quotes."""
 
     document: str
     texts: list[str | tuple[str, str]]

@@ -30,7 +30,7 @@ PLUMBING = sorted(
 )
 SQL = sorted(MODELS.rglob("*.sql"))
 ANALYTICS = sorted(path.stem for path in (MODELS / "marts" / "analytics").glob("*.sql"))
-"""A question over core may be asked of the answer to another one; dbt refuses a circle."""
+"""A model of analytics may read core and other models of analytics; dbt refuses a cycle."""
 
 FLOORS = (
     ("pipelines.definitions",),
@@ -150,7 +150,7 @@ def test_package_describes_its_content(package: Path) -> None:
 
 
 def layer_and_folder(path: Path) -> tuple[str, str]:
-    """The layer of a model, and its folder there; the rules behind the violations are a layer of their own."""
+    """Return the layer of a model, and its folder there; the rules of the violations are a separate layer."""
     layer, folder, *below = path.relative_to(MODELS).parts
     return ("rules", below[1]) if below[0] == "rules" else (layer, folder)
 
@@ -333,7 +333,7 @@ def test_every_listed_file_is_an_entity_or_documentation(corpus_id: str) -> None
 
 
 def structs_of(kind: inspect.Type, place: str) -> Iterator[tuple[str, inspect.StructType]]:
-    """Every struct that a type is made of, itself included, with where it stands."""
+    """Yield every struct that a type is made of, itself included, with its place."""
     match kind:
         case inspect.Metadata():
             yield from structs_of(kind.type, place)

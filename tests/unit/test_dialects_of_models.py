@@ -1,4 +1,4 @@
-"""SQL that means the same to DuckDB and to Spark: what must not stand in a model, and the few macros that stand for it."""
+"""SQL that means the same to DuckDB and to Spark: constructs that no model may contain, and the macros that replace them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of more than a few lines has a unit test of dbt or stands under another proof, which model_proofs.toml names.
+"""A model of more than a few lines has a unit test of dbt or has another proof, which model_proofs.toml names.
 
 What the unit tests say is tried by tests/integration/test_dbt_unit_tests.py.
 """

@@ -56,7 +56,7 @@ def from_environment(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> o
 
 @pytest.mark.parametrize("name", ["STRICT", "VERIFY", "FORCE", "REPLACE"])
 def test_switch_is_on_or_off_or_rejected(monkeypatch, name):
-    """What is neither is not silently off."""
+    """A value that is neither on nor off is refused, and is not silently off."""
     assert [from_environment(monkeypatch, name, text) for text in ("1", "1 ", "TRUE", "yes", "on")] == [True] * 5
     assert [from_environment(monkeypatch, name, text) for text in ("0", " false", "No", "OFF")] == [False] * 4
     for text in ("maybe", "y", "2", "ｏｎ"):
@@ -68,8 +68,8 @@ def test_switch_is_on_or_off_or_rejected(monkeypatch, name):
 @pytest.mark.parametrize("name", ["THREADS", "PROCESSES", "BUILDS_KEPT", "JOBS", "ATTEMPTS"])
 @pytest.mark.parametrize("text", ["0", "-1", "²", "１", "1.5", "many", "100000", "1" * 5_000])
 def test_invalid_count_is_rejected_with_its_bounds(monkeypatch, name, text):
-    """A hundred thousand threads are told, not begun."""
-    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is no number from 1 to \d+"):
+    """A hundred thousand threads are refused, not started."""
+    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is not a number from 1 to \d+"):
         from_environment(monkeypatch, name, text)
 
 
@@ -97,7 +97,7 @@ def test_memory_that_is_not_a_size_is_rejected(monkeypatch, text):
 
 @pytest.mark.parametrize("text", ["60MB", "0GB", "1%", "101%", "299MB"])
 def test_too_little_memory_is_rejected_with_the_minimum(monkeypatch, text):
-    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: .*the least that a build works with is 300MB"):
+    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: .*a build needs at least 300MB"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
 
 

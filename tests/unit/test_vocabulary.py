@@ -32,12 +32,10 @@ SUFFIXES = frozenset(
 )
 QUESTION = re.compile(r"\s*(What|Whether|Who|How|Where|Which)\b")
 QUESTIONS = re.compile(rf'"""{QUESTION.pattern}')
-QUOTED = re.compile(r'^(quote|query) = (?:"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')', re.M)
+QUOTED = re.compile(r'^quote = (?:"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')', re.M)
 """A quote of another author in a TOML file."""
 MARKS = re.compile(r"^[ \t]*(?:#|--|//|\*|>)[ \t]?", re.M)
 """The mark of a comment at the beginning of a line. A sentence goes on after it."""
-
-
 JOINED = re.compile(r"""["']\s*\n\s*f?["']""")
 """The break between two literals that are one string."""
 NAMES = re.compile(r"\w+(?:, ?\w+)*")
@@ -45,9 +43,10 @@ NAMES = re.compile(r"\w+(?:, ?\w+)*")
 
 
 class Text(NamedTuple):
-    """A text that people read, and the number of its first line."""
+    """A text that people read, and the numbers of its first and last line."""
 
     line: int
+    last: int
     text: str
     is_docstring: bool = False
 
@@ -69,7 +68,7 @@ def texts_of(path: str, content: str) -> Iterator[Text]:
         yield from _texts_of_python(content)
     else:
         content = QUOTED.sub(lambda quote: "\n" * quote[0].count("\n"), content) if path.endswith(".toml") else content
-        yield Text(1, MARKS.sub("", content))
+        yield Text(1, content.count("\n") + 1, MARKS.sub("", content))
 
 
 def _texts_of_python(content: str) -> Iterator[Text]:
@@ -77,9 +76,9 @@ def _texts_of_python(content: str) -> Iterator[Text]:
     docstrings = {id(node) for node in _docstrings(tree)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and not NAMES.fullmatch(node.value):
-            yield Text(node.lineno, node.value, id(node) in docstrings)
+            yield Text(node.lineno, node.end_lineno or node.lineno, node.value, id(node) in docstrings)
         elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            yield Text(node.lineno, node.name.replace("_", " "))
+            yield Text(node.lineno, node.lineno, node.name.replace("_", " "))
     yield from _comments(content)
 
 
@@ -98,26 +97,27 @@ def _comments(content: str) -> Iterator[Text]:
         if token.type != tokenize.COMMENT:
             continue
         if lines and token.start[0] != last + 1:
-            yield Text(last - len(lines) + 1, "\n".join(lines))
+            yield Text(last - len(lines) + 1, last, "\n".join(lines))
             lines = []
         lines.append(token.string.lstrip("# "))
         last = token.start[0]
     if lines:
-        yield Text(last - len(lines) + 1, "\n".join(lines))
+        yield Text(last - len(lines) + 1, last, "\n".join(lines))
 
 
 def problems(path: str, content: str) -> list[str]:
     """Return a line for each word in a file that is not allowed there, and for each docstring with a question word."""
-    flat = JOINED.sub("", MARKS.sub("", content.replace("_", " ")))
-    if not (WORDS.search(flat) or QUESTIONS.search(content)):
-        return []  # most files: reading them as Python takes twenty times as long
+    flat = " ".join(JOINED.sub("", MARKS.sub("", content.replace("_", " "))).lower().split())
+    if not any(entry["word"] in flat for entry in LISTED["words"]) and not QUESTIONS.search(content):
+        return []  # true of most files, and much faster than reading their texts
     allowed = {entry["word"].lower() for entry in LISTED["exceptions"] if entry["file"] == path}
     found = []
-    for line, text, is_docstring in texts_of(path, content):
+    for line, last, text, is_docstring in texts_of(path, content):
         for word in WORDS.finditer(text):
             name = " ".join(word[0].lower().split())
             if name not in allowed:
-                found.append(f"{path}:{line + text[: word.start()].count(chr(10))}: '{name}'")
+                place = min(line + text.count("\n", 0, word.start()), last)
+                found.append(f"{path}:{place}: '{name}'")
         if is_docstring and (question := QUESTION.match(text)):
             found.append(f"{path}:{line}: a docstring begins with '{question[1]}'")
     return found
@@ -149,7 +149,6 @@ def test_each_exception_has_its_reason_and_is_used() -> None:
         assert [path for path in CLONE.glob(entry["files"]) if path.is_file()], entry
 
 
-@pytest.mark.parametrize("word", [entry["word"] for entry in LISTED["words"]])
 @pytest.mark.parametrize(
     ("path", "line", "content"),
     [
@@ -164,9 +163,10 @@ def test_each_exception_has_its_reason_and_is_used() -> None:
         ("a.html", 1, "<p>This {}, as an example</p>\n"),
     ],
 )
-def test_listed_word_is_found_in_every_kind_of_text(word: str, path: str, line: int, content: str) -> None:
-    text = content.format(word.capitalize(), _=word.replace(" ", "_"))
-    assert problems(path, text) == [f"{path}:{line}: '{word}'"]
+def test_listed_words_are_found_in_every_kind_of_text(path: str, line: int, content: str) -> None:
+    for word in (entry["word"] for entry in LISTED["words"]):
+        text = content.format(word.capitalize(), _=word.replace(" ", "_"))
+        assert problems(path, text) == [f"{path}:{line}: '{word}'"]
 
 
 @pytest.mark.parametrize(

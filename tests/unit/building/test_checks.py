@@ -102,7 +102,7 @@ def test_unreadable_build_can_be_replaced(paths, tmp_path):
 
 
 def test_first_step_of_a_run_fails_before_any_change(tmp_path):
-    """What a run of the graph begins with, wherever it was started."""
+    """Every run of the graph begins with this step, wherever it was started."""
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     publish(paths, (ONE, "verified"))
@@ -113,10 +113,10 @@ def test_first_step_of_a_run_fails_before_any_change(tmp_path):
 
 
 def test_error_for_the_folder_of_one_corpus_names_its_parent(tmp_path):
-    """`--source FOLDER/<corpus>` is told `--source FOLDER`."""
+    """For `--source FOLDER/<corpus>` the error names `--source FOLDER`."""
     source = offer(tmp_path / "releases", ONE)
     paths = WarehousePaths(tmp_path / "warehouse")
-    with pytest.raises(InputError, match=rf"the releases stand below --source {source}$"):
+    with pytest.raises(InputError, match=rf"the releases are below --source {source}$"):
         check_input(Settings(source=source / ONE), paths)
     check_input(Settings(source=source), paths)
 
@@ -150,7 +150,7 @@ def test_path_too_long_for_the_history_of_runs_is_rejected(tmp_path):
 
 
 def test_source_is_listed_once_for_checks_and_landing(tmp_path):
-    """What was checked is what is landed: a file that goes meanwhile is refused by landing, and not skipped."""
+    """The checked files are landed: landing refuses a file that was removed meanwhile, and does not skip it."""
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     folder = offer(tmp_path / "both", ONE, OTHER)

@@ -93,7 +93,7 @@ def test_other_clients_get_an_error_with_the_place_of_the_rows(catalog: Path) ->
 
 
 def test_no_file_declares_a_column_as_not_null(catalog: Path) -> None:
-    """What DuckDB finds of the rows of one corpus is not so of another, and the first file gives a dataset its types."""
+    """A column that is never NULL in one corpus may be NULL in another, and the first file decides a dataset's types."""
     for file in builds.files_below(tables_beside(catalog)):
         schema = pyarrow.parquet.read_schema(file)
         assert [field.name for field in schema if not field.nullable] == [], file

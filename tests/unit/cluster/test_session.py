@@ -98,6 +98,6 @@ def test_error_of_a_model_leaves_out_the_query_and_the_java_stack() -> None:
         ": org.apache.spark.SparkException: Not enough memory at this size (4g)"
     )
     assert (
-        dbt._one_line("[CAST_INVALID_INPUT] 'a' is no\n  number\n== SQL ==\nselect 1")
-        == "[CAST_INVALID_INPUT] 'a' is no number"
+        dbt._one_line("[CAST_INVALID_INPUT] 'a' is not\n  a number\n== SQL ==\nselect 1")
+        == "[CAST_INVALID_INPUT] 'a' is not a number"
     )

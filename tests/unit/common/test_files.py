@@ -237,7 +237,7 @@ def test_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
 
 
 def test_attempts_write_to_different_files(tmp_path: Path) -> None:
-    """What DuckDB still does to the file of a COPY that failed must not meet the file of the next one."""
+    """DuckDB may still write to the file of a COPY that failed, so the next COPY must have another file."""
     places = []
     for _ in range(2):
         with pytest.raises(RuntimeError), replacing(tmp_path / "file") as temporary:

@@ -87,5 +87,5 @@ def test_invalid_json_is_rejected(text: str) -> None:
 
 
 def test_repeated_key_at_any_depth_is_rejected_by_name() -> None:
-    with pytest.raises(RepeatedKeyError, match=r"^the key 'b' stands twice in an object$"):
+    with pytest.raises(RepeatedKeyError, match=r"^the key 'b' occurs twice in an object$"):
         decode_strictly('[{"a": {"b": 1, "c": 2, "b": 1}}]')

@@ -62,7 +62,7 @@ def test_seconds_include_work_before_the_stage(capsys):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_landing_in_processes_measures_its_time(generated_sample, tmp_path, monkeypatch, processes):
-    """From the first file begun to the last one done, although nobody waited; 0 where nothing ran beside."""
+    """From the first file begun to the last one done, although no step waited; 0 if nothing ran at the same time."""
     monkeypatch.setattr(lander, "WORTH_PROCESSES", 0)
     release = finding.find_release(max(registry.load_corpora(), key=lambda one: len(one.files)), generated_sample)
     with lander.Lander(tmp_path, Settings(processes=processes)) as landing:

@@ -101,7 +101,7 @@ class Id(Struct):
 
 
 def test_value_that_the_schema_rejects_is_set_aside_with_line_and_column(tmp_path: Path) -> None:
-    """A header is no value; neither is what a download that was cut off ends with."""
+    """A header is not a value, and neither is the last line of a download that was cut off."""
     entity = Entity("lines", Id, Container.LINES, r"(?P<part>train)\.csv")
     landed = land(tmp_path, b'\xef\xbb\xbf "conversation_id"\r\ndlg-1\r\ndl', entity, "train.csv")
     errors = [record["error"] for record in landed.quarantine]
@@ -267,7 +267,7 @@ def test_a_line_runs_the_program_with_its_arguments(tmp_path, monkeypatch, is_on
 
 
 def test_other_program_with_the_same_name_is_not_used(tmp_path, monkeypatch):
-    """What the PATH finds is another installation."""
+    """The program on the PATH is another installation."""
     monkeypatch.setattr(sys, "argv", [str(script_in(tmp_path / "ours"))])
     monkeypatch.setenv("PATH", str(script_in(tmp_path / "theirs").parent))
     assert shlex.split(command("tables"))[0] == str(tmp_path / "ours" / NAME)

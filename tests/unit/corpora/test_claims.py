@@ -221,7 +221,7 @@ def test_over_a_number_means_more_than_it_in_every_claim() -> None:
 
 
 def test_entry_or_its_document_says_whose_words_it_quotes(tmp_path: Path) -> None:
-    """What a note of this project repeats of a paper is the paper's."""
+    """Words of a paper that a note of this project repeats are the paper's."""
     folder = corpus_folder(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
     assert [claim.quotes_whom for claim in load_claims("toy", folder)] == ["publisher", "paper"]
     text = (folder / "claims.toml").read_text(encoding="utf-8")

@@ -73,13 +73,13 @@ def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | Non
 
 @pytest.mark.parametrize("name", ["Tram", "tram-1", "tram_2", "2trams", "", "t", "class", "../tram", "t" * 31, "trâm"])
 def test_invalid_name_of_a_package_or_table_is_rejected(clone: Path, name: str) -> None:
-    with pytest.raises(InputError, match="cannot name a corpus: small letters and digits"):
+    with pytest.raises(InputError, match="cannot be the name of a corpus: use 2 to 30 lower-case letters"):
         starting.start_corpus(name, None, clone)
 
 
 @pytest.mark.parametrize("name", [*starting.RESERVED_NAMES, starting.SMALLEST])
 def test_word_of_the_project_is_rejected(clone: Path, name: str) -> None:
-    with pytest.raises(InputError, match="the project uses the word"):
+    with pytest.raises(InputError, match="the project uses this word"):
         starting.start_corpus(name, None, clone)
 
 

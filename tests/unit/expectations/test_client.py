@@ -38,13 +38,13 @@ def impostor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         ("exec sleep 30", "the audit process took longer than 1 seconds (DIALOGUE_AUDIT_TIMEOUT)"),
     ],
 )
-def test_failure_of_the_process_is_told_in_one_line(impostor: Any, script: str, message: str) -> None:
+def test_failure_of_the_process_is_reported_in_one_line(impostor: Any, script: str, message: str) -> None:
     with impostor(script) as process, pytest.raises(AuditError, match=f"^{re.escape(message)}$"):
         process.run({})
 
 
 def test_second_question_gets_its_own_answer(impostor: Any) -> None:
-    """What was asked before is lost, with the process that was asked."""
+    """An earlier question is lost, with its process."""
     script = """echo '{"ready": true}'; read line; echo "{\\"seconds\\": 0, \\"suites\\": $line}"; read line"""
     with impostor(script) as process:
         process.begin({"question": 1})

@@ -92,7 +92,7 @@ def verdict(claim, release, *measured, tested=TESTED):
         (WHOLE, BROKEN, None),
         (WHOLE, replace(COUNT, real_only="its words"), None),
         (GENERATED, replace(COUNT, real_only="its words"), "not_checkable"),
-        (WHOLE, replace(COUNT, not_checkable="nobody knows how"), "not_checkable"),
+        (WHOLE, replace(COUNT, not_checkable="the method is unknown"), "not_checkable"),
     ],
 )
 def test_a_claim_is_judged_only_where_it_can_be(release, claim, expected):
@@ -145,13 +145,13 @@ def test_an_invariant_follows_its_expectation():
     ],
 )
 def test_what_holds_of_nothing_is_vacuous_and_not_reproduced(claim, measured, rows, expected):
-    """A verdict says how many rows it is about, and one about none is no success."""
+    """A verdict says how many rows it is about, and a verdict about no rows is not a success."""
     check = verdicts.check(claim, WHOLE, Measured(*measured), Basis(rows))
     assert (check.verdict, check.is_as_recorded, check.rows_tested) == (*expected, rows)
 
 
 def test_refused_records_refute_what_no_row_breaks():
-    """Landing keeps the culprits out of the tables, and the verdict sees them all the same."""
+    """Landing keeps the refused records out of the tables, but the verdict counts them."""
     refused = Basis(rows=2, refused=2, first_refused="a.json Expected `str` - at `$[3].text`")
     check = verdicts.check(INVARIANT, PART, Measured(True, '{"unexpected": 0}'), refused)
     assert (check.verdict, check.is_as_recorded, check.rows_tested) == ("refuted", False, 2)
@@ -166,7 +166,7 @@ def test_refused_records_refute_what_no_row_breaks():
 def test_a_verdict_says_whose_files_it_was_given_on(release, files):
     """A number that the generator was tuned to is not one that the publisher's files have; unjudged ones too."""
     assert verdicts.check(INVARIANT, release, Measured(True, "{}"), TESTED).judged_on == files
-    unjudged = replace(COUNT, not_checkable="nobody knows how")
+    unjudged = replace(COUNT, not_checkable="the method is unknown")
     assert verdicts.check(unjudged, release, None, None).judged_on == files
 
 
@@ -290,7 +290,7 @@ def matching(claim: Claim) -> list[str]:
 
 @pytest.mark.parametrize("claim", WITH_REFUSALS, ids=lambda claim: claim.claim_id)
 def test_a_claim_names_refusals_that_landing_gives_and_not_all_of_them(claim: Claim) -> None:
-    """An expression that no refusal matches would be a promise that nobody keeps."""
+    """An expression that no refusal matches would always be true."""
     found = matching(claim)
     assert found
     assert len(found) < len(refusals(claim.corpus_id))
@@ -351,7 +351,7 @@ def test_a_claim_whose_culprits_landing_quarantined_is_refuted(refused: Bench) -
     ],
 )
 def test_rows_of_a_claim_are_those_that_it_reads(tmp_path: Path, changes: dict[str, Any], query: str | None) -> None:
-    """What is counted is what could have broken the claim."""
+    """Only rows that could have broken the claim are counted."""
     ((_, entry),) = read_claims("toy", corpus_folder(tmp_path, changes)).claims
     assert rows_query("toy", entry) == query
 

@@ -33,7 +33,7 @@ def test_each_cause_is_one_line_with_instructions(tmp_path):
     refuse_failures([Result(one, Outcome.PRESENT) for one in every])
 
 
-def test_unreachable_host_is_not_asked_for_every_file():
+def test_unreachable_host_does_not_get_a_request_for_every_file():
     hosts = Hosts()
     for _ in range(fetching.HOPELESS - 1):
         hosts.failed("a", "answered 503", is_certain=False)

@@ -117,7 +117,7 @@ def test_file_that_is_replaced_all_the_time_is_landed_as_one_of_its_states(task:
 
 
 def test_file_that_changes_at_every_read_is_rejected(task: LandingTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is read while it is written is of no state at all."""
+    """A file that is written while it is read has no settled state."""
     file, attempts = task.source / PATH, []
 
     def touch_and_look(path: Path) -> records.FileState | None:

@@ -36,7 +36,7 @@ from tests.unit.item_files import (
 )
 
 
-@pytest.mark.parametrize("entity", [ITEMS, SPLITS], ids=["read as it stands", "split into records"])
+@pytest.mark.parametrize("entity", [ITEMS, SPLITS], ids=["read as a whole", "split into records"])
 def test_many_records_are_written_in_groups_and_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entity: Entity
 ) -> None:

@@ -158,8 +158,10 @@ CHECKED = {"sha256": "0" * 64, "bytes": 9}
         pytest.param(
             CHECKED, Version("a", ETAG, 9), Version("a", None, 9), True, id="checksum tells without validator"
         ),
-        pytest.param(CHECKED, Version("a", ETAG, 9), Version("a", OTHER, 9), False, id="in vain: other validator"),
-        pytest.param(CHECKED, Version("a", ETAG, 9), Version("b", None, 8), False, id="in vain: not the listed length"),
+        pytest.param(CHECKED, Version("a", ETAG, 9), Version("a", OTHER, 9), False, id="checksum, but other validator"),
+        pytest.param(
+            CHECKED, Version("a", ETAG, 9), Version("b", None, 8), False, id="checksum, but not the listed length"
+        ),
     ],
 )
 def test_rest_of_another_version_is_not_appended_to_a_part(tmp_path, facts, begun, rest, is_continued):

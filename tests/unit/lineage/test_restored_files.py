@@ -80,7 +80,7 @@ def test_quarantined_document_is_restored_unchanged() -> None:
 
 
 def test_rejected_record_with_an_equal_key_is_unchanged() -> None:
-    """What is put back into the first of two equal keys is not looked for in the second, which is in quarantine."""
+    """Values put back into the first of two equal keys are not searched in the second, which is in quarantine."""
     file = SourceFile(
         "toy/x.json", "x.json", None, 1, "", extras=[("/a/names/Oslo/x", 1)], quarantine=[(1, "/a", b'{"names": {}}')]
     )

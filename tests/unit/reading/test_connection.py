@@ -148,7 +148,7 @@ def test_no_statement_reads_a_file(con, paths, statement, target):
 
 
 def quoted(path: Path) -> str:
-    """The path as it stands inside a string of SQL."""
+    """Return the path as it is written inside a string of SQL."""
     return str(path).replace("'", "''")
 
 
@@ -168,7 +168,7 @@ WRITES = (
 @pytest.mark.parametrize("statement", WRITES)
 @pytest.mark.parametrize("name", ["new.csv", "builds/{build}.duckdb", "builds/{build}.duckdb.wal", "raw"])
 def test_no_statement_writes_a_file(con, paths, statement, name):
-    # begotten by DuckDB 2.0.0: with enable_external_access=false alone, the third statement overwrites the database
+    # Found with DuckDB 2.0.0: with enable_external_access=false alone, the third statement overwrites the database.
     raw = paths.raw / "fruit" / "apples" / "apples-1.parquet"
     file = raw if name == "raw" else paths.root / name.format(build=BUILD)
     before = snapshot(paths.root)

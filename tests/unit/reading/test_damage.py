@@ -68,7 +68,7 @@ def test_damaged_block_is_reported_with_the_file_and_what_to_do(described: Wareh
 
 
 def test_error_of_a_query_is_not_damage(described: WarehousePaths) -> None:
-    """What is wrong in a query, or in our own code, keeps its own message."""
+    """An error in a query, or in our own code, keeps its message."""
     for query in ("from nowhere", "select cast(utterance as integer) from fct_turns", "select"):
         assert damage.cause_of(error_of_a_reader(described, query), described) is None, query
     assert damage.cause_of(duckdb.IOException("elsewhere"), described) is None

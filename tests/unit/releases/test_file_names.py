@@ -45,7 +45,7 @@ FAR = (
 
 @pytest.mark.parametrize("path", NEAR)
 def test_file_is_read_under_a_similar_name(tmp_path: Path, path: str) -> None:
-    """Files compressed, unpacked, in other case, or laid out as in a clone were skipped without a word.
+    """Files compressed, unpacked, in other case, or laid out as in a clone were skipped silently.
 
     https://github.com/facebookresearch/ParlAI/issues/343
     """

@@ -333,7 +333,7 @@ def test_decompression_bomb_is_rejected_before_it_is_unpacked(write: Callable[[]
 
 
 def test_large_texts_are_read() -> None:
-    """Ten megabytes of text that a dictionary repeats are no bomb."""
+    """Ten megabytes of text that a dictionary repeats are not treated as a decompression bomb."""
     row = copy.deepcopy(FRIENDS)
     row["events"]["data_messages"][0] = "a" * 10_000
     assert sum(1 for _ in form_files.read_rows(TABLE, "x.parquet", written(rows_of(row, 1_000)))) == 1_000

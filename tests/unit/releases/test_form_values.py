@@ -231,7 +231,7 @@ def test_same_values_are_the_same_rows(corpus_id: str, row: dict, _: dict, name:
 
 
 def test_column_of_other_values_is_not_an_index_under_any_name() -> None:
-    """A column `index` that holds text is somebody's data: it is refused, not left out."""
+    """A column `index` with text is data of a user: it is refused, not left out."""
     rows = pa.Table.from_pylist([FRIENDS], schema=FRIENDS_TABLE.columns).append_column("index", pa.array(["a"]))
     for path, data in (("x.parquet", written(rows)), ("x.jsonl", plain_lines(rows))):
         with pytest.raises(FormFileError, match="column index is unknown"):

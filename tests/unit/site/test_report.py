@@ -430,7 +430,7 @@ def test_old_report_is_restored_if_the_new_one_cannot_replace_it(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["notes.txt", "thesis.html", "dialogue-1.html", "folder", "index.css"])
 def test_report_folder_with_foreign_files_is_not_replaced(tmp_path: Path, name: str) -> None:
-    """What was put into the folder of a report went away with it."""
+    """Foreign files in the folder of a report were removed with it."""
     to = tmp_path / "site"
     to.mkdir()
     for page in ("index.html", "report.css", f"dialogue-{'0' * 16}.html"):

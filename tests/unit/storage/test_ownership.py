@@ -171,7 +171,7 @@ def test_warehouse_itself_may_be_a_link_to_a_folder(tmp_path: Path) -> None:
 
 
 def test_simultaneous_builds_in_an_empty_folder_all_own_it(tmp_path: Path) -> None:
-    """None takes the mark of another, or what it writes next, for a file of somebody else."""
+    """No build takes the mark of another build, or its next files, for foreign files."""
     for number in range(50):
         paths, failed = WarehousePaths(tmp_path / str(number)), []
         barrier = threading.Barrier(4)

@@ -132,7 +132,7 @@ def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
 
 @pytest.mark.parametrize("place", ["", "nowhere/out.parquet"])
 def test_parquet_to_an_impossible_path_is_rejected(con, tmp_path, place):
-    with pytest.raises(QueryError, match="no file can be written there"):
+    with pytest.raises(QueryError, match="is a folder, or its folder does not exist"):
         result_files.write_parquet(query.run_query(con, "select 1"), tmp_path / place)
 
 

@@ -274,8 +274,8 @@ words as (
         and dialogue_key in (select names.dialogue_key from names)
 ),
 
--- A message names a person of the corpus whom neither of the two people knows. A word is not a person if the friends
--- have no names, or if another attribute of theirs, such as a school, contains the word.
+-- A message names a person of the corpus that neither of the two people knows. A word is not a person if the friends
+-- have no names, or if another attribute of the friends, such as a school, contains the word.
 named_stranger as (
     select distinct
         words.dialogue_key,
