@@ -1,7 +1,7 @@
-"""Splits a corpus's document into its sentences, and says of which neither a claim nor the corpus's list speaks.
+"""Split a corpus's document into its sentences, and list those without a claim or an entry in the corpus's list.
 
-A sentence is what can be claimed alone: a sentence of prose, an item of a list, a row of a table, a line of a YAML card
-or of an example. What does not belong here: which sentences need no claim; `sentences.toml` of each corpus says that.
+A sentence is a separate statement: a sentence of prose, an item of a list, a row of a table, a line of a YAML card or
+of an example. What does not belong here: which sentences need no claim; `sentences.toml` of each corpus says that.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ from msgspec import Struct, toml
 from dialogue_warehouse.paths import CLONE
 
 DOCUMENTS = Path(os.environ.get("DIALOGUE_DOCUMENTS") or CLONE.parent / "shared" / "documents")
-"""The documents that the claims quote, which are no part of the clone."""
+"""The documents that the claims quote; they are not part of the clone."""
 LITERAL = re.compile(r"^```\w*\n.*?^```$|^---\n.*?^---$", flags=re.M | re.S)
 """An example or a YAML card, where each line is a sentence."""
 CONTINUED = re.compile(r"(?<![.:;?!|}\n])\n(?=[a-z])")
 """A line break inside a sentence."""
 STOP = r"(?:(?<=[.?!])|(?<=[.?!][\"')]))(?<!\bi\.e\.)(?<!\be\.g\.)(?<!\bal\.)(?<!\n\d\.)"
 END = re.compile(rf"\n|{STOP}\s+(?=[A-Z_`\"'(!\[])|\s+(?=- _|\* [A-Z]|#+ [A-Z]|```)")
-"""Where a sentence ends, in a document that lost its line breaks too."""
+"""The end of a sentence, even in a document that has lost its line breaks."""
 WITHOUT_WORDS = re.compile(r"[\s`|:#-]*(```\w*)?")
 """A fence, a rule, an empty line."""
 
 
 class Note(Struct, forbid_unknown_fields=True):
-    """An entry of `[[sentences]]`: what is to be said of sentences that no claim quotes."""
+    """An entry of `[[sentences]]`: a note about sentences that no claim quotes."""
 
     document: str
     texts: list[str | tuple[str, str]]
-    """Each as it reads, wherever it does, or a beginning that only one has; two are the first and the last of a run."""
+    """Each as written, for all its occurrences, or a unique beginning; two texts are the first and the last of a run.
+    """
     claim: str | None = None
-    """The claim that holds them against the data, though it quotes another sentence."""
+    """The claim that compares them with the data, although it quotes another sentence."""
     states_nothing: str | None = None
-    """Why they state neither a number nor a rule that the data could break."""
+    """The reason that they state neither a number nor a rule that the data could break."""
 
 
 class _Notes(Struct, forbid_unknown_fields=True):
@@ -45,17 +46,17 @@ class _Notes(Struct, forbid_unknown_fields=True):
 
 
 def read_notes(path: Path) -> list[Note]:
-    """The entries of a sentences.toml."""
+    """Return the entries of a sentences.toml."""
     return toml.decode(path.read_bytes(), type=_Notes).sentences
 
 
 def plain(text: str) -> str:
-    """A text with one space for any white space."""
+    """Return a text with one space for any white space."""
     return " ".join(text.split())
 
 
 def sentences_of(document: str) -> list[str]:
-    """The sentences of a document, in its order."""
+    """Return the sentences of a document, in order."""
     return [plain(piece) for piece in _pieces(document) if not WITHOUT_WORDS.fullmatch(piece)]
 
 
@@ -69,7 +70,7 @@ def _pieces(document: str) -> Iterator[str]:
 
 
 def quoted(sentences: Sequence[str], quote: str) -> set[int]:
-    """The places of the sentences that a quote stands in, wholly or in part."""
+    """Return the positions of the sentences that contain a quote, completely or in part."""
     starts = [0]
     for sentence in sentences:
         starts.append(starts[-1] + len(sentence) + 1)
@@ -82,7 +83,7 @@ def quoted(sentences: Sequence[str], quote: str) -> set[int]:
 
 
 def noted(sentences: Sequence[str], text: str | tuple[str, str]) -> set[int]:
-    """The places of the sentences that a note's text means; none where it means none, or cannot tell which."""
+    """Return the positions of the sentences that a note's text means; none if there are none or it is ambiguous."""
     if isinstance(text, tuple):
         begins = noted(sentences, text[0])
         first = min(begins, default=len(sentences))
@@ -94,7 +95,7 @@ def noted(sentences: Sequence[str], text: str | tuple[str, str]) -> set[int]:
 
 
 def problems(document: str, quotes: Mapping[str, str], notes: Iterable[Note]) -> list[str]:
-    """What is wrong with a document's claims, given as their quotes by id, and its notes: one line each."""
+    """Return the problems of a document's claims (quotes by id) and its notes, one line each."""
     sentences = sentences_of(document)
     found = []
     spoken_for: set[int] = set()

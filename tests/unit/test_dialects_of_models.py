@@ -1,4 +1,4 @@
-"""SQL that means the same to DuckDB and to Spark: what must not stand in a model, and the few macros that stand for it."""
+"""SQL with the same meaning on DuckDB and Spark: constructs that models must not use, and the macros that replace them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DIFFERENT_ON_SPARK = {
 
 
 def offences(text: str) -> list[str]:
-    """What in this SQL means another thing on the other engine."""
+    """Return the constructs of this SQL that have another meaning on the other engine."""
     return [name for name, pattern in DIFFERENT_ON_SPARK.items() if re.search(pattern, plain_sql(text))]
 
 

@@ -1,6 +1,6 @@
-"""A model of more than a few lines has a unit test of dbt or stands under another proof, which model_proofs.toml names.
+"""A model of more than a few lines has a dbt unit test, or another proof that model_proofs.toml names.
 
-What the unit tests say is tried by tests/integration/test_dbt_unit_tests.py.
+The unit tests themselves are checked by tests/integration/test_dbt_unit_tests.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST = 1_000
 
 @dataclass(frozen=True)
 class Proof:
-    """What stands in for a unit test, and of which models."""
+    """A proof that replaces a unit test, and its models."""
 
     name: str
     models: tuple[str, ...]
@@ -34,7 +34,7 @@ class Proof:
     restored: bool = False
 
     def covers(self, place: str, lines: int, room_restores: bool) -> bool:
-        """Whether a model at this place, of so many lines, needs no unit test."""
+        """Tell if a model at this place, with this number of lines, needs no unit test."""
         is_named = any(Path(place).match(pattern) for pattern in self.models)
         return is_named and lines <= self.most_lines and (room_restores or not self.restored)
 
@@ -46,7 +46,7 @@ PROOFS = tuple(
 
 
 def line_count(path: Path) -> int:
-    """The lines of a model, those that are blank left out."""
+    """Return the lines of a model without blank lines."""
     return sum(1 for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
 
 
@@ -60,21 +60,21 @@ LONG = {
 
 @cache
 def unit_tested() -> frozenset[str]:
-    """The models that have a unit test."""
+    """Return the models that have a unit test."""
     files = (yaml.load(path.read_bytes(), yaml.CSafeLoader) for path in MODELS.rglob("*.yml"))
     return frozenset(test["model"] for file in files for test in file.get("unit_tests", []))
 
 
 @cache
 def core_table_of_entity() -> dict[str, str]:
-    """Entity -> the core table that stacks it."""
+    """Return the core table that stacks each entity."""
     stacking = {path.stem: path.read_text(encoding="utf-8") for path in (MODELS / "marts" / "core").glob("*.sql")}
     return {entity: table for table, text in stacking.items() for entity in re.findall(r"union_corpora\('(\w+)'", text)}
 
 
 @cache
 def restored_models(corpus_id: str) -> frozenset[str]:
-    """The staged and conformed models of a corpus that lead to a core table from which its release is rebuilt."""
+    """Return the staged and conformed models of a corpus that lead to a core table from which its release is rebuilt."""
     if corpus_id not in registry.corpus_ids():
         return frozenset()
     restoring = (registry.load_corpus(corpus_id).folder / "restore.sql").read_text(encoding="utf-8")
@@ -96,7 +96,7 @@ def restored_models(corpus_id: str) -> frozenset[str]:
 
 
 def proofs_of(place: str, lines: int) -> list[str]:
-    """What proves the model at a place below models, if it has so many lines."""
+    """Return the proofs of the model at a place below models, if it has this number of lines."""
     path = Path(place)
     found = ["unit test"] if path.name in unit_tested() else []
     room_restores = path.name in restored_models(path.parent.name)

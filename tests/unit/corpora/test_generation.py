@@ -1,4 +1,4 @@
-"""What the simulators are made of: shares and scaled counts."""
+"""The parts of the simulators: shares and scaled counts."""
 
 from __future__ import annotations
 

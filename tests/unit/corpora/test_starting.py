@@ -1,4 +1,4 @@
-"""`new-corpus` writes every piece of a corpus under its name, overwrites nothing, and says what it cannot work with."""
+"""`new-corpus` writes every piece of a corpus under its name, overwrites nothing, and reports invalid input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIKE = [None, *registry.corpus_ids()]
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What `new-corpus` reads of a clone."""
+    """Return the files of a clone that `new-corpus` reads."""
     shutil.copytree(CLONE / starting.SMALLEST_FOLDER, tmp_path / starting.SMALLEST_FOLDER)
     folders = [place.format(corpus_id) for place in starting.PLACES for corpus_id in registry.corpus_ids()]
     for folder in folders:

@@ -12,7 +12,7 @@ from dialogue_warehouse.site import rendering
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where code is kept, instead of beside dbt's last parse; not there yet."""
+    """Return a cache for compiled templates, instead of the one beside dbt's last parse; it does not exist yet."""
     monkeypatch.setattr(rendering, "DBT_LAST_PARSE", tmp_path / "kept" / "partial_parse.msgpack")
     return tmp_path / "kept"
 

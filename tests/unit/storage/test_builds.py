@@ -1,4 +1,4 @@
-"""Which build is published, and what its manifest says: read in one place, told in one line where it cannot be."""
+"""The published build and its manifest: read in one place, and reported in one line if unreadable."""
 
 from __future__ import annotations
 
