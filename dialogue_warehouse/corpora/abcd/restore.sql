@@ -1,4 +1,4 @@
--- Rebuilds the ABCD release from core. `batch` holds the source_file_id of the files asked for.
+-- Rebuilds the ABCD release from core. `batch` holds the source_file_id of the requested files.
 -- Empty lists that leave no row in core are put back from source_exceptions afterwards.
 
 -- entity: conversations

@@ -1,4 +1,4 @@
--- Rebuilds the BBAI release from core. `batch` holds the source_file_id of the files asked for.
+-- Rebuilds the BBAI release from core. `batch` holds the source_file_id of the requested files.
 
 -- entity: questions
 with

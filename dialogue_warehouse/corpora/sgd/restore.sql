@@ -1,4 +1,4 @@
--- Rebuilds the SGD release from core. `batch` holds the source_file_id of the files asked for.
+-- Rebuilds the SGD release from core. `batch` holds the source_file_id of the requested files.
 -- Longer than 240 lines: one query an entity, and a dialogue here has six kinds of lists inside each other.
 
 -- entity: dialogues

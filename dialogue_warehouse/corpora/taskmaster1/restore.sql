@@ -1,4 +1,4 @@
--- Rebuilds the Taskmaster-1 release from core. `batch` holds the source_file_id of the files asked for.
+-- Rebuilds the Taskmaster-1 release from core. `batch` holds the source_file_id of the requested files.
 
 -- entity: dialogs
 with
