@@ -66,7 +66,7 @@ def _status_of(error: BaseException) -> int:
 
 
 def _status_of_system(error: BaseException) -> int:
-    """Print an error of the operating system, such as a full disk, also if a library wraps it; return the status."""
+    """Print an error of the operating system (a full disk, say), even if a library wraps it; return the exit status."""
     for cause in causes(error):
         if is_full(cause):
             place = getattr(cause, "filename", None) or ("standard output" if cause is error else "the warehouse")

@@ -131,7 +131,7 @@ def is_text(of: pa.DataType) -> bool:
 
 
 def _may_fit(found: pa.DataType, expected: pa.DataType, is_class: bool) -> bool:
-    """Tell if a value of one plain type may fit the other; each value is checked later."""
+    """Tell if values of the file's type can possibly have the schema's type; each value is checked later."""
     if pa.types.is_string(expected) or (is_class and is_text(found)):
         return is_text(found)
     is_number = pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found)
@@ -153,7 +153,7 @@ def names_of(of: pa.DataType) -> list[str]:
 
 
 def below(place: str, name: str) -> str:
-    """Return the path of a member of a column."""
+    """Return the path of a field inside a nested column, for messages."""
     return f"{place}.{name}" if place else name
 
 
@@ -288,7 +288,7 @@ def _text(value: bytes, place: str) -> str:
 
 
 def _fitting(value: Any, of: pa.DataType) -> Any:
-    """Convert a value for a plain column; None if it does not fit."""
+    """Convert a value to the type of a column that is not nested; None if it does not fit."""
     if isinstance(value, str):
         return value if pa.types.is_string(of) else None
     if isinstance(value, bool):

@@ -73,7 +73,7 @@ class Member(NamedTuple):
 
 
 def members(text: bytes, opening: str, position: int = 0) -> tuple[list[Member], int]:
-    """Return the members of the array or object at `position`, with repeated keys, and its end.
+    """Return the members of the JSON array or object at `position`, repeated keys included, and the position after it.
 
     Raises NotJsonError if there is no array or object.
     """

@@ -1,4 +1,4 @@
-"""Claims and expectations on the pages: measured tables side by side, and results of the last builds."""
+"""Tables of the report about claims and expectations: documented and observed values, results of the last builds."""
 
 from __future__ import annotations
 

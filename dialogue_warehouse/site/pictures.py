@@ -255,7 +255,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Relations:
-    """A diagram that can be drawn."""
+    """Tables and joins of the diagram, with their positions."""
 
     boxes: list[Box]
     lines: list[Line]

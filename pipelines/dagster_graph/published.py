@@ -98,7 +98,7 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
 
 
 def _landed_now(build: state.Build) -> list[Landed]:
-    """Return the files that this build has read itself."""
+    """Return the files that this build has landed, without those that it reuses."""
     return [file for file in build.landed if file.corpus_id not in build.fallbacks]
 
 

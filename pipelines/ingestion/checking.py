@@ -171,7 +171,7 @@ def take_extras(kind: inspect.Type, value: Any, pointer: str) -> Iterator[tuple[
 
 
 def _take_from_struct(kind: inspect.StructType, value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
-    """Do the same as `take_extras` for a struct, which the release writes as an array or as an object."""
+    """Collect the unknown fields of a struct, which the release writes as an array or an object; see `take_extras`."""
     if kind.array_like and isinstance(value, list):
         for index, (struct_field, item) in enumerate(zip(kind.fields, value, strict=False)):
             yield from take_extras(struct_field.type, item, f"{pointer}/{index}")

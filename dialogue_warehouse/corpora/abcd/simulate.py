@@ -68,7 +68,7 @@ Turn = tuple[str, str, str, str | None, list[str]]
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """Return the five files of the release."""
+    """Plan the five files of the release: name, size in bytes, and number of records of each kind."""
     return [
         PlannedFile(CONVERSATION_FILE, round(BYTES * scale), scale),
         PlannedFile("utterances.json", round(UTTERANCES * scale * 50), scale),

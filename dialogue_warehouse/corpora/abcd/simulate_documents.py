@@ -217,7 +217,7 @@ def knowledge_base() -> dict[str, tuple[str, ...]]:
 
 
 def guidelines() -> dict[str, dict]:
-    """Return guidelines.json: description and subflows of each flow title; the steps follow the knowledge base."""
+    """Return guidelines.json: description and subflows of each flow; steps from the knowledge base."""
     steps = _guideline_steps()
     document = {}
     for title in GUIDELINE_FLOWS:
@@ -236,7 +236,7 @@ def _title(flow: str, subflow: str) -> str:
 
 
 def _guideline_steps() -> dict[str, list[dict]]:
-    """Return the steps of each subflow: one for each action, then a remark or a farewell while any are left."""
+    """Return the steps of each subflow: one per action, then a remark (first subflows) or a farewell (last ones)."""
     seen: dict[str, int] = {}
     steps = {}
     for position, (subflow, actions) in enumerate(knowledge_base().items()):

@@ -107,7 +107,7 @@ class FilePlan:
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """Return the three files of the release."""
+    """Plan the three files of the release: name, size in bytes, and how many dialogues succeed, fail or are silent."""
     counts = {name: scaled(dialogues, scale, minimum=6) for name, (dialogues, _) in DIALOGUES.items()}
     completed = apportion(round(COMPLETED * sum(counts.values()) / 11_157), tuple(counts.values()))
     events, seconds = (

@@ -99,7 +99,7 @@ def dialogue(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _frame(frame: dict[str, Any], pointer: str, position: int) -> dict[str, Any]:
-    """Return a frame.
+    """Return a frame as the release writes it.
 
     The loader filled an absent state or call with empty values, and absent results with an empty list.
     """

@@ -191,7 +191,7 @@ class FilePlan:
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """Return the schemas and the dialogue files; a small release has fewer of these.
+    """Plan the schemas and the dialogue files; a small release has fewer of these.
 
     The plan is the same for every seed.
     """

@@ -94,7 +94,7 @@ class System:
                 speech.mark(entity, start, start + len(other))
 
     def _offer_overlapping(self, thread: Thread, row: dict[str, str], speech: Speech) -> None:
-        """Offer the entity's name with the place in it: two spans that overlap, as in two frames of the release."""
+        """Offer the entity's name with the place in it: two overlapping spans, which the real release has twice."""
         self.course.oddity = ""
         slots, entity = thread.service.slots, thread.service.entity
         key = next(name for name in thread.first.required if slots[name].kind == "city")

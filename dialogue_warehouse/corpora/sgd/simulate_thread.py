@@ -110,7 +110,7 @@ class Speech:
             self.mark(slot.name, start, start + len(spoken))
 
     def mark(self, slot: str, start: int, end: int) -> None:
-        """Annotate a piece of the utterance."""
+        """Mark a part of the utterance as a span."""
         self.spans.append({"exclusive_end": end, "slot": slot, "start": start})
 
 

@@ -223,7 +223,7 @@ STATUS_SHARE = 0.02
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """Return the six data files of the release; sample.json is documentation and not generated."""
+    """Plan the six data files of the release; sample.json is documentation and not generated."""
     files = [PlannedFile("ontology.json", 1_400)]
     for split, count in SPLITS.items():
         files.append(PlannedFile(f"train-dev-test/{split}.csv", scaled(count, scale) * 42, scale))
