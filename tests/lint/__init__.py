@@ -1,5 +1,5 @@
-"""What `make lint` needs beyond ready-made linters: it brings every piece of SQL in the clone before SQLFluff.
+"""Additions of `make lint` to ready-made linters: all SQL of the clone is passed to SQLFluff.
 
-Here belongs what finds SQL, whatever file it stands in, and leads a finding back to the line that a person edits. The
-rules are SQLFluff's, listed in pyproject.toml; no rule is written here. See https://docs.sqlfluff.com.
+What belongs here: finding SQL in any file, and leading a finding back to the line that a person edits. What does not:
+the rules, which are SQLFluff's, listed in pyproject.toml. See https://docs.sqlfluff.com.
 """

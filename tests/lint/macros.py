@@ -1,4 +1,4 @@
-"""The macros of a dbt project: where they stand, which call which, and which of them wrote a line of SQL."""
+"""The macros of a dbt project: their places, their calls, and the macro that wrote a line of SQL."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 CALL = re.compile(r"\b(\w+)\s*\(")
-"""How a macro is called."""
+"""The call of a macro."""
 JINJA = re.compile(r"{{.*?}}|{%.*?%}|{#.*?#}")
-"""What does not come out as it stands."""
+"""Parts of a macro that are not copied to the output."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class Macro:
     path: str
     line: int
     lines: tuple[str, ...]
-    """Its text."""
+    """The text of the macro."""
     called: tuple[str, ...]
-    """The unique ids of the macros it calls."""
+    """The unique ids of the macros that it calls."""
 
 
 class Macros:
-    """The macros of one package in a dbt manifest, of a project whose files are named with `place` before them."""
+    """Return the macros of one package in a dbt manifest; `place` is put before the names of its files."""
 
     def __init__(self, macros: dict[str, Any], package: str, folder: Path, place: str) -> None:
         ours = {unique_id: macro for unique_id, macro in macros.items() if macro.package_name == package}
@@ -51,7 +51,7 @@ class Macros:
         self.ids = {macro.name: unique_id for unique_id, macro in self.by_id.items()}
 
     def reached(self, unique_ids: Iterable[str]) -> list[Macro]:
-        """Those of the project among these, and what they call, the nearest first."""
+        """Return the project's macros among these, and the macros that they call, the nearest first."""
         seen, waiting = {}, list(unique_ids)
         while waiting:
             unique_id = waiting.pop(0)
@@ -61,11 +61,11 @@ class Macros:
         return list(seen.values())
 
     def unreached(self, unique_ids: Iterable[str]) -> list[Macro]:
-        """Those that none of these leads to, nor anything that replaces a part of dbt.
+        """Return the macros that none of these calls and that replace no part of dbt.
 
-        What stands in for dbt's own macros and materializations is called by dbt while it builds a table: its statements
-        are put together for a database, so nothing shows them here. What another engine has in a macro's place is
-        rendered there alone: tests/integration/test_spark.py runs all of it.
+        Macros that replace dbt's own macros and materializations are called by dbt while it builds a table; their
+        statements are made for a database, so they are not rendered here. Macros of another engine are rendered only
+        there: tests/integration/test_spark.py runs all of them.
         """
         called_by_dbt = [
             unique_id
@@ -95,7 +95,7 @@ class Macros:
 
 
 def _share(line: str, written: str) -> int:
-    """How many letters of a line of a macro stand, in its order, in what was written; 0 unless all of them do."""
+    """Return the number of letters of a macro's line that occur in the output in order; 0 unless all of them do."""
     literals = [literal.strip() for literal in JINJA.split(line)]
     pattern = ".*?".join(re.escape(literal) for literal in literals)
     return len(re.findall(r"\w", "".join(literals))) if re.search(pattern, written) else 0

@@ -1,6 +1,6 @@
-"""Pieces of SQL as the linter takes them, and those that stand in files of their own.
+"""Pieces of SQL for the linter, and the pieces in separate files.
 
-What stands inside TOML is found by `toml_sql`, what dbt renders by `dbt_sql`.
+`toml_sql` finds SQL in TOML, `dbt_sql` SQL that dbt renders.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from pathlib import Path
 from sqlfluff.core.templaters import TemplatedFile
 
 SECTION = re.compile(r"^-- entity: (\w+)\n", flags=re.MULTILINE)
-"""What opens each part of a file that holds the SQL of a corpus, an entity after the other."""
+"""The first line of each part of a file with the SQL of a corpus, one part per entity."""
 MADE_BY_DBT = "target"
 """A folder of compiled copies."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """SQL that is linted as one text, and where its first character stands."""
+    """SQL that is linted as one text, and the place of its first character."""
 
     path: str
     name: str
-    """What the piece is called where its file holds several: an entity, a claim."""
+    """The name of the piece if its file has several: an entity, a claim."""
     variants: tuple[TemplatedFile, ...]
     """Its text, once for each way to render it: with the other branch of an `if`, for example."""
     line: int = 1
     column: int = 1
     may_be_long: bool = False
-    """Whether its lines may be longer than a line of a query."""
+    """True if its lines may be longer than a line of a query."""
 
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """What is wrong, at the place that a person edits."""
+    """A problem, at the place that a person edits."""
 
     path: str
     line: int
@@ -56,7 +56,7 @@ def files_of(root: Path, suffix: str) -> Iterator[Path]:
 
 
 def pieces_of_file(path: str, text: str) -> Iterator[Piece]:
-    """A file of plain SQL: one piece, or one for each entity. What stands above the first entity is linted too."""
+    """Return the pieces of a plain SQL file: one, or one per entity. The text above the first entity is linted, too."""
     starts = [0, *(section.start() for section in SECTION.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[start:end]

@@ -1,6 +1,6 @@
-"""One run of the linter: pieces in, findings out.
+"""One run of the linter: it takes pieces and returns findings.
 
-dbt takes seconds to parse its project. What needs no dbt is linted by the other processes meanwhile.
+dbt takes seconds to parse its project. In the meantime, other processes lint everything that does not need dbt.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ DBT_PROJECT = "dbt_project"
 LONG_LINE = "LT05"
 UNPARSABLE = "PRS"
 NOT_IN_THE_GRAMMAR = re.compile(r"(?:\s*comment on macro (?:table )?[\w.]+ is '(?:[^']|'')*';)+\s*")
-"""What DuckDB knows and SQLFluff 4.5 cannot parse."""
+"""Syntax of DuckDB that SQLFluff 4.5 cannot parse."""
 PLACE = re.compile(r"^Line \d+, Position \d+: ")
-"""What a parse error says of its place, counted from the start of the piece."""
+"""The place in a parse error, counted from the start of the piece."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A finding of SQLFluff; if a template writes the SQL, what stands in the file and the line that comes out of it."""
+    """A finding of SQLFluff; if a template writes the SQL, the text of the file and the resulting line."""
 
     finding: Finding
     call: str = ""
@@ -46,7 +46,7 @@ class Found:
 
 
 class Findings:
-    """What was found so far, by this process and by those that are still at work."""
+    """The findings so far, of this process and of those that are still working."""
 
     def __init__(self, pool: ProcessPoolExecutor, root: Path) -> None:
         self.pool = pool
@@ -56,7 +56,7 @@ class Findings:
         self.sound = sound.remembered()
 
     def take(self, found: Iterable[Piece | Finding]) -> None:
-        """Keep each finding; give each piece to be linted."""
+        """Keep each finding, and submit each piece for linting."""
         for one in found:
             if not isinstance(one, Piece):
                 self.known.append(one)
@@ -64,7 +64,10 @@ class Findings:
                 self.awaited[digest] = self.pool.submit(lint_piece, one, self.root)
 
     def settled(self, macros: Macros | None) -> list[Finding]:
-        """All findings. What a macro writes is found at each of its calls, and told once, at the line of the macro."""
+        """Return all findings.
+
+        An error in a macro is found at each of its calls, and reported once, at the macro's line.
+        """
         findings, calls = {*self.known}, defaultdict(list)
         results = {digest: future.result() for digest, future in self.awaited.items()}
         sound.remember({digest for digest, founds in results.items() if not founds})
@@ -84,7 +87,7 @@ class Findings:
 
 
 def lint(root: Path, only: Collection[str] = ()) -> list[Finding]:
-    """What is wrong with the SQL of the clone at `root`, in its order; with `only`, what the SQL of these files shows."""
+    """Return the problems of the SQL in the clone at `root`, in order; with `only`, only those of these files."""
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=get_context("fork")) as pool:
         # The first call forks all processes, before dbt is imported: neither its memory nor its threads are copied.
         pool.submit(os.getpid).result()
@@ -108,7 +111,7 @@ def _outside_dbt(root: Path, only: Collection[str]) -> Iterator[Piece | Finding]
 
 
 def _take_dbt(findings: Findings, only: Collection[str]) -> Macros | None:
-    """Take what the dbt project shows, and return its macros; None, and what dbt says, where it cannot be read."""
+    """Add the SQL of the dbt project, and return its macros; None, with a finding of dbt's error, if it cannot be read."""
     from tests.lint.dbt_sql import Project, ProjectError
 
     try:
@@ -125,13 +128,13 @@ def _take_dbt(findings: Findings, only: Collection[str]) -> Macros | None:
 
 @cache
 def rules(root: Path) -> tuple[FluffConfig, RulePack]:
-    """SQLFluff's configuration in pyproject.toml, and nobody's home folder, and the rules that it lists."""
+    """Return SQLFluff's configuration in pyproject.toml, without that of a home folder, and the rules that it lists."""
     config = FluffConfig(load_config_file(str(root), "pyproject.toml"))
     return config, Linter(config=config).get_rulepack()
 
 
 def lint_piece(piece: Piece, root: Path) -> list[Found]:
-    """What SQLFluff finds in a piece."""
+    """Return the findings of SQLFluff in a piece."""
     config, rule_pack = rules(root)
     source = piece.variants[0].source_str
     rendered = RenderedFile([*piece.variants], [], config, {}, piece.path, "utf-8", source)
@@ -159,7 +162,7 @@ def _found(piece: Piece, error: SQLBaseError) -> Found:
 
 
 def _written(marker: PositionMarker) -> tuple[str, str]:
-    """What stands in the file at a place that a template fills, and the line that comes out of it there."""
+    """Return the text of the file at a place that a template fills, and the resulting line."""
     text, start = marker.templated_file.templated_str, marker.templated_slice.start
     line = text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
     return marker.source_str(), line

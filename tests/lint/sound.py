@@ -1,6 +1,6 @@
-"""Pieces in which nothing was found before: what SQLFluff says of a piece depends on nothing but the piece and the rules.
+"""Pieces without findings: the result of SQLFluff depends only on the piece and the rules.
 
-They are remembered beside the libraries, for all clones that are linted with them.
+They are cached beside the libraries, for all clones that are linted with them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from tests.lint.pieces import Piece
 
 REMEMBERED = Path(sys.prefix) / "sound_sql.txt"
 MOST = 20_000
-"""Digests that are kept before all of them are forgotten: ten times those of a clone."""
+"""Maximum number of cached digests, after which all are deleted: ten times those of a clone."""
 
 
 @cache
 def _rules(root: Path) -> bytes:
-    """What the linting of a clone depends on beside its pieces: its configuration, SQLFluff and this linter."""
+    """Return the inputs of linting a clone other than its pieces: its configuration, SQLFluff and this linter."""
     files = [root / "pyproject.toml", *sorted(Path(__file__).parent.glob("*.py"))]
     return b"".join([version("sqlfluff").encode(), *(file.read_bytes() for file in files if file.is_file())])
 
 
 def digest(piece: Piece, root: Path) -> str:
-    """A hash of everything that decides what is found in a piece."""
+    """Return a hash of all inputs that decide the findings in a piece."""
     made = hashlib.sha256(_rules(root))
     made.update(repr((piece.path, piece.name, piece.line, piece.column, piece.may_be_long)).encode())
     for text in piece.variants:
@@ -37,7 +37,7 @@ def digest(piece: Piece, root: Path) -> str:
 
 
 def remembered() -> set[str]:
-    """The digests of pieces in which nothing was found; none where nobody remembers."""
+    """Return the digests of pieces without findings; none if there is no cache."""
     try:
         return set(REMEMBERED.read_text(encoding="utf-8").split())
     except OSError:
@@ -45,7 +45,7 @@ def remembered() -> set[str]:
 
 
 def remember(digests: set[str]) -> None:
-    """Remember these as well, where one may write."""
+    """Add these to the cache, if it can be written."""
     known = remembered()
     if not digests <= known:
         known = known if len(known) < MOST else set()

@@ -106,7 +106,7 @@ def proofs_of(place: str, lines: int) -> list[str]:
 @pytest.mark.parametrize("place", LONG)
 def test_model_has_a_unit_test_or_another_proof(place: str) -> None:
     lines = line_count(LONG[place])
-    assert proofs_of(place, lines), f"{place} ({lines} lines): no unit test, and no proof of model_proofs.toml is of it"
+    assert proofs_of(place, lines), f"{place} ({lines} lines): no unit test, and no proof in model_proofs.toml"
 
 
 @pytest.mark.parametrize(
