@@ -36,7 +36,7 @@ def absolute(path: Path) -> Path:
     try:
         return path.expanduser().absolute()
     except RuntimeError:
-        raise InputError(f"{path}: there is no home folder of this user; write the whole path") from None
+        raise InputError(f"{path}: this user has no home folder; write the full path") from None
 
 
 BUILD_ID = re.compile(r"[0-9]{8}T[0-9]{12}Z")

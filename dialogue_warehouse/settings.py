@@ -34,19 +34,19 @@ TELEMETRY_OFF = {
 RELEASE_FORM = "release"
 """The form of the publishers' own files."""
 FORMS = (RELEASE_FORM, "huggingface")
-"""The forms that a release may be given in."""
+"""The forms in which a release can be read."""
 FORMATS = ("table", "vertical", "json", "jsonl", "csv", "markdown", "parquet")
-"""The formats that rows are printed in; without one, a table where the rows fit and else vertical."""
+"""The output formats of rows; the default is a table if it fits, else vertical."""
 DUCKDB, SPARK = ENGINES = ("duckdb", "spark")
-"""What models may be run with."""
+"""The engines that can run the models."""
 DUCKDB_TABLES, PARQUET_TABLES = TABLES = ("duckdb", "parquet")
-"""The forms that the published tables may have: all in one file of DuckDB, or each in files of Parquet."""
+"""The formats of the published tables: one DuckDB file, or Parquet files."""
 SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
-"""What a switch may be set to, in any case."""
+"""The values of a switch, in upper or lower case."""
 PER_CORE = 4
-"""Threads and processes that a core may have; more only stand in each other's way."""
+"""Threads and processes allowed per core; with more, a build is slower."""
 MOST = 1_000
-"""The most of anything else that is counted."""
+"""The maximum of every other number."""
 MOST_SECONDS = 7 * 24 * 3600
 
 
@@ -100,7 +100,7 @@ def is_mirror(url: str) -> bool:
 
 
 def _limited(kind: Any, otherwise: str) -> Read:
-    """Make what reads a value of a type with limits; another text is `otherwise`."""
+    """Return a reader of values of a type with limits; `otherwise` says what is wrong with any other text."""
 
     def read(text: str) -> Any:
         try:
@@ -112,11 +112,11 @@ def _limited(kind: Any, otherwise: str) -> Read:
 
 
 def _count(most: int, of: str = "") -> Read:
-    return _limited(Annotated[int, Meta(ge=1, le=most)], f"no number from 1 to {most}{of}")
+    return _limited(Annotated[int, Meta(ge=1, le=most)], f"not a number from 1 to {most}{of}")
 
 
 def _number(unit: str, most: int) -> Read:
-    return _limited(Annotated[float, Meta(gt=0, le=most)], f"no positive number of {unit}, up to {most}")
+    return _limited(Annotated[float, Meta(gt=0, le=most)], f"not a positive number of {unit}, up to {most}")
 
 
 def _text(pattern: str, otherwise: str) -> Read:
@@ -124,27 +124,27 @@ def _text(pattern: str, otherwise: str) -> Read:
 
 
 def _choice(choices: tuple[str, ...]) -> Read:
-    return _text("|".join(choices), f"none of {', '.join(choices)}")
+    return _text("|".join(choices), f"not one of {', '.join(choices)}")
 
 
 def _url(is_url: Callable[[str], bool], forms: str) -> Read:
-    """Make what reads a URL, which may have a password in it: an error does not repeat it."""
+    """Return a reader of URLs. An error does not repeat the URL, because it may contain a password."""
 
     def read(text: str) -> str:
         if not is_url(text):
-            raise ValueError(f"no URL of {forms}")
+            raise ValueError(f"not a URL of the form {forms}")
         return text
 
     return read
 
 
 def _memory(what: str, least: int) -> Read:
-    """Make what reads a size as DuckDB writes it, and enough of it for what it is for."""
+    """Return a reader of sizes in DuckDB's notation, with a minimum that `what` needs."""
 
     def read(text: str) -> str:
         size = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", text, flags=re.IGNORECASE | re.ASCII)
         if not size:
-            raise ValueError(f"'{text}' is no size such as 4GB, 512MiB or 50%")
+            raise ValueError(f"'{text}' is not a size such as 4GB, 512MiB or 50%")
         amount, unit = float(size[1]), size[2].lower()
         one = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 100  # a hundredth of the machine's
         if unit != "%":
@@ -152,8 +152,8 @@ def _memory(what: str, least: int) -> Read:
         is_much = unit == "%" and amount > 100
         if is_much or amount * one < least:
             raise ValueError(
-                f"'{text}' is too {'much' if is_much else 'little'}; "
-                f"the least that {what} works with is {least // 10**6}MB, the most 100%"
+                f"'{text}' is too {'large' if is_much else 'small'}; "
+                f"{what} needs at least {least // 10**6}MB and can use at most 100%"
             )
         return text
 
@@ -162,7 +162,7 @@ def _memory(what: str, least: int) -> Read:
 
 def _switch(text: str) -> bool:
     if text.lower() not in SWITCHES:
-        raise ValueError(f"'{text}' is none of {', '.join(SWITCHES)}")
+        raise ValueError(f"'{text}' is not one of {', '.join(SWITCHES)}")
     return SWITCHES[text.lower()]
 
 
@@ -170,7 +170,7 @@ def _folder(text: str) -> Path:
     if not text.strip():
         raise ValueError("names no folder")
     if re.match(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/", text):  # a drive has one letter
-        raise ValueError(f"'{text}' is an address; only folders of this machine can be used so far")
+        raise ValueError(f"'{text}' is a URL; only local folders can be used")
     return Path(text)
 
 
@@ -188,29 +188,29 @@ def _timezone(text: str) -> str:
     try:
         zoneinfo.ZoneInfo(text)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        raise ValueError(f"'{text}' is no time zone such as Europe/Berlin") from None
+        raise ValueError(f"'{text}' is not a time zone such as Europe/Berlin") from None
     return text
 
 
-THREADS = _count(PER_CORE * (os.cpu_count() or 1), f", {PER_CORE} a core of this machine")
+THREADS = _count(PER_CORE * (os.cpu_count() or 1), f", {PER_CORE} per core of this machine")
 COUNT, SECONDS = _count(MOST), _number("seconds", MOST_SECONDS)
 DAYS, HOURS = _number("days", MOST), _number("hours", MOST)
 CRON = _text(
-    r"@(hourly|daily|weekly|monthly)|[-0-9A-Za-z*,/]+( [-0-9A-Za-z*,/]+){4}", "no time such as '0 4 * * *' or @daily"
+    r"@(hourly|daily|weekly|monthly)|[-0-9A-Za-z*,/]+( [-0-9A-Za-z*,/]+){4}", "not a time such as '0 4 * * *' or @daily"
 )
-"""A time as cron has it; Dagster says of numbers that cannot be, when it loads."""
+"""A time in cron's notation; Dagster rejects impossible numbers when it loads."""
 MASTER = _text(
     r"local(\[[\d*]+(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s|thrift)://\S+|yarn",
-    "no master such as local[2]",
+    "not a master such as local[2]",
 )
-"""A master as Spark writes it, or a Thrift server."""
+"""A master in Spark's notation, or a Thrift server."""
 WEBHOOK = _url(lambda url: has_host(url, ("http", "https")), "http://HOST or https://HOST")
 SMTP = _url(
     lambda url: has_host(url, ("smtp", "smtp+starttls", "smtps")),
     "smtp://HOST or smtp+starttls://HOST or smtps://HOST",
 )
 MIRROR = _url(is_mirror, "http://HOST/…, https://HOST/… or file:///FOLDER")
-MAIL = _text(r"[^@\s<>,\x00-\x1f]+@[^@\s<>,\x00-\x1f]+", "no address of mail")
+MAIL = _text(r"[^@\s<>,\x00-\x1f]+@[^@\s<>,\x00-\x1f]+", "not an email address")
 
 
 def _recipients(text: str) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ def _recipients(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may set. Field `x` is read from `DIALOGUE_X`, as its annotation says; without one it is text."""
+    """The settings of a user. Field `x` is read from `DIALOGUE_X` by the reader in its annotation, else as text."""
 
     source: Annotated[Path | None, _folder] = None
     """Folder with the releases, each file at `<source>/<corpus_id>/<path as published>`."""
@@ -249,7 +249,7 @@ class Settings:
     engine: Annotated[str, _choice(ENGINES)] = DUCKDB
     """Engine that lands files and runs the models; `spark` is for data too large for one machine."""
     spark_master: Annotated[str, MASTER] = "local[2]"
-    """Where Spark runs: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`, or `thrift://…` (a server)."""
+    """Master of Spark: `local[N]`, `local-cluster[…]`, `spark://…`, `yarn`, `k8s://…`, or `thrift://…` (a server)."""
     spark_conf: str | None = None
     """More settings of Spark: `name=value` pairs separated by spaces, or a file with one pair per line."""
     processes: Annotated[int, THREADS] = 2
@@ -313,7 +313,7 @@ class Settings:
         }
         settings = replace(cls(), **given)
         if settings.alert_smtp is not None and not settings.alert_to:
-            raise SettingsError("DIALOGUE_ALERT_TO: names nobody that DIALOGUE_ALERT_SMTP could send mail to")
+            raise SettingsError("DIALOGUE_ALERT_TO: names no recipient, and DIALOGUE_ALERT_SMTP needs one")
         return replace(
             settings,
             warehouse=absolute(settings.warehouse),
@@ -321,11 +321,11 @@ class Settings:
         )
 
     def for_queries(self) -> Settings:
-        """These settings, where DuckDB may use what a query given to `sql` may."""
+        """Return these settings with the memory limit of queries as DuckDB's limit."""
         return replace(self, memory_limit=self.query_memory_limit or self.memory_limit)
 
     def memory_limit_of_each(self, processes: int) -> str:
-        """An equal part of the memory limit, as DuckDB writes it; the limit itself where it is no number and unit."""
+        """Return an equal part of the memory limit in DuckDB's notation; the limit itself if it has no number."""
         amount = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\D+)", self.memory_limit)
         return f"{float(amount[1]) / processes:.3f}{amount[2]}" if amount else self.memory_limit
 

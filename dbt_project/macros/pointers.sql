@@ -118,7 +118,7 @@ create or replace macro core.source_of(key) as table
     inner join {{ this.include(database=false) }} as keys
         on wanted.wanted_key = keys.traced_key;
 create or replace macro core.json_pointer(key) as (select any_value(json_pointer) from core.source_of(key));
-comment on macro table core.source_of is 'One row: the place in the release of a key of any table: source_file_id, record_index, record_pointer, json_pointer and, if there are two places, other_json_pointer.';
-comment on macro core.json_pointer is 'JSON pointer (RFC 6901) of a key of any table, inside its source file; NULL if the key has no place.';
+comment on macro table core.source_of is 'One row: the place in the release of the row with this key, of any table: source_file_id, record_index, record_pointer, json_pointer and, if the row has a second place, other_json_pointer.';
+comment on macro core.json_pointer is 'JSON pointer (RFC 6901), inside its source file, to the row with this key, of any table; NULL if it has no place.';
 {%- endif -%}
 {%- endmacro %}

@@ -19,7 +19,7 @@ from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
 @click.option(
     "--source",
     type=Folder,
-    help="Folder with the releases, SOURCE/<corpus_id>/<path as published>.  [default: a sample]",
+    help="Folder with the releases, SOURCE/<corpus_id>/<path as published>.  [default: the embedded sample]",
 )
 @form_option
 @click.option(
@@ -28,29 +28,35 @@ from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
 @click.option(
     "--tables",
     type=click.Choice(TABLES),
-    help=f"Publish the tables in one file of DuckDB, or each in files of Parquet.  [default: {DUCKDB_TABLES}]",
+    help=f"Format of the published tables: one DuckDB file, or Parquet files.  [default: {DUCKDB_TABLES}]",
 )
 @click.option(
     "--strict",
     is_flag=True,
     default=None,
-    help="Refuse what the schemas do not accept; block on warnings.",
+    help="Fail on keys and records that the schemas do not accept, and on warnings of checks.",
 )
-@click.option("--verify", is_flag=True, default=None, help="Compare restored files before publishing.")
-@click.option("--force", is_flag=True, default=None, help="Build even if nothing changed, all of it.")
-@click.option("--replace", is_flag=True, default=None, help="Publish even if it has less than is published.")
+@click.option("--verify", is_flag=True, default=None, help="Rebuild and compare every upstream file before publishing.")
+@click.option("--force", is_flag=True, default=None, help="Build everything again, even if nothing has changed.")
+@click.option(
+    "--replace",
+    is_flag=True,
+    default=None,
+    help="Publish even if the published warehouse has more corpora, or real files where this build has generated ones.",
+)
 @click.option(
     "--keep-going/--stop",
     default=None,
-    help="If a corpus is damaged or fails a check, keep its published rows and build the others.  [default: stop]",
+    help="If a corpus is damaged or fails a check, keep its published rows and build the others, or stop.  "
+    "[default: stop]",
 )
-@click.option("--quiet", is_flag=True, help="No progress; errors only.")
+@click.option("--quiet", is_flag=True, help="Print errors only, no progress.")
 @corpora_option
 @warehouse_option
 def build(quiet: bool, **options: Any) -> None:
-    """Land, model, audit and publish the warehouse.
+    """Build the warehouse: land the files, run the models, audit the result and publish it.
 
-    Without --source the embedded sample is built: the releases of all corpora, generated, in their true shapes.
+    Without --source the embedded sample is built: generated releases of all corpora, in the format of the real ones.
     """
     require_extra("build", "`build`")
     from dialogue_warehouse.common.progress import Reporter
@@ -66,11 +72,11 @@ def build(quiet: bool, **options: Any) -> None:
 
 
 @cli.command()
-@click.option("--source", type=Folder, help="Folder with the releases, to see what of them is there.")
+@click.option("--source", type=Folder, help="Folder with the releases; missing files are listed.")
 @form_option
 @warehouse_option
 def status(**options: Any) -> None:
-    """Show what is published, which builds are kept, and which files of the releases are missing or not read."""
+    """Show the published build, the kept builds, and the files of the releases that are missing or not read."""
     from dialogue_warehouse.terminal.status import print_status, read_status
 
     settings = Settings.from_environment(**options)
@@ -81,10 +87,10 @@ def status(**options: Any) -> None:
 @click.argument("build_id", metavar="[BUILD]", required=False)
 @warehouse_option
 def rollback(build_id: str | None, **options: Any) -> None:
-    """Publish BUILD again, a build that is kept; without it the one before the published one.
+    """Publish an earlier BUILD again; by default the one before the published build.
 
-    Readers see it at once. Nothing is built or removed, so that the same command leads forward again. BUILD may be the
-    beginning of an id, as `status` lists them.
+    Readers see it at once. Nothing is built or removed, so the same command can publish the newer build again. BUILD is
+    an id that `status` lists, or the beginning of one.
     """
     from dialogue_warehouse.storage.publication import roll_back
 
@@ -99,12 +105,12 @@ def rollback(build_id: str | None, **options: Any) -> None:
 @cli.command()
 @click.argument("base", metavar="[BASE]", required=False)
 @click.argument("build_id", metavar="[BUILD]", required=False)
-@click.option("--json", "as_json", is_flag=True, help="All of it, as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @warehouse_option
 def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) -> None:
-    """Show what differs between two builds that are kept: rows by key, verdicts of claims, counts of rules, columns.
+    """Compare two kept builds: rows by key, verdicts of claims, cases of rules, columns.
 
-    Without BUILD it is the published one, without BASE the one published before it.
+    BUILD is the published build by default, and BASE the build published before BUILD.
     """
     from dialogue_warehouse.reading import changes
     from dialogue_warehouse.storage import builds, retention
@@ -127,25 +133,25 @@ def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) 
 
 @cli.command()
 @click.argument("build_id", metavar="[BUILD]", required=False)
-@click.option("--no-longer", is_flag=True, help="Unpin BUILD, so that it may be removed again.")
+@click.option("--no-longer", is_flag=True, help="Unpin BUILD, so that later builds may remove it.")
 @warehouse_option
 def keep(build_id: str | None, no_longer: bool, **options: Any) -> None:
-    """Pin BUILD, so that it is kept however many builds follow; without it the published one."""
+    """Pin BUILD, so that later builds do not remove it; by default the published build."""
     from dialogue_warehouse.storage.publication import pin
 
     paths = warehouse_paths(Settings.from_environment(**options))
     pinned = pin(paths, build_id, is_pinned=not no_longer)
     until = f"is kept until `{command('keep', pinned, '--no-longer', warehouse=paths.root)}`"
-    click.echo(f"build {pinned} {'is not pinned any more' if no_longer else until}")
+    click.echo(f"build {pinned} {'is no longer pinned' if no_longer else until}")
 
 
 @cli.command()
-@click.option("--to", "to", type=Folder, help="Folder to write the site into.  [default: reports/ of the warehouse]")
+@click.option("--to", "to", type=Folder, help="Folder to write the report into.  [default: reports/ of the warehouse]")
 @warehouse_option
 def report(to: Path | None, **options: Any) -> None:
-    """Write the data-quality site about the published build: claims, defects, expectations, dictionary.
+    """Write the data-quality report about the published build: claims, defects, expectations, dictionary.
 
-    Its pages open from disk and load nothing from a network. A build writes them too.
+    Its pages open from disk and load nothing from a network. A build writes the report too.
     """
     from dialogue_warehouse.site.report import write_report
 
@@ -155,12 +161,12 @@ def report(to: Path | None, **options: Any) -> None:
 
 @cli.command()
 @click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
-@click.option("--port", default=PORT, show_default=True, type=click.IntRange(1, 65535), help="Port to serve.")
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on.")
 @warehouse_option
 def dashboard(host: str, port: int, **options: Any) -> None:
-    """Serve pages about the published build: pictures, dialogues to read, quality, SQL. Ctrl-C ends it.
+    """Serve pages about the published build: charts, dialogues, data quality, SQL. Ctrl-C stops the server.
 
-    They only read, and load nothing from a network. Needs the extra `dashboard`.
+    The pages are read-only and load nothing from a network. Needs the extra `dashboard`.
     """
     from dialogue_warehouse.dashboard import serving
 
@@ -175,12 +181,12 @@ def _renew_report(settings: Settings, build_id: str) -> list[str]:
     paths = WarehousePaths(settings.warehouse)
     try:
         if not is_about(build_id, paths.reports):
-            return [f"the report was of another build: {write_report(paths, settings)} is written anew"]
+            return [f"the report was about another build: {write_report(paths, settings)} is written again"]
     except Exception as error:
-        told = error if isinstance(error, InputError) else damage.cause_of(error, paths)
-        if told is None:
+        cause = error if isinstance(error, InputError) else damage.cause_of(error, paths)
+        if cause is None:
             raise
-        return [f"no report: {told}"]
+        return [f"no report: {cause}"]
     return []
 
 
@@ -193,16 +199,16 @@ def _load_graph(settings: Settings) -> Any:
 
 @cli.command("new-corpus")
 @click.argument("name")
-@click.option("--like", metavar="CORPUS", help="Copy this corpus.  [default: the smallest there can be]")
+@click.option("--like", metavar="CORPUS", help="Copy this corpus.  [default: the smallest possible corpus]")
 @warehouse_option
 def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
-    """Start a further corpus: write every file that it needs into a clone of the project, to be edited.
+    """Start a new corpus: write every file that it needs into a clone of the project, ready to be edited.
 
-    Nothing is overwritten. docs/add_a_corpus.md says what each file is for, and in which order to edit them.
+    Nothing is overwritten. docs/add_a_corpus.md explains each file, and the order in which to edit them.
     """
     from dialogue_warehouse.corpora import starting
 
     for path in starting.start_corpus(name, like):
         click.echo(path)
     build = command("build", warehouse=warehouse and absolute(warehouse))
-    click.echo(f"next: {build}; docs/add_a_corpus.md, from step 2 on")
+    click.echo(f"next: {build}, then docs/add_a_corpus.md from step 2 on")

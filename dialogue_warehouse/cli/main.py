@@ -72,10 +72,10 @@ def _status_of_system(error: BaseException) -> int:
             place = getattr(cause, "filename", None) or ("standard output" if cause is error else "the warehouse")
             return _say(f"error: {place}: {NO_SPACE}", CHECK_FAILED)
     if is_out_of_memory(error):
-        return _say("error: this process gets no more memory", CHECK_FAILED)
+        return _say("error: out of memory", CHECK_FAILED)
     if isinstance(error, OSError) and error.strerror:
         files = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
-        return _say(f"error: {files or 'a file that the system does not name'}: {error.strerror}", BAD_INPUT)
+        return _say(f"error: {files or 'an unnamed file'}: {error.strerror}", BAD_INPUT)
     if (duckdb := sys.modules.get("duckdb")) and isinstance(error, duckdb.IOException):
         return _say(f"error: {first_line(error)}", CHECK_FAILED)
     return _say_defect(error)

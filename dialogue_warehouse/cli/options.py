@@ -30,7 +30,7 @@ class _Folder(click.Path):
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is not a folder")
         if absolute(folder).resolve() == Path("/"):
-            raise InputError(f"{folder}: is the top of the file system; name a folder below it")
+            raise InputError(f"{folder}: is the root of the file system; choose a folder below it")
         return folder
 
 
@@ -45,8 +45,8 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return command(**options)
         except Exception as error:
-            if (told := _damage_behind(error, options["warehouse"])) is not None:
-                raise told from error
+            if (damage := _damage_behind(error, options["warehouse"])) is not None:
+                raise damage from error
             raise
 
     return click.option("--warehouse", type=Folder, help=f"Folder of the warehouse.  [default: {DEFAULT_PLACE}]")(
@@ -65,7 +65,7 @@ def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | Non
 
 def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option that limits a command to some corpora."""
-    text = "Only these corpora; may be given more than once."
+    text = "Only these corpora, separated by commas; may be given more than once."
     return click.option("--corpora", "only", metavar="A,B", multiple=True, callback=_corpora, help=text)(command)
 
 
@@ -88,7 +88,8 @@ def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--format",
             "format_name",
             type=click.Choice(FORMATS),
-            help="How rows are printed; all but table and vertical give all of them.  [default: what fits]",
+            help="Output format; table and vertical show the first rows, the others all.  [default: table if it fits, "
+            "else vertical]",
         ),
     ):
         chosen = option(chosen)
@@ -97,7 +98,7 @@ def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option for the form of the releases."""
-    text = "SOURCE has another form: SOURCE/<dataset>/<config>/…"
+    text = "Form of the releases, if not the publishers' own files: SOURCE/<dataset>/<config>/…"
     return click.option("--form", type=click.Choice([form for form in FORMS if form != RELEASE_FORM]), help=text)(
         command
     )
@@ -126,7 +127,7 @@ class _Commands(click.Group):
 def cli() -> None:
     """Public dialogue corpora in one SQL warehouse.
 
-    Start with `build` (it makes its own sample when it is given no data), then `tables` and `sql`; `fetch` downloads
+    Start with `build`, which generates a sample if it is given no data, then use `tables` and `sql`. `fetch` downloads
     the real releases.
     """
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dialogue_warehouse.reading.connection import Connection
 
 
-TIMEOUT_HELP = f"Seconds after which a query is given up.  [default: {Settings.query_timeout:g}]"
+TIMEOUT_HELP = f"Seconds after which a query is stopped.  [default: {Settings.query_timeout:g}]"
 
 
 class _SqlCommand(click.Command):
@@ -40,18 +40,18 @@ class _SqlCommand(click.Command):
 
 @cli.command(cls=_SqlCommand)
 @click.argument("query", required=False)
-@click.option("--raw", is_flag=True, help="Add the landed Parquet of the published build as schema raw.")
+@click.option("--raw", is_flag=True, help="Add the landed files of the published build as schema raw.")
 @result_options
 @click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
-@click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="The text that $NAME stands for.")
+@click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Text value of the parameter $NAME.")
 @click.option("--timeout", "query_timeout", type=click.FloatRange(0, MOST_SECONDS, min_open=True), help=TIMEOUT_HELP)
 @warehouse_option
 def sql(
     query: str | None, raw: bool, form: str | None, parquet: Path | None, parameters: tuple[str, ...], **options: Any
 ) -> None:
-    """Run one SELECT or EXPLAIN on the published warehouse, read-only; QUERY or standard input.
+    """Run one SELECT or EXPLAIN on the published warehouse, read-only.
 
-    Without either, on a terminal, a shell begins. Names resolve without their schema.
+    The query is QUERY or standard input; on a terminal without QUERY, a shell starts. Tables need no schema name.
 
     Example: dialogue-warehouse sql "select corpus_id, count(*) from fct_turns group by all"
     """
@@ -75,7 +75,7 @@ def _run_shell(con: Connection, settings: Settings, form: str | None) -> None:
     from dialogue_warehouse.terminal import shell
 
     if not sys.stdout.isatty():
-        raise click.UsageError("give a QUERY, or one on standard input")
+        raise click.UsageError("give a QUERY, or send one to standard input")
     process = click.get_current_context().find_object(OwnProcess)
     with process.asking() if process else contextlib.nullcontext():
         shell.run_shell(con, settings, warehouse_paths(settings), form, _page)
@@ -103,7 +103,7 @@ def _page(text: str) -> None:
 @cli.command()
 @warehouse_option
 def tables(**options: Any) -> None:
-    """List the tables of the published warehouse, and the landed ones that `sql --raw` adds."""
+    """List the tables of the published warehouse, and the landed tables that `sql --raw` adds."""
     from dialogue_warehouse.reading import catalogue, connection
     from dialogue_warehouse.terminal import results
 
@@ -114,10 +114,10 @@ def tables(**options: Any) -> None:
 
 @cli.command()
 @click.argument("table")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @warehouse_option
 def describe(table: str, as_json: bool, **options: Any) -> None:
-    """Show what a TABLE such as fct_turns holds: its grain, key, joins and columns, and which corpora fill them."""
+    """Describe a TABLE such as fct_turns: its grain, key, joins and columns, and which corpora fill them."""
     from dialogue_warehouse.reading import catalogue, connection
     from dialogue_warehouse.terminal import results
 
@@ -132,13 +132,14 @@ def describe(table: str, as_json: bool, **options: Any) -> None:
 
 @cli.command()
 @click.argument("key")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")
-@click.option("--html", "as_html", is_flag=True, help="A page of HTML, complete, that loads nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@click.option("--html", "as_html", is_flag=True, help="Print a complete HTML page that loads nothing.")
 @warehouse_option
 def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
     """Show the dialogue that a KEY belongs to, with all annotations of each turn.
 
-    KEY is that of a dialogue, or of any row below one, which is marked. In SQL: from core.transcript(KEY).
+    KEY is the key of a dialogue, or of any row that belongs to one; that row is marked. In SQL: from
+    core.transcript(KEY).
     """
     from dialogue_warehouse.reading import connection, dialogue_parts, dialogues
     from dialogue_warehouse.site import rendering
@@ -166,9 +167,9 @@ def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
 @corpora_option
 @warehouse_option
 def claims(verdict: str | None, unexpected: bool, form: str | None, **options: Any) -> None:
-    """Show the ledger: what the corpora's documents claim, and what the data say.
+    """Show the ledger of claims: what the corpora's documents say, and what the data say.
 
-    The table is short; --json and --csv have every column: quote, document, the SQL that measures, the explanation.
+    The table has the main columns; --json and --csv have all: quote, document, SQL of the measurement, explanation.
     """
     from dialogue_warehouse.reading import connection, findings
     from dialogue_warehouse.reading.query import run_query
@@ -182,7 +183,7 @@ def claims(verdict: str | None, unexpected: bool, form: str | None, **options: A
 
 @cli.command()
 @click.option("--rule", help="Only cases of this rule.")
-@click.option("--rules", "is_summary", is_flag=True, help="The rules and their numbers of cases, not each case.")
+@click.option("--rules", "is_summary", is_flag=True, help="List the rules with their numbers of cases, not each case.")
 @result_options
 @corpora_option
 @warehouse_option
@@ -200,12 +201,12 @@ def violations(rule: str | None, is_summary: bool, form: str | None, **options: 
 
 
 @cli.command()
-@click.option("--source", type=Folder, help="Folder with the releases.  [default: the one the build was made from]")
-@click.option("--json", "as_json", is_flag=True, help="A JSON array, one object a file.")
+@click.option("--source", type=Folder, help="Folder with the releases.  [default: the source of the build]")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, one object per file.")
 @corpora_option
 @warehouse_option
 def verify(as_json: bool, **options: Any) -> None:
-    """Rebuild every upstream file from core tables and compare it with the source."""
+    """Rebuild every upstream file from the core tables and compare it with the source."""
     from dialogue_warehouse.lineage import verifying
     from dialogue_warehouse.terminal.results import print_results
 
@@ -218,12 +219,12 @@ def verify(as_json: bool, **options: Any) -> None:
 
 
 @cli.command()
-@click.option("--corpus", required=True, help="The corpus whose files to write.")
+@click.option("--corpus", required=True, help="Corpus whose files are written.")
 @click.option("--to", "to", type=Folder, required=True, help="Folder to write them into, as TO/<path as published>.")
-@click.option("--force", "overwrites", is_flag=True, help="Overwrite files that are there and differ.")
+@click.option("--force", "overwrites", is_flag=True, help="Overwrite existing files that differ.")
 @warehouse_option
 def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
-    """Write a corpus's upstream files, rebuilt from core tables alone.
+    """Write a corpus's upstream files, rebuilt from the core tables alone.
 
     If an existing file differs, nothing is written unless --force is given.
     """
@@ -236,13 +237,13 @@ def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
 
 @cli.command()
 @click.argument("key")
-@click.option("--source", type=Folder, help="Folder with the releases.  [default: where the build was made from]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, complete.")
+@click.option("--source", type=Folder, help="Folder with the releases.  [default: the source of the build]")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @warehouse_option
 def trace(key: str, as_json: bool, **options: Any) -> None:
-    """Show where the row of a KEY comes from: source file, record, JSON pointer, and the JSON there.
+    """Show where the row with a KEY comes from: source file, record, JSON pointer, and the JSON at that place.
 
-    KEY is the own key of any table, such as an action_key. In SQL: core.json_pointer(KEY), from core.source_of(KEY).
+    KEY is a key of any table, such as an action_key. In SQL: core.json_pointer(KEY), from core.source_of(KEY).
     """
     from dialogue_warehouse.lineage import tracing
     from dialogue_warehouse.terminal import results

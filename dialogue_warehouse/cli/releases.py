@@ -16,14 +16,14 @@ from dialogue_warehouse.settings import MOST, Settings
 
 @cli.command()
 @click.option("--to", "to", type=Folder, help="Folder to download into.  [default: landing/ of the warehouse]")
-@click.option("--jobs", type=click.IntRange(1, MOST), help=f"Files at a time.  [default: {Settings.jobs}]")
-@click.option("--quiet", is_flag=True, help="No progress; errors only.")
+@click.option("--jobs", type=click.IntRange(1, MOST), help=f"Files downloaded at once.  [default: {Settings.jobs}]")
+@click.option("--quiet", is_flag=True, help="Print errors only, no progress.")
 @corpora_option
 @warehouse_option
 def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
-    """Download the real releases, checked against the listed checksums, to TO/<corpus_id>/<path>.
+    """Download the real releases to TO/<corpus_id>/<path>, and check them against the listed checksums.
 
-    Complete files are skipped, interrupted downloads continue, and nothing is overwritten. When an address fails, the
+    Complete files are skipped, interrupted downloads continue, and nothing is overwritten. If an address fails, the
     mirrors that source.toml lists are used.
     """
     require_extra("build", "`fetch`")
@@ -35,7 +35,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
         with fetch_display.FetchDisplay(quiet) as display:
             results = fetching.fetch(settings, to, display)
     except KeyboardInterrupt:
-        click.echo("interrupted; the same command goes on where it stopped", err=True)
+        click.echo("interrupted; run the same command again to continue", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     if not quiet:
         fetch_display.print_fetched(results, to, settings.warehouse)
@@ -44,12 +44,18 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
 
 @cli.command()
 @click.option("--to", "to", type=Folder, required=True, help="Folder to write the releases into.")
-@click.option("--scale", type=click.FloatRange(0, 1000, min_open=True), default=0.01, show_default=True)
+@click.option(
+    "--scale",
+    type=click.FloatRange(0, 1000, min_open=True),
+    default=0.01,
+    show_default=True,
+    help="Size compared with the real releases.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated texts.")
 @corpora_option
 @warehouse_option
 def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
-    """Write the releases of all corpora, generated; scale 1 has the true counts."""
+    """Write generated releases of all corpora; with --scale 1 they have the counts of the real ones."""
     from dialogue_warehouse.common.progress import Reporter
     from dialogue_warehouse.corpora import registry
     from pipelines.ingestion import simulating

@@ -125,19 +125,19 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise RepeatedKeyError(f"the key '{shown(key)}' stands twice in an object")
+                raise RepeatedKeyError(f"the key '{shown(key)}' occurs twice in an object")
             seen.add(key)
     return members
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise UnreadableError(f"the number {text[:40]} is beyond what is computed with")
+        raise UnreadableError(f"the number {text[:40]} is too large for a 64-bit float")
     return number
 
 

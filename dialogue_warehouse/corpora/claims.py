@@ -41,7 +41,7 @@ def read_table(place: str, document: dict[str, Any], name: str) -> dict[str, Any
     """Return a table, empty if it is absent. Raises DeclarationError."""
     value = document.get(name, {})
     if not isinstance(value, dict):
-        raise DeclarationError(f"{place}: '{name}' is no table")
+        raise DeclarationError(f"{place}: '{name}' is not a table")
     return value
 
 
@@ -49,7 +49,7 @@ def read_array(place: str, document: dict[str, Any], name: str) -> list[Any]:
     """Return an array of tables, empty if it is absent. Raises DeclarationError."""
     entries = document.get(name, [])
     if not isinstance(entries, list):
-        raise DeclarationError(f"{place}: '{name}' is no array of tables")
+        raise DeclarationError(f"{place}: '{name}' is not an array of tables")
     return entries
 
 
@@ -151,7 +151,7 @@ def _precision_problem(defect: _DefectEntry) -> str | None:
         return None
     read, right = defect.precision.read, defect.precision.right
     if defect.kind == "property":
-        return "'precision' belongs to a defect: a case of a property is one by definition"
+        return "'precision' is only for defects: every case of a property is right by definition"
     if right > read:
         return f"'precision' has {right} right cases of {read}"
     needed = min(ENOUGH_READ, defect.expected or 1)
@@ -307,19 +307,19 @@ def _problem(claim: Entry) -> str | None:
     measures = [name for name in ("type", "unexpected_rows", "sql") if getattr(claim, name) is not None]
     if claim.not_checkable:
         measures += [name for name in ("tested", "refused") if getattr(claim, name) is not None]
-        return f"is not checkable, and has '{measures[0]}'" if measures else None
+        return f"is not checkable, but has '{measures[0]}'" if measures else None
     if claim.table is None:
         return "needs a 'table'"
     if claim.kind == "count":
         if measures != ["sql"] or claim.expected is None:
-            return "a count needs 'sql' and 'expected', and nothing else that measures"
+            return "a count needs 'sql' and 'expected', and no other measurement"
         return None if claim.table in str(claim.sql) else f"'sql' does not read {claim.table}"
     if len(measures) != 1 or claim.sql:
         return "needs either 'type' or 'unexpected_rows'"
     if claim.expected is not None:
-        return "'expected' belongs to a count"
+        return "'expected' is only for counts"
     if claim.recorded and not (claim.unexpected_rows and isinstance(claim.recorded.value, int)):
-        return "'recorded' needs 'unexpected_rows', and is how many rows they are"
+        return "'recorded' needs 'unexpected_rows', and is their number of rows"
     return None
 
 

@@ -96,7 +96,7 @@ class Form:
         """Return the table that a file of the form belongs to, and the release's word for its part."""
         file = self.file(path)
         if file is None:
-            raise ValueError(f"{path} is no file of {self.dataset}")
+            raise ValueError(f"{path} is not a file of {self.dataset}")
         return file.table, self.parts[file.split]
 
     def losses(self, path: str) -> tuple[str, ...]:
@@ -109,9 +109,7 @@ class Form:
         file = self.file(path)
         if file is None or not file.is_cut:
             return None
-        return (
-            f"{file.layout} has only the first rows of {file.split}, the Hub converted no more: the others are missing"
-        )
+        return f"{file.layout} has only the first rows of {file.split}, because the Hub did not convert the others"
 
     def file(self, path: str) -> FormFile | None:
         """Return the file of the form that has this path; None for another path."""
@@ -162,11 +160,11 @@ def _refuse_doubles(files: list[FormFile]) -> None:
     first = files[0]
     for file in files[1:]:
         if file.layout != first.layout:
-            raise FormError(f"{first.path}: {file.path} is there too, give one of them")
+            raise FormError(f"{first.path}: {file.path} exists too; keep only one of them")
     files.sort(key=lambda file: file.shard or 0)
     for file, other in itertools.pairwise(files):
         if file.shard == other.shard:
-            raise FormError(f"{file.path}: {other.path} is there too, give one of them")
+            raise FormError(f"{file.path}: {other.path} exists too; keep only one of them")
 
 
 def _refuse_gaps(files: list[FormFile]) -> None:
@@ -176,11 +174,13 @@ def _refuse_gaps(files: list[FormFile]) -> None:
         return
     count = last.shards if last.shards is not None else last.shard + 1
     if last.shard >= count:
-        raise FormError(f"{last.path}: is beyond the {count} shards of the split, which are numbered from 0")
+        raise FormError(f"{last.path}: has a number beyond the {count} shards of the split, which start at 0")
     missing = sorted(set(range(count)) - {file.shard for file in files})
     if missing:
         told = ", ".join(f"{number}" for number in missing[:5]) + (", …" if len(missing) > 5 else "")
-        raise FormError(f"{last.layout}: {len(files)} of {count} shards are there, missing {told}; give all of them")
+        raise FormError(
+            f"{last.layout}: only {len(files)} of {count} shards exist, missing are {told}; add all of them"
+        )
 
 
 def together(lists: Mapping[str, Sequence[Any]], pointer: str) -> list[dict[str, Any]]:
@@ -197,7 +197,7 @@ def mapping(names: Sequence[str], values: Sequence[Any], pointer: str) -> dict[s
     pairs = together({"names": names, "values": values}, pointer)
     members = {pair["names"]: pair["values"] for pair in pairs}
     if len(members) != len(pairs):
-        raise FormError(f"a name stands twice at {pointer}: {', '.join(names)}")
+        raise FormError(f"a name occurs twice at {pointer}: {', '.join(names)}")
     return members
 
 
@@ -209,7 +209,7 @@ def apart(items: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str,
 def class_name(names: Sequence[str], number: int, pointer: str) -> str:
     """Return the name of a class id."""
     if not 0 <= number < len(names):
-        raise FormError(f"class id {number} at {pointer}, there are {len(names)} classes")
+        raise FormError(f"class id {number} at {pointer}, but there are only {len(names)} classes")
     return names[number]
 
 

@@ -61,7 +61,7 @@ class Entity:
         """Return the part that a file of this entity belongs to; None where its records contain the part."""
         match = re.fullmatch(self.pattern, path)
         if match is None:
-            raise ValueError(f"{path} is no file of {self.name}")
+            raise ValueError(f"{path} is not a file of {self.name}")
         return match.groupdict().get("part") or self.part
 
 

@@ -47,11 +47,13 @@ def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> lis
         place for place in (PROJECT, *(place.format(model) for place in PLACES)) if not (source / place).exists()
     ]
     if lacking or not (clone / PROJECT).is_file():
-        raise InputError(f"a corpus is added to a clone of the project, and {source} lacks {(*lacking, PROJECT)[0]}")
+        raise InputError(
+            f"a corpus can only be added to a clone of the project: {source} lacks {(*lacking, PROJECT)[0]}"
+        )
     pieces = dict(_pieces(source, model, name))
     there = [path for path in pieces if os.path.lexists(clone / path)]
     if there:
-        raise InputError(f"{there[0]} is there; nothing was written")
+        raise InputError(f"{there[0]} exists already; nothing was written")
     project = _with_entries(source, clone, model, name)
     for path, content in pieces.items():
         (clone / path).parent.mkdir(parents=True, exist_ok=True)
@@ -62,11 +64,13 @@ def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> lis
 
 def _refuse_name(name: str, clone: Path) -> None:
     if not NAME.fullmatch(name) or keyword.iskeyword(name):
-        raise InputError(f"'{name}' cannot name a corpus: small letters and digits, a letter first, 2 to 30 of them")
+        raise InputError(
+            f"'{name}' cannot be the name of a corpus: use 2 to 30 lower-case letters and digits, a letter first"
+        )
     if name in RESERVED_NAMES or name == SMALLEST or (clone / f"dialogue_warehouse/corpora/{name}.py").exists():
-        raise InputError(f"'{name}' cannot name a corpus: the project uses the word")
+        raise InputError(f"'{name}' cannot be the name of a corpus: the project uses this word")
     if (clone / f"dialogue_warehouse/corpora/{name}").exists():
-        raise InputError(f"{name}: there is such a corpus")
+        raise InputError(f"{name}: the corpus exists already")
 
 
 def _pieces(source: Path, model: str, name: str) -> Iterator[tuple[str, bytes]]:

@@ -34,7 +34,7 @@ def main() -> None:
     except InputError as error:
         showing.refused(str(error))
     else:
-        showing.note(f"Build {build}. Read only; nothing on these pages is loaded from a network.")
+        showing.note(f"Build {build}. Read-only; nothing on these pages is loaded from a network.")
 
 
 main()

@@ -82,7 +82,7 @@ def show() -> None:
     chosen = _filters()
     found = _found(chosen)
     if not found:
-        st.info("No dialogue is like that.")
+        st.info("No dialogue matches.")
         return
     count = f"The first {SHOWN} dialogues" if len(found) > SHOWN else counted(len(found), "dialogue")
     st.write(f"{count}; a key opens one.")
@@ -94,7 +94,7 @@ def _key() -> str:
     asked = st.query_params.get("key", "")
     if KEY_FIELD not in st.session_state or asked != st.session_state.get(KEY_ASKED):
         st.session_state[KEY_FIELD] = st.session_state[KEY_ASKED] = asked
-    return st.text_input("Key", placeholder="of a dialogue, or of any row below one", key=KEY_FIELD).strip()
+    return st.text_input("Key", placeholder="of a dialogue, or of a row that belongs to one", key=KEY_FIELD).strip()
 
 
 def _read(key: str) -> None:

@@ -56,7 +56,7 @@ def show() -> None:
         series,
         [(row["corpus_id"], [counts.get((row["corpus_id"], name), 0) for name in series]) for row in corpora],
     )
-    st.subheader("What became of the documents' claims")
+    st.subheader("Results of the documents' claims")
     st.html(chart.draw())
-    st.subheader("Side by side")
+    st.subheader("Comparison")
     showing.pictures(picture for picture in published.pictures() if picture.corpus_id is None)

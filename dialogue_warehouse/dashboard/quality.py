@@ -99,9 +99,9 @@ def _claims(rows: list[Row]) -> None:
     words = right.text_input("Search", key="search claims").lower().split()
     rows = [row for row in rows if all(word in " ".join(map(str, row.values())).lower() for word in words)]
     if not rows:
-        st.info("No claim is like that.")
+        st.info("No claim matches.")
         return
-    st.write(f"{len(rows):,} claims; choose one to see its quote and SQL.")
+    st.write(f"{len(rows):,} claims; select one to see its quote and SQL.")
     short = ("claim_id", "corpus_id", "outcome", "description", "documented", "observed", "judged_on")
     event = showing.table(
         [{name: row[name] for name in short} for row in rows],
@@ -126,9 +126,9 @@ def _defects(rows: list[Row]) -> None:
     with right:
         rows = _chosen("rules", "Kind", rows, "kind")
     if not rows:
-        st.info("No rule is like that.")
+        st.info("No rule matches.")
         return
-    st.write("Choose a rule to see its cases; a key leads to its dialogue.")
+    st.write("Select a rule to see its cases; a key links to its dialogue.")
     event = showing.table(rows, on_select="rerun", selection_mode="single-row", key="rules")
     for index in event.selection.rows:
         rule = rows[index]
@@ -137,7 +137,7 @@ def _defects(rows: list[Row]) -> None:
         if cases:
             showing.table(cases, keys=("key",))
         else:
-            st.info("No case in this build.")
+            st.info("This build has no cases.")
 
 
 def _builds(rows: list[Row]) -> None:
@@ -153,4 +153,4 @@ def _changes(rows: list[Row]) -> None:
     if changes:
         showing.table(changes)
     else:
-        st.info("Nothing changed with this build, or it was the first one.")
+        st.info("This build changed nothing, or it was the first one.")

@@ -14,9 +14,9 @@ from dialogue_warehouse.site import drawing, rendering
 from dialogue_warehouse.site.pictures import Picture
 
 OWN = """
-.told { overflow-wrap: anywhere; }
-.told.soft { opacity: .75; font-size: .9rem; }
-.told pre { white-space: pre-wrap; margin: 0; }
+.passage { overflow-wrap: anywhere; }
+.passage.soft { opacity: .75; font-size: .9rem; }
+.passage pre { white-space: pre-wrap; margin: 0; }
 .picture b { display: block; }
 .picture small { opacity: .75; }
 .chart { --card: transparent; }
@@ -30,7 +30,7 @@ def style() -> None:
 
 def paragraph(text: str, kind: str = "") -> None:
     """Show a text without interpreting any markup."""
-    st.html(markupsafe.Markup('<p class="told {}">{}</p>').format(kind, rendering.harmless(text)))
+    st.html(markupsafe.Markup('<p class="passage {}">{}</p>').format(kind, rendering.harmless(text)))
 
 
 def note(text: str) -> None:
@@ -45,7 +45,7 @@ def heading(text: str) -> None:
 
 def refused(text: str) -> None:
     """Show the reason why there is nothing to see."""
-    st.error("This cannot be shown.")
+    st.error("This page cannot be shown.")
     paragraph(text)
 
 

@@ -30,7 +30,7 @@ LARGEST_INTEGER = 2**53
 def show() -> None:
     """Show the page."""
     st.title("SQL")
-    queries = {"(your own)": FIRST} | {
+    queries = {"(new query)": FIRST} | {
         path.stem.replace("_", " "): path.read_text(encoding="utf-8") for path in example_queries()
     }
     chosen = st.selectbox("Question", queries, key="question")
@@ -56,7 +56,7 @@ def show() -> None:
         )
 
 
-@st.cache_data(max_entries=20, show_spinner="The query runs …")
+@st.cache_data(max_entries=20, show_spinner="Running the query …")
 def _answer(build: str, text: str) -> tuple[pyarrow.Table, bool]:
     """Return the first rows, and True if there are more."""
     own = published.settings()

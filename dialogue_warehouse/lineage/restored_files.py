@@ -64,7 +64,7 @@ def restore_to(folder: Path, files: Iterable[RestoredFile], force: bool = False)
         for restored in files:
             path = restored.file.path
             if not (folder / path).resolve().is_relative_to(folder.resolve()):
-                raise InputError(f"{restored.file.source_file_id}: the path leads out of {folder}")
+                raise InputError(f"{restored.file.source_file_id}: the path is not below {folder}")
             _write_file(restored, Path(scratch) / path)
             written.append(path)
         _refuse_overwriting(folder, Path(scratch), written, force)
@@ -94,13 +94,13 @@ def _refuse_overwriting(folder: Path, scratch: Path, paths: list[str], force: bo
     there = [path for path in paths if os.path.lexists(folder / path)]
     strange = [path for path in there if not (folder / path).is_file()]
     if strange:
-        raise InputError(f"{folder / strange[0]}: is no file and is not overwritten")
+        raise InputError(f"{folder / strange[0]}: is not a file and is not overwritten")
     different = [path for path in there if not filecmp.cmp(folder / path, scratch / path, shallow=False)]
     if different and not force:
         raise InputError(
-            f"{folder / different[0]}: is there and differs from what would be written"
+            f"{folder / different[0]}: exists and differs from the restored file"
             f"{f', as do {len(different) - 1:,} more files' if len(different) > 1 else ''}; "
-            "nothing was written, --force overwrites"
+            "nothing was written; --force overwrites existing files"
         )
 
 

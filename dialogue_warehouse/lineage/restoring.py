@@ -70,7 +70,7 @@ def restore_published(
     with open_core(database, settings) as con, contextlib.closing(Restorer(con).files([corpus])) as files:
         written = restore_to(folder, files, force)
     if not written:
-        raise InputError(f"{corpus_id}: the published build has no file of it")
+        raise InputError(f"{corpus_id}: the published build has no files of this corpus")
     return written
 
 

@@ -114,7 +114,9 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
         source_file = read_rows(con, query, [place.source_file_id])[0]
     form = source_file.get("release_form", RELEASE_FORM)
     if form != RELEASE_FORM:
-        raise TraceError(f"{place.source_file_id}: built from its {form} form, and pointers are into the release")
+        raise TraceError(
+            f"{place.source_file_id}: was built from its {form} form, but pointers refer to the publisher's own files"
+        )
     file, found = None, _Found()
     try:
         source = settings.source or builds.source_of(paths, builds.published_build(paths)[0])
@@ -165,10 +167,10 @@ def _find_place(con: Connection, table: str, key: str) -> _Place:
     try:
         places = read_rows(con, "from core.source_of(?)", [key])
     except duckdb.CatalogException as error:
-        raise TraceError("the published build has no macro core.source_of: build again") from error
+        raise TraceError("the published build lacks the macro core.source_of: build again") from error
     if not places:
         raise TraceError(
-            f"core.{table} has '{key}', but no single place of the release: it is gathered from its records"
+            f"core.{table} has '{key}', which has no single place in the release: it comes from several records"
         )
     return _Place(**places[0])
 
@@ -196,4 +198,4 @@ class _Found:
         found = read_json_at(source_file["corpus_id"], source_file["path"], data, pointers, file.name)
         self.value, self.other_value = found
         if self.value is None and self.other_value is None:
-            self.changed = f"{place.source_file_id}: nothing stands at {place.json_pointer}"
+            self.changed = f"{place.source_file_id}: has no value at {place.json_pointer}"

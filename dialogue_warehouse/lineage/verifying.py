@@ -95,13 +95,13 @@ def refuse_damage(paths: WarehousePaths) -> None:
     build_id, _ = builds.published_build(paths)
     damaged = builds.damage(paths, build_id)
     if damaged:
-        raise CheckError(f"{damaged[0]}: is not what was published as build {build_id}; the next build puts it right")
+        raise CheckError(f"{damaged[0]}: has changed since build {build_id} was published; the next build repairs it")
 
 
 def refuse_differences(results: list[Verified]) -> None:
     """Raise CheckError with one line for each file whose restoration differs."""
     lines = [
-        f"{result.source_file_id}: restored otherwise: {result.first_difference}"
+        f"{result.source_file_id}: the restored file differs: {result.first_difference}"
         for result in results
         if not result.is_equal
     ]
@@ -134,7 +134,7 @@ def verify_file(restored: RestoredFile, path: Path) -> Verified:
     except OSError as error:
         return Verified(name, 0, False, f"{path}: {error.strerror}")
     if sha256_of(data) != restored.file.sha256:
-        return Verified(name, 0, False, f"{path}: not the file that was read, its sha256 differs")
+        return Verified(name, 0, False, f"{path}: has changed since it was read, its sha256 differs")
     if restored.table:
         require_extra("arrow", "a release in this form")
         from dialogue_warehouse.releases import form_files
@@ -148,7 +148,7 @@ def verify_file(restored: RestoredFile, path: Path) -> Verified:
         text = unpack(f"{restored.corpus.corpus_id}/{path.name}", data).content
         parts, published = records.split_records(restored.entity, name, text)
     if list(restored.file.parts or ()) != list(parts or ()):
-        return Verified(name, 0, False, f"the parts are {parts}, restored {restored.file.parts}")
+        return Verified(name, 0, False, f"expected the parts {parts}, found {restored.file.parts}")
     try:
         difference = next(_differences(restored.entity, published, restored.records, count), None)
     except (LookupError, ValueError) as error:

@@ -24,7 +24,7 @@ EMPTY: tuple[object, ...] = (None, "", [], {})
 
 @dataclass(frozen=True)
 class Filling:
-    """How much of a column is filled, for a table with rows."""
+    """The share of a column that is filled, for a table with rows."""
 
     shares: dict[str, float]
     """Share of rows where the column is not NULL, 0 to 1, by corpus; the key is `all` for rows without a corpus."""
@@ -116,7 +116,7 @@ class ColumnDescription:
     type: str
     comment: str | None
     filling: Filling | None = None
-    """How much of it is filled; None for a table without rows."""
+    """The share of it that is filled; None for a table without rows."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def describe_table(con: Connection, name: str, warehouse: Path | None = None) ->
     wanted = name.strip().replace('"', "").lower()
     found = [t for t in tables if wanted in (t.table.lower(), f"{t.schema}.{t.table}".lower())]
     if len(found) > 1:
-        raise QueryError(f"'{name}' is {' and '.join(f'{t.schema}.{t.table}' for t in found)}: say which")
+        raise QueryError(f"'{name}' is ambiguous: {' or '.join(f'{t.schema}.{t.table}' for t in found)}")
     if not found:
         raise QueryError(f"there is no table '{name}'{_near(wanted, tables, warehouse)}")
     return _described(con, found[0], _columns(con, found), {f"{table.schema}.{table.table}" for table in tables})
@@ -244,7 +244,7 @@ def _near(wanted: str, tables: list[_CatalogTable], warehouse: Path | None) -> s
     suggested = list(dict.fromkeys(candidates[name] for name in near))[:3]
     if suggested:
         return f"; did you mean {' or '.join(suggested)}?"
-    return f"; `{command('tables', warehouse=warehouse)}` lists what there is"
+    return f"; `{command('tables', warehouse=warehouse)}` lists all tables"
 
 
 def _first_sentence(comment: str | None) -> str:

@@ -93,7 +93,7 @@ class Changes:
             if any(row.change == change for row in self.rows)
         ]
         counts += [
-            f"{counted(number, noun)} moved"
+            f"{counted(number, noun)} changed"
             for noun in ("claim", "rule")
             if (number := sum(one.kind == noun for one in self.moved))
         ]
@@ -146,7 +146,7 @@ def _tables(con: Connection, database: str) -> dict[str, dict[str, str]]:
 
 
 def _column_changes(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]) -> list[str]:
-    told = [f"{table} is gone" for table in sorted(before.keys() - after.keys())]
+    told = [f"{table} is removed" for table in sorted(before.keys() - after.keys())]
     told += [f"{table} is new" for table in sorted(after.keys() - before.keys())]
     for table in sorted(before.keys() & after.keys()):
         for column in {**before[table], **after[table]}:
@@ -154,7 +154,7 @@ def _column_changes(before: dict[str, dict[str, str]], after: dict[str, dict[str
             if was is None:
                 told.append(f"{table}.{column} is new, {now}")
             elif now is None:
-                told.append(f"{table}.{column} is gone")
+                told.append(f"{table}.{column} is removed")
             elif was != now:
                 told.append(f"{table}.{column} is {now}, before {was}")
     return told

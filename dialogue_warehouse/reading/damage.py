@@ -41,17 +41,17 @@ def cause_of(error: Exception, paths: WarehousePaths) -> InputError | None:
 
     Damage is only searched for if damage can cause the error, because the search reads the whole build.
     """
-    if (told := _of_another_version(error, paths)) is not None:
-        return told
+    if (explained := _of_another_version(error, paths)) is not None:
+        return explained
     if not _is_suspicious(error):
         return None
     with contextlib.suppress(InputError, OSError):
         build_id, _ = builds.published_build(paths)
         for file in _damaged(paths, build_id):
-            mends, goes_back = (f"`{command(name, warehouse=paths.root)}`" for name in ("build", "rollback"))
+            build, rollback = (f"`{command(name, warehouse=paths.root)}`" for name in ("build", "rollback"))
             return InputError(
-                f"{file}: is damaged, it is not what build {build_id} was published with; "
-                f"{mends} mends it, {goes_back} goes back to the build before"
+                f"{file}: is damaged, it has changed since build {build_id} was published; "
+                f"{build} repairs it, {rollback} publishes the build before"
             )
     return None
 
@@ -73,7 +73,7 @@ def _of_another_version(error: Exception, paths: WarehousePaths) -> InputError |
                 if (table, column) not in there and (column if table in tables else table.partition(".")[2]) in named:
                     build = command("build", warehouse=paths.root)
                     return InputError(
-                        f"build {build_id} was made by another version of dialogue-warehouse: it has no "
+                        f"build {build_id} was made by another version of dialogue-warehouse and lacks "
                         f"{table}.{column} ({first_line(about)}); `{build}` builds it again"
                     )
     return None

@@ -131,11 +131,11 @@ def _reference(table: str, reference: dict[str, Any], by_name: dict[str, str]) -
 
 
 OF_LANDING = {
-    "source_file_id": "the file that the record stands in",
-    "source_part": "the part of the release that the file's own place names",
+    "source_file_id": "the file that contains the record",
+    "source_part": "the part of the release, from the path of the file",
     "record_index": "position of the record in its file's array or object, from 0",
     "record_pointer": "JSON pointer to the record in its file",
-    "record_key": "the key that the record has in its file's object",
+    "record_key": "the key of the record in its file's object",
 }
 """Columns that landing adds to each record."""
 
@@ -204,11 +204,11 @@ HEADER = """# Data dictionary
 
 Every published table and column. Generated from the descriptions in `dbt_project/` by
 `python -m dialogue_warehouse.reading.descriptions`; the same texts are comments inside the database
-(`dialogue-warehouse describe TABLE`). The tables of `raw` are there with `sql --raw` alone, described by the corpora's
-schemas.
+(`dialogue-warehouse describe TABLE`). The tables of `raw` are available only with `sql --raw`; their descriptions are
+those of the corpora's schemas.
 
-Keys are text and sort as text, `…/10` before `…/2`: what comes in order is ordered by the numbers beside them, such as
-`order by dialogue_key, turn_index`.
+Keys are text and sort as text, `…/10` before `…/2`. To sort rows in their published order, use the number columns, such
+as `order by dialogue_key, turn_index`.
 """
 
 
@@ -232,7 +232,7 @@ def _lines() -> Iterator[str]:
                 yield f"| {column['name']} | {column['data_type']} | {what.replace('|', chr(92) + '|')} |"
             yield ""
     yield "## raw\n"
-    yield f"Beside the fields of its records each has {_names_of_landing()}.\n"
+    yield f"Besides the fields of its records, each table has {_names_of_landing()}.\n"
     for corpus in registry.load_corpora():
         for table in raw_tables(corpus):
             yield f"### raw.{table.name}\n\n{table.description}\n"

@@ -247,7 +247,9 @@ def read_rows_of(con: Connection, keys: Sequence[str]) -> Iterator[Rows]:
             for name, query in QUERIES.items()
         }
     except duckdb.CatalogException as error:
-        raise InputError("the published build is older than what a dialogue is shown with: build again") from error
+        raise InputError(
+            "the published build was made by an older version and cannot show dialogues: build again"
+        ) from error
     for key in keys:
         if key in heads:
             yield Rows(heads[key][0], {name: of.get(key, []) for name, of in found.items()})

@@ -185,7 +185,9 @@ def read_dialogue(con: Connection, key: str) -> dialogue_parts.Dialogue:
     table, row = find_row(con, key)
     dialogue_key = row.get("dialogue_key")
     if dialogue_key is None:
-        raise InputError(f"core.{table} has '{key}', but it belongs to no dialogue: `trace` shows where it comes from")
+        raise InputError(
+            f"core.{table} has '{key}', which does not belong to a dialogue: `trace` shows where it comes from"
+        )
     dialogue = next(read_dialogues(con, [dialogue_key]))
     if key == dialogue_key:
         return dialogue

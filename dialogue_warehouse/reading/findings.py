@@ -89,7 +89,7 @@ def _nearest(con: Connection, tables: dict[str, str], key: str) -> str:
         if similar is None:
             corpora = con.execute("select corpus_id from core.dim_corpora order by corpus_id").fetchall()
             return f"; a key begins with one of {', '.join(f'{corpus_id}/' for (corpus_id,) in corpora)}"
-        return f"; the dialogue most like it is '{similar[0]}'"
+        return f"; the most similar dialogue is '{similar[0]}'"
     if beginning == key.rstrip("/"):
         return f"; core.{known[0]} has '{beginning}'"
     wanted = key[len(beginning) + 1 :].split("/")[0]
@@ -109,7 +109,7 @@ def _nearest(con: Connection, tables: dict[str, str], key: str) -> str:
         below = [] if array_index(wanted) is not None else below
     if below:
         named = ", ".join(tail for (tail,) in below[:NAMED_KEYS])
-        there += f", and below it {named}{' …' if len(below) > NAMED_KEYS else ''}"
+        there += f", and keys below it are {named}{' …' if len(below) > NAMED_KEYS else ''}"
     return there
 
 
@@ -162,7 +162,7 @@ def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | Non
     """Raise InputError for a rule that the published build lacks; an empty result would look like no violations."""
     if rule and not con.execute("select 1 from quality.violation_rules where rule_id = ?", [rule]).fetchone():
         listing = command("violations", "--rules", warehouse=warehouse)
-        raise InputError(f"there is no rule '{rule}'; `{listing}` lists what there is")
+        raise InputError(f"there is no rule '{rule}'; `{listing}` lists all rules")
 
 
 def _of_corpora(column: str, corpora: Iterable[str]) -> list[str]:

@@ -59,7 +59,7 @@ class Patience:
         if worker.is_alive():
             self._stop(worker)
             raise QueryError(
-                f"given up after {self._seconds:g} seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more"
+                f"stopped after {self._seconds:g} seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
             )
         if raised:
             raise raised[0]
@@ -131,7 +131,7 @@ class QueryResult:
         """Describe in one line why a run failed; if memory ran out, name the setting that raises the limit."""
         before = values.LINES_BEFORE if statement != self.statement else 0
         line = one_line(error, self.skipped_lines - before)
-        return QueryError(f"{line}; DIALOGUE_QUERY_MEMORY_LIMIT gives it more" if OUT_OF_MEMORY in line else line)
+        return QueryError(f"{line}; DIALOGUE_QUERY_MEMORY_LIMIT allows more" if OUT_OF_MEMORY in line else line)
 
     def relation(self) -> duckdb.DuckDBPyRelation:
         """Return the query as DuckDB's relation."""
@@ -182,7 +182,7 @@ def _is_explain(con: Connection, statement: str, text: str) -> bool:
         # EXPLAIN ANALYZE runs the explained statement.
         kind = _kind(con, _explained(statement))
     if kind == "MULTI":
-        raise QueryError("a PIVOT needs its values here: PIVOT … ON column IN (…)")
+        raise QueryError("a PIVOT must list its values: PIVOT … ON column IN (…)")
     if kind != "SELECT":
         raise QueryError(f"only SELECT and EXPLAIN can be run here, not {kind}")
     return outer == "EXPLAIN"
@@ -196,7 +196,7 @@ def _kind(con: Connection, text: str) -> str:
     if not statements:
         raise QueryError("the query is empty")
     if len(statements) > 1:
-        raise QueryError(f"one statement at a time: these are {len(statements)}")
+        raise QueryError(f"only one statement can be run at a time, not {len(statements)}")
     return statements[0].type.name
 
 
@@ -208,7 +208,7 @@ def _trimmed(text: str) -> tuple[str, int]:
     try:
         data = text.encode()  # tokens are counted in bytes
     except UnicodeEncodeError as error:
-        raise QueryError("the query is no valid UTF-8") from error
+        raise QueryError("the query is not valid UTF-8") from error
     tokens = duckdb.tokenize(text)
     ends = [*(start for start, _ in tokens[1:]), len(data)]
     words = [

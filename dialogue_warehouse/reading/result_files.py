@@ -87,9 +87,9 @@ def write_parquet(result: QueryResult, file: Path) -> int:
     is a read-only file, and every path in a warehouse that a build writes to.
     """
     if file.is_dir() or not file.parent.is_dir():
-        raise QueryError(f"{file}: no file can be written there")
+        raise QueryError(f"{file}: is a folder, or its folder does not exist")
     if (warehouse := ownership.warehouse_of(file)) is not None:
-        raise QueryError(f"{file} belongs to the warehouse {warehouse}: not overwritten; choose a place outside of it")
+        raise QueryError(f"{file} belongs to the warehouse {warehouse}: not overwritten; choose a path outside of it")
     if os.path.lexists(file):
         _refuse_to_replace(file)
     try:
@@ -104,7 +104,7 @@ def write_parquet(result: QueryResult, file: Path) -> int:
 def _refuse_to_replace(file: Path) -> None:
     """Raise QueryError for an existing file that is not Parquet or is read-only."""
     if not file.is_file() or not _is_parquet(file):
-        raise QueryError(f"{file} exists and is no Parquet file: not overwritten")
+        raise QueryError(f"{file} exists and is not a Parquet file: not overwritten")
     if not file.stat().st_mode & 0o222:
         raise QueryError(f"{file} exists and is read-only: not overwritten")
 

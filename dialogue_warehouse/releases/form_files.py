@@ -277,7 +277,7 @@ def _refuse_gaps(value: Any, pointer: str) -> None:
         for index, item in enumerate(value):
             _refuse_gaps(item, f"{pointer}/{index}")
     elif isinstance(value, float) and not math.isfinite(value):
-        raise FormError(f"{value} at {pointer}, which no JSON holds")
+        raise FormError(f"{value} at {pointer}, which is not possible in JSON")
 
 
 def _as_json(value: Any) -> Any:

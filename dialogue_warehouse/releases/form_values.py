@@ -61,7 +61,7 @@ def name_difference(found: Sequence[str], wanted: Sequence[str], place: str) -> 
         if name not in wanted:
             return f"column {below(place, name)} is unknown"
         if found.count(name) > 1:
-            return f"column {below(place, name)} stands twice"
+            return f"column {below(place, name)} occurs twice"
     return None
 
 
@@ -190,7 +190,7 @@ def _class_id(value: Any, ids: Mapping[str | int, str | int], place: str) -> Any
     is_explained = isinstance(value, str) or any(isinstance(known, int) for known in ids)
     declared = ids.get(value) if is_explained else value
     if declared is None or isinstance(declared, str):
-        raise FormError(f"column {place} has the class {json.dumps(declared or value, default=str)}, which is unknown")
+        raise FormError(f"column {place} has the unknown class {json.dumps(declared or value, default=str)}")
     return declared
 
 
@@ -264,7 +264,7 @@ def _nested(value: Any, place: str) -> Any:
     try:
         return decode_strictly(value)
     except (ValueError, RecursionError) as error:
-        raise FormError(f"column {place} has a text that is no JSON") from error
+        raise FormError(f"column {place} has a text that is not JSON") from error
 
 
 def decoded(value: Any, found: pa.DataType, place: str = "") -> Any:
@@ -284,7 +284,7 @@ def _text(value: bytes, place: str) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise FormError(f"column {place} has bytes that are no UTF-8") from error
+        raise FormError(f"column {place} has bytes that are not UTF-8") from error
 
 
 def _fitting(value: Any, of: pa.DataType) -> Any:
@@ -320,4 +320,4 @@ def _as_single(value: float) -> float | None:
 
 def _misfit(value: Any, of: pa.DataType, place: str) -> FormError:
     text = json.dumps(value, default=str)
-    return FormError(f"column {place or 'of the row'} has {text[:40]}, which is no {kind_of(of)}")
+    return FormError(f"column {place or 'of the row'} has {text[:40]}, which is not {kind_of(of)}")

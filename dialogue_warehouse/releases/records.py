@@ -253,12 +253,12 @@ def _why_refused(line: str, at: int) -> str:
         return "the line is blank"
     match line[at]:
         case '"':
-            return "a quote that is not closed, or within a value that has none around it"
+            return "a quote that is not closed, or a quote inside an unquoted value"
         case "\r":
-            return "a carriage return within the line"
+            return "a carriage return inside the line"
         case _ if line[:at].rstrip(" \t").endswith(","):
             return "a second column"
-    return "text behind the closing quote"
+    return "text after the closing quote"
 
 
 def write_line(value: str) -> str:
@@ -279,7 +279,9 @@ def _refuse_json_lines(where: str, text: bytes) -> None:
     first = [line for line in text.split(b"\n", 2)[:2] if line.strip()]
     with contextlib.suppress(msgspec.DecodeError, RecursionError):
         if len(first) > 1 and all(isinstance(msgspec.json.decode(line), dict | list) for line in first):
-            raise LandingError(f"{where}: has one JSON value in each line (JSON Lines), not one in all: {PUBLISHED}")
+            raise LandingError(
+                f"{where}: has one JSON value per line (JSON Lines), not one for the whole file: {PUBLISHED}"
+            )
 
 
 def _members(text: bytes) -> dict[str, msgspec.Raw]:
@@ -330,7 +332,7 @@ def _entries(text: bytes, found: list[Member]) -> Iterator[Record]:
         key = str(member.key)
         refused = None
         if key in seen:
-            refused = f"the key '{shown(key)}' stands twice in the file"
+            refused = f"the key '{shown(key)}' occurs twice in the file"
         elif shown(key) != key:
             refused = "the key has half a surrogate pair"
         seen.add(key)
@@ -343,7 +345,7 @@ def _refuse_parts(where: str, parts: list[str]) -> None:
         if shown(part) != part:
             raise LandingError(f"{where}: the key '{shown(part)}' has half a surrogate pair")
         if part in parts[:position]:
-            raise LandingError(f"{where}: the key '{part}' stands twice")
+            raise LandingError(f"{where}: the key '{part}' occurs twice")
 
 
 def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
@@ -392,7 +394,7 @@ def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
             raise LandingError(f"{where}: {error.strerror}") from error
         if state_of(file) == before and len(data) == before.size:
             return data, before
-    raise LandingError(f"{where}: changes while it is read")
+    raise LandingError(f"{where}: changed while it was read")
 
 
 def _settled(descriptor: int) -> FileState:

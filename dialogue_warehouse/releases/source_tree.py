@@ -78,8 +78,8 @@ SYSTEM_NAMES = re.compile(
     re.IGNORECASE,
 )
 """Names of files and folders without data: of operating systems, file managers, version control, downloaders."""
-LINK_TO_NOTHING = "a link to nothing"
-LINK_INTO_A_RING = "a link to a folder that is walked already"
+LINK_TO_NOTHING = "a broken link"
+LINK_INTO_A_RING = "a link to a folder that is searched already"
 NOT_REGULAR = "not a regular file"
 
 
@@ -160,17 +160,17 @@ SECOND, UNREADABLE, PARTIAL, COPY = "second", "unreadable", "partial", "copy"
 ARCHIVE, PARQUET, FORMAT, VERSION, OTHER = "archive", "parquet", "format", "version", "other"
 NO_CORPUS, OTHER_FORM = "no_corpus", "other_form"
 KINDS = {
-    SECOND: "second candidates for a file that is read",
+    SECOND: "other candidates for a file that is read",
     UNREADABLE: "cannot be read",
-    PARTIAL: "incomplete, downloads that were not finished or not accepted",
+    PARTIAL: "incomplete or rejected downloads",
     COPY: "copies and backups",
-    ARCHIVE: "archives, unpack them first",
-    PARQUET: "Parquet, which is read as SOURCE/<dataset>/<config>/… with --form",
+    ARCHIVE: "archives that must be unpacked first",
+    PARQUET: "Parquet, which is only read with --form, as SOURCE/<dataset>/<config>/…",
     FORMAT: "in another format",
     VERSION: "of another version",
     OTHER: "not files of the release",
-    NO_CORPUS: "in no corpus' folder",
-    OTHER_FORM: "in another form of the releases than the one asked for (--form)",
+    NO_CORPUS: "not in the folder of a corpus",
+    OTHER_FORM: "in another form of the releases than the requested one (--form)",
 }
 """Each kind of ignored file and its description, in the order of the list."""
 
@@ -311,7 +311,7 @@ def describe(ignored: Iterable[Ignored], expected: Iterable[str] = (), nouns: tu
     examples = ", ".join(expected)
     yield (
         f"{number:,} {nouns[number > 1]} {'are' if number > 1 else 'is'} not read: {kinds}"
-        f"{f'. Expected are names such as {examples}' if examples else ''}"
+        f"{f'. Expected names are for example {examples}' if examples else ''}"
     )
 
 

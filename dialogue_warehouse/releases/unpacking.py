@@ -63,7 +63,7 @@ def unpack(where: str, data: bytes) -> Text:
         content = text
     if marks := BYTE_ORDER_MARKS.match(content):
         content = content[marks.end() :]
-        notes.append("skipped a byte-order mark in front")
+        notes.append("skipped a byte-order mark at its beginning")
     return Text(content, tuple(notes))
 
 
@@ -77,7 +77,7 @@ def _unpack_layers(where: str, data: bytes) -> tuple[bytes, list[str]]:
         content, zeros = _gunzip(where, content, largest)
         layers += 1
         if zeros:
-            notes.append(f"skipped {counted(zeros, 'zero byte')} behind the archive")
+            notes.append(f"skipped {counted(zeros, 'zero byte')} after the archive")
     if where.lower().endswith(".gz") and not layers:
         notes.append("is not compressed although its name ends in .gz")
     elif layers > 1:
@@ -95,13 +95,13 @@ def _gunzip(where: str, data: bytes, largest: int) -> tuple[bytes, int]:
         if position and not data[position]:  # only here all of the rest is checked
             if data.count(0, position) == len(data) - position:
                 return text.getvalue(), len(data) - position
-            raise LandingError(f"{where}: broken gzip, {_behind(data, position)} behind it: download it again")
+            raise LandingError(f"{where}: broken gzip, {_behind(data, position)} after it: download it again")
         try:
             position = _unpack_member(memoryview(data), position, text, largest)
         except EOFError as error:
             raise LandingError(f"{where}: broken gzip, cut off before its end: download it again") from error
         except zlib.error as error:
-            what = first_line(error) if data.startswith(GZIP, position) else f"{_behind(data, position)} behind it"
+            what = first_line(error) if data.startswith(GZIP, position) else f"{_behind(data, position)} after it"
             raise LandingError(f"{where}: broken gzip, {what}: download it again") from error
         if text.tell() > largest:
             told = "2 GiB" if largest == LARGEST_TEXT else f"{largest:,} bytes, out of {len(data):,}"

@@ -51,12 +51,12 @@ def _outcome_change(earlier: Row | None, now: Row | None) -> str | None:
         return None if earlier is now else "new" if now else "no longer judged"
     if earlier["success"] != now["success"]:
         return "now pass" if now["success"] else "no longer pass"
-    return "with another observed value" if earlier["observed"] != now["observed"] else None
+    return "with a different observed value" if earlier["observed"] != now["observed"] else None
 
 
 KINDS = {
     "row": "Rows",
-    "claim": "Claims that came to something else",
+    "claim": "Claims with another result",
     "rule": "Rules with another number of cases",
     "column": "Tables and columns",
 }

@@ -62,9 +62,9 @@ VOICES = {
 PROFILE_COLUMNS = {
     "dialogue_count": "Dialogues",
     "turn_count": "Turns",
-    "turns_per_dialogue": "Turns a dialogue",
+    "turns_per_dialogue": "Turns per dialogue",
     "token_count": "Tokens",
-    "tokens_per_utterance": "Tokens an utterance",
+    "tokens_per_utterance": "Tokens per utterance",
     "vocabulary_count": "Vocabulary",
     "type_token_ratio": "Type-token ratio",
     "domain_count": "Domains",
@@ -233,7 +233,7 @@ def _refuse_foreign(to: Path) -> None:
     if not to.exists() and not to.is_symlink():
         return
     if to.is_symlink() or not to.is_dir():
-        raise InputError(f"{to} exists and is no folder: no report is written there")
+        raise InputError(f"{to} is not a folder: no report is written there")
     try:
         is_report = read_regular(to / "index.html").decode().startswith(MARK)
     except (OSError, UnicodeDecodeError):
@@ -241,7 +241,7 @@ def _refuse_foreign(to: Path) -> None:
     foreign = [page.name for page in to.iterdir() if not is_own(page)]
     if foreign or (not is_report and any(to.iterdir())):
         such_as = f" ({foreign[0]})" if is_report else ""
-        raise InputError(f"{to} holds something else than a report{such_as}: not overwritten")
+        raise InputError(f"{to} contains something other than a report{such_as}: not overwritten")
 
 
 def is_own(file: Path) -> bool:

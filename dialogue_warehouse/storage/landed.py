@@ -67,8 +67,8 @@ class Cause(enum.StrEnum):
 
 
 REASONS = {
-    Cause.NOT_ASKED_FOR: "the run is not about it",
-    Cause.ABSENT: "none of its files is at the source",
+    Cause.NOT_ASKED_FOR: "this build does not land it",
+    Cause.ABSENT: "the source has none of its files",
 }
 """The causes in words. For a damaged corpus the text is the error."""
 FORMER_WORDS = "the run is not about it"
@@ -133,9 +133,9 @@ def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:
         if now == file.state:
             continue
         if now is None:
-            yield f"{file.source_file_id}: no longer there; what is built is the file as it was read"
+            yield f"{file.source_file_id}: removed after it was read; the build contains the old file"
         elif not _holds(path, file):
-            yield f"{file.source_file_id}: changed since it was read; what is built is the file as it was: build again"
+            yield f"{file.source_file_id}: changed after it was read; the build contains the old file: build again"
 
 
 def _holds(path: Path, file: Landed) -> bool:

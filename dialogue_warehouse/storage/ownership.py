@@ -74,7 +74,7 @@ def refuse_foreign(paths: WarehousePaths) -> None:
     if not root.exists():
         return
     if not root.is_dir():
-        raise InputError(f"{root}: is no folder; choose another one with --warehouse")
+        raise InputError(f"{root}: is not a folder; choose another one with --warehouse")
     if (foreign := _foreign_entry(paths)) is not None:
         raise InputError(
             f"{root}: is not empty and is not a warehouse ({foreign} is there); "
@@ -232,7 +232,7 @@ def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
         opened = os.open(paths.lock, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     except OSError as error:
         if paths.lock.is_symlink():
-            raise InputError(f"{paths.lock}: is a link; the lock of a warehouse is a file of its own") from None
+            raise InputError(f"{paths.lock}: is a link; the lock of a warehouse must be a file") from None
         raise InputError(f"{paths.lock}: cannot be written: {error.strerror}") from error
     with os.fdopen(opened, "w") as lock:
         try:

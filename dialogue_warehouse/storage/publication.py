@@ -68,7 +68,7 @@ def _remove_folders(paths: WarehousePaths) -> Iterator[str]:
     for path in ours:
         if path.is_dir() and not path.is_symlink():
             files.remove(path)
-            yield f"{path} was a folder where a file belongs: it is removed"
+            yield f"{path} was a folder instead of a file: it is removed"
 
 
 def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
@@ -79,11 +79,11 @@ def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
         started = None
     if started and paths.build_database(started.build_id).exists():
         publish(started.build_id, paths)
-        yield f"build {started.build_id} had passed, but its publication was broken off: it is finished now"
+        yield f"build {started.build_id} had passed, but its publication was interrupted: it is finished now"
     elif started:
         for file in (paths.build_manifest, paths.build_tables):
             files.remove(file(started.build_id))
-        yield f"build {started.build_id} had passed, but its publication was broken off: it is undone"
+        yield f"build {started.build_id} had passed, but its publication was interrupted: it is undone"
     files.remove(paths.started_publication)
 
 
@@ -116,11 +116,11 @@ def _right_files(paths: WarehousePaths) -> Iterator[str]:
     if damaged == [paths.published]:
         files.remove(paths.published)
         copy(database, paths.published)
-        yield f"{paths.published} was not build {build_id}, which is published: it is again"
+        yield f"{paths.published} was not the published build {build_id}: it is restored"
     elif damaged == [database]:
         files.remove(database)
         copy(paths.published, database)
-        yield f"{database} was not what was published: it is again"
+        yield f"{database} had changed since publishing: it is restored"
     elif damaged:
         yield from _fall_back(paths, build_id, damaged)
 
@@ -129,19 +129,19 @@ def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Ite
     """Publish the last intact build in place of one that cannot be repaired."""
     database = paths.build_database(build_id)
     if database in damaged and paths.published in damaged:
-        told = f"build {build_id} is lost: neither {paths.published} nor {database} is what was published"
+        told = f"build {build_id} is lost: both {paths.published} and {database} have changed since publishing"
     else:
         lost = next(file for file in damaged if file not in (paths.published, database))
-        told = f"build {build_id} is lost: {lost} is not what was published, and there is no second one"
+        told = f"build {build_id} is lost: {lost} has changed since publishing, and there is no copy of it"
     retention.remove(paths, build_id)
     whole = [other for other in reversed(retention.kept_builds(paths)) if is_whole(paths, other)]
     files.remove(paths.published)
     if whole:
         publish(whole[0], paths)
-        yield f"{told}; build {whole[0]} is shown in its place"
+        yield f"{told}; build {whole[0]} is published instead"
     else:
         files.remove(paths.pointer)
-        yield f"{told}, and no other is kept"
+        yield f"{told}, and no other build is kept"
 
 
 def is_whole(paths: WarehousePaths, build_id: str) -> bool:
@@ -163,7 +163,7 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
         if target != before:
             damaged = [file for file in builds.damage(paths, target) if file != paths.published]
             if damaged:
-                raise InputError(f"{damaged[0]}: is not what was published, so that nobody can go back to it")
+                raise InputError(f"{damaged[0]}: has changed since publishing, so its build cannot be published again")
             newest = retention.kept_builds(paths)[-1]
             publish(target, paths, _fingerprint(paths, newest) if target != newest else "")
     return before, target

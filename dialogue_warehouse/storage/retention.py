@@ -34,7 +34,7 @@ def find(paths: WarehousePaths, build_id: str) -> str:
     if len(found) != 1:
         there = ", ".join(reversed(kept_builds(paths))) or "none"
         raise InputError(
-            f"{build_id}: {'more than one build' if found else 'no build'} that is kept; there are {there}"
+            f"{build_id}: {'matches more than one kept build' if found else 'is not a kept build'}; kept are {there}"
         )
     return found[0]
 
@@ -44,7 +44,7 @@ def one_before(paths: WarehousePaths, build_id: str) -> str:
     names = kept_builds(paths)
     place = names.index(build_id)
     if place == 0:
-        raise InputError(f"{build_id}: no build before it is kept")
+        raise InputError(f"{build_id}: no earlier build is kept")
     return names[place - 1]
 
 

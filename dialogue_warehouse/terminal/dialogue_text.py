@@ -61,8 +61,8 @@ def _draw(dialogue: dialogue_parts.Dialogue, console: Console) -> None:
 
 def _head(dialogue: dialogue_parts.Dialogue) -> Iterator[Text]:
     yield Text(visible(dialogue.key), style="bold")
-    told = [dialogue.corpus, dialogue.split or "no split", dialogue.channel, dialogue.task]
-    yield _plain(", ".join(text for text in told if text))
+    facts = [dialogue.corpus, dialogue.split or "no split", dialogue.channel, dialogue.task]
+    yield _plain(", ".join(text for text in facts if text))
     source = dialogue.source
     yield _named("source", f"{source.source_file_id}, record {source.record_index:,} at '{source.record_pointer}'")
     for service in dialogue.services:
@@ -212,7 +212,7 @@ def _slot(slot: dialogue_parts.StateSlot) -> Text:
 
 
 def _candidates(candidates: dialogue_parts.Candidates) -> Text:
-    text = _plain(f"{len(candidates.candidates):,}, the right one at {candidates.target_position}")
+    text = _plain(f"{len(candidates.candidates):,}, the target at {candidates.target_position}")
     for candidate in [one for one in candidates.candidates if one.is_target]:  # JSON and HTML have all of them
         text.append(visible(f": {candidate.text or candidate.candidate_id}"))
     return text

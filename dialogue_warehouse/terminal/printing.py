@@ -59,7 +59,7 @@ def print_result(
         print(f"{counted(count, 'row')} written to {parquet}", file=sys.stderr)
     elif form == "parquet":
         if sys.stdout.isatty():
-            raise QueryError("Parquet is nothing for a terminal: --parquet FILE writes it, and so does > FILE")
+            raise QueryError("Parquet cannot be shown on a terminal: use --parquet FILE, or > FILE")
         stream_parquet(result, sys.stdout.buffer)
     elif form in WRITERS:
         WRITERS[form](result, _Escaped(sys.stdout, form) if sys.stdout.isatty() else sys.stdout)
@@ -210,5 +210,5 @@ def _footer(result: QueryResult, fetched: int, limit: int) -> str:
     if fetched <= limit:
         return counted(fetched, "row")
     count = result.count()
-    all_rows = "more" if count is None else f"{count:,} rows, {count - limit:,} more not shown"
-    return f"first {limit:,} of {all_rows}: --json, --csv and --parquet give them all"
+    all_rows = "more" if count is None else f"{count:,} rows, {count - limit:,} not shown"
+    return f"first {limit:,} of {all_rows}: --json, --csv and --parquet write all"

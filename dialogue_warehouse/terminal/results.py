@@ -30,7 +30,7 @@ def print_tables(tables: list[TableSummary], console: Console | None = None) -> 
     grid = Table(box=box.SIMPLE_HEAD)
     grid.add_column("table", no_wrap=True)
     grid.add_column("rows", justify="right", no_wrap=True)
-    grid.add_column("what it holds")
+    grid.add_column("description")
     for table in tables:
         grid.add_row(f"{table.schema}.{table.table}", f"{table.rows:,}", Text(table.summary))
     console.print(grid)
@@ -49,7 +49,7 @@ def print_description(description: TableDescription, console: Console | None = N
     grid = Table(box=box.SIMPLE_HEAD)
     grid.add_column("column", no_wrap=True)
     grid.add_column("type", overflow="fold", max_width=WIDEST_TYPE)
-    grid.add_column("what it holds")
+    grid.add_column("description")
     for column in description.columns:
         what = Text(column.comment or "")
         if column.filling is not None:
@@ -80,7 +80,7 @@ def print_changes(changes: Changes, console: Console | None = None) -> None:
     if changes.rows:
         console.print(
             _grid(
-                ("table", "corpus", "change", "rows", "such as"),
+                ("table", "corpus", "change", "rows", "first key"),
                 [
                     (one.table_name, one.corpus_id, one.change, f"{one.row_count:,}", one.first_keys[0])
                     for one in changes.rows
@@ -90,7 +90,7 @@ def print_changes(changes: Changes, console: Console | None = None) -> None:
     if changes.moved:
         console.print(
             _grid(
-                ("moved", "corpus", "name", "before", "now"),
+                ("changed", "corpus", "name", "before", "now"),
                 [(one.kind, one.corpus_id, one.name, one.before, one.after) for one in changes.moved],
             )
         )
@@ -149,21 +149,21 @@ def _print_lines(found: Trace, console: Console) -> None:
     if found.other_pointer is not None:
         lines.append(("and", found.other_pointer))
     if found.missing:
-        lines.append(("source", f"not there, so its JSON cannot be shown: {found.missing}"))
+        lines.append(("source", f"missing, so its JSON cannot be shown: {found.missing}"))
     for name, text in lines:
         console.print(Text(f"{name:<9}{visible_json(text)}"), soft_wrap=True)
     for pointer, value in ((found.pointer, found.value_json), (found.other_pointer, found.other_value_json)):
         if value is None:
             continue
         if found.value_json is None:
-            console.print(Text("\nnothing stands at the first pointer, only at the second"), soft_wrap=True)
+            console.print(Text("\nonly the second pointer leads to a value"), soft_wrap=True)
         console.print(Text(f"\n{visible_json(pointer or 'the whole file')}", style="bold"), soft_wrap=True)
         text = visible_json(json.dumps(json.loads(value), ensure_ascii=False, indent=2)).split("\n")
         shown = text[:DISPLAYED_LINES] if console.is_terminal else text
         for line in shown:
             console.print(Text(line), soft_wrap=True)
         if len(text) > len(shown):
-            more = f"… {len(text) - len(shown):,} more lines; --json gives them all"
+            more = f"… {len(text) - len(shown):,} more lines; --json shows all"
             console.print(Text(more, style="dim"), soft_wrap=True)
 
 

@@ -36,9 +36,9 @@ WORDS = tuple(
 )
 """The SQL keywords that are completed."""
 PROMPT, CONTINUED = "sql> ", "...> "
-HELP = """a query ends with ; and may take several lines; Tab completes, the arrow keys go through the history
-  \\d            the tables          \\d TABLE   its columns
-  \\x            vertical or not     \\q         leave, as Ctrl-D does"""
+HELP = """a query ends with ; and may have several lines; Tab completes, the arrow keys go through the history
+  \\d            list the tables          \\d TABLE   describe a table
+  \\x            turn vertical on or off  \\q         leave, like Ctrl-D"""
 
 
 class Names(Completer):
@@ -102,8 +102,8 @@ class Shell:
         try:
             self._run(text)
         except InputError as error:
-            told = damage.cause_of(error, WarehousePaths(self.settings.warehouse)) or error
-            print(visible_lines(f"error: {told}"))
+            cause = damage.cause_of(error, WarehousePaths(self.settings.warehouse)) or error
+            print(visible_lines(f"error: {cause}"))
         except KeyboardInterrupt:
             print("interrupted")
         return True
@@ -119,7 +119,7 @@ class Shell:
                 results.print_tables(catalogue.list_tables(self.con))
             case "\\x":
                 self.form = None if self.form == "vertical" else "vertical"
-                print("vertical" if self.form else "as fits")
+                print("vertical" if self.form else "vertical only if a table does not fit")
             case "help" | "\\?" | "\\h":
                 print(HELP)
             case _:
@@ -144,7 +144,7 @@ def run_shell(
         key_bindings=_bindings(),
     )
     shell = Shell(con, settings, form, pager)
-    print(f"{paths.published}, read-only; help says more")
+    print(f"{paths.published}, read-only; type help for the commands")
     while True:
         try:
             if not shell.answer(session.prompt(PROMPT)):

@@ -202,9 +202,9 @@ def print_status(found: Status, console: Console | None = None) -> None:
         for line in build.fallbacks if build.is_published else ():
             console.print(Text(f"fallback   {line}"), soft_wrap=True)
     for file in found.damaged[:DISPLAYED_DAMAGED]:
-        console.print(f"damaged    {file} is not what was published: the next build puts it right", soft_wrap=True)
+        console.print(f"damaged    {file} has changed since publishing: the next build repairs it", soft_wrap=True)
     if len(found.damaged) > DISPLAYED_DAMAGED:
-        console.print(f"damaged    and {len(found.damaged) - DISPLAYED_DAMAGED} files more", soft_wrap=True)
+        console.print(f"damaged    and {len(found.damaged) - DISPLAYED_DAMAGED} more files", soft_wrap=True)
     console.print(f"on disk    {readable_size(found.database_bytes)} databases, {readable_size(found.raw_bytes)} raw")
     for line in _sample_lines(Path(found.warehouse)) if found.source is None else _source_lines(found):
         console.print(Text(line), soft_wrap=True)
@@ -244,8 +244,8 @@ def _marks(build: BuildStatus) -> str:
 
 
 def _sample_lines(warehouse: Path) -> Iterator[str]:
-    yield "source     the embedded sample, made when it is built"
-    yield f"releases   `{command('fetch', warehouse=warehouse)}` downloads the real data; or by hand, to build from it:"
+    yield "source     the embedded sample, which the build generates"
+    yield f"releases   `{command('fetch', warehouse=warehouse)}` downloads the real data; to download it by hand:"
     yield from (f"  {place}" for place in places(registry.load_corpora()))
 
 
@@ -254,18 +254,18 @@ def _source_lines(found: Status) -> Iterator[str]:
     for corpus in found.corpora:
         yield f"  {corpus.corpus_id}: {corpus.present} of {corpus.listed} files present"
         for file in corpus.missing[:DISPLAYED_MISSING]:
-            yield f"    missing {file.path}: fetch {file.url} to {file.put_at}"
+            yield f"    missing {file.path}: download {file.url} to {file.put_at}"
         if len(corpus.missing) > DISPLAYED_MISSING:
             yield f"    and {len(corpus.missing) - DISPLAYED_MISSING} more"
         for path, found_as in list(corpus.found_as.items())[:1]:
-            yield f"    {len(corpus.found_as)} under another name, such as {visible(found_as)} for {path}"
+            yield f"    {len(corpus.found_as)} with another name, such as {visible(found_as)} for {path}"
         yield from (f"    {visible(line)}" for line in describe(corpus.ignored, corpus.expected))
     yield from (f"  {visible(line)}" for line in describe(found.ignored, found.expected, ENTRIES))
     yield from _lines_of_build(found)
     incomplete = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
     if incomplete and found.is_fetchable:
         fetch = command("fetch", "--to", found.source, "--corpora", incomplete)
-        yield f"  what is missing: `{fetch}` downloads it"
+        yield f"  `{fetch}` downloads the missing files"
 
 
 def _lines_of_build(found: Status) -> Iterator[str]:
@@ -275,4 +275,4 @@ def _lines_of_build(found: Status) -> Iterator[str]:
         return
     for corpus_id, ignored in published.ignored.items():
         place, nouns = ("", ENTRIES) if corpus_id == NO_CORPUS else (f"{corpus_id}: ", FILES)
-        yield from (f"  {place}when it was built, {visible(line)}" for line in describe(ignored, (), nouns))
+        yield from (f"  {place}during the build, {visible(line)}" for line in describe(ignored, (), nouns))

@@ -97,7 +97,7 @@ def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
     with contextlib.suppress(OSError):
         files.remove(paths.trouble)
     since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
-    return _tell(paths, settings, "recovery", f"The build of {paths.root} is well again.\n{since}{_standing(paths)}")
+    return _tell(paths, settings, "recovery", f"The build of {paths.root} succeeds again.\n{since}{_standing(paths)}")
 
 
 def _left_as_they_were(paths: WarehousePaths) -> Iterator[str]:
@@ -175,7 +175,7 @@ def _in_every_spelling(secret: str) -> str:
 
 def _trouble(paths: WarehousePaths) -> Trouble | None:
     with contextlib.suppress(InputError):
-        return files.read(paths.trouble, Trouble, "what was told last")
+        return files.read(paths.trouble, Trouble, "the last alert")
     return None
 
 

@@ -116,7 +116,7 @@ def _copy_history(paths: WarehousePaths, settings: Settings) -> list[str]:
     except (InputError, duckdb.Error) as error:
         for name in HISTORY_TABLES:
             (paths.scratch_audit / name / "history.parquet").unlink(missing_ok=True)
-        return [f"{database}: the history of earlier builds cannot be read, it begins anew: {one_line(error)}"]
+        return [f"{database}: the history of earlier builds cannot be read, a new one is started: {one_line(error)}"]
     return []
 
 

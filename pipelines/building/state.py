@@ -163,7 +163,7 @@ def clear_scratch(paths: WarehousePaths) -> None:
     Raises InputError where the folder is a link: the folder that it leads to belongs to someone else.
     """
     if paths.scratch.is_symlink():
-        raise InputError(f"{paths.scratch}: is a link; a build works in a folder of its own")
+        raise InputError(f"{paths.scratch}: is a link; a build needs a real folder")
     if not paths.scratch.is_dir():
         files.remove(paths.scratch)
     paths.scratch.mkdir(parents=True, exist_ok=True)

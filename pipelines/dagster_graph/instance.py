@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DAGSTER_YAML = """\
 telemetry:
   enabled: false
-# Nobody is asked on the page to sign up for anything.
+# The page does not ask users to sign up for anything.
 nux:
   enabled: false
 # One run at a time works on the warehouse: the next one waits in the queue.
@@ -70,7 +70,7 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
     A history in SQLite that cannot be read is removed and reported; runs beyond `RUNS_KEPT` are removed.
     """
     for damaged in _damaged_databases(paths):
-        report(f"{damaged}: the history of runs cannot be read, it begins anew")
+        report(f"{damaged}: the history of runs cannot be read, a new one is started")
         files.remove(paths.dagster_home)
         break
     write_configuration(paths)

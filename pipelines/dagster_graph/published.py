@@ -59,7 +59,7 @@ REPORT = dg.AssetKey(["published", "report"])
 def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefinition:
     """Return the asset of the database that readers open.
 
-    `audited` are the last models of the build; `told` are the settings, which say when the database is stale.
+    `audited` are the last models of the build. The settings say when the database is stale.
     """
 
     @dg.asset(

@@ -153,7 +153,7 @@ class Downloader:
 
     def _present(self, wanted: Wanted) -> Result:
         """Accept the file that is there, or fail: it may belong to the user."""
-        problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is no file"
+        problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is not a file"
         if problem:
             raise UnavailableError(f"another file is in its place and was left alone: {problem}; move it away", False)
         Part(wanted).discard()

@@ -34,7 +34,7 @@ def closed_off(*command: object) -> list[str]:
     separate = ["unshare", *as_root, "--net", "--pid", "--fork", "--kill-child"]
     separate += ["sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
     if not shutil.which("unshare") or subprocess.run([*separate, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no process can have a network of its own here")
+        pytest.skip("no process can have its own network here")
     return [*separate, *map(str, command)]
 
 

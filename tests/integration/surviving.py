@@ -42,7 +42,7 @@ SHOWN, PRINTED, TRACED = 120, 5, 2
 SECONDS_OF_SEARCH = 900
 SHOWN_CHARACTERS = 3000
 NODE = re.compile(r"^(?:error: )?(?:model|test) (\w+): ", re.MULTILINE)
-GATHERED = "gathered from its records"
+GATHERED = "comes from several records"
 """End of the message about a key that has no single place."""
 T = TypeVar("T")
 

@@ -95,7 +95,7 @@ def test_failure_and_recovery_are_each_reported_once(paths: WarehousePaths, hook
         "sgd: S01: dialogues (critical): 3, expected 4; such as sgd/dev/x.json /7\npublished: nothing yet"
     )
     assert "is no JSON" in told[1]
-    assert f"The build of {paths.root} is well again.\nIt had failed since 20" in told[2]
+    assert f"The build of {paths.root} succeeds again.\nIt had failed since 20" in told[2]
     alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # the same again, later
     assert len(hook[0].told) == 4
 
@@ -257,7 +257,7 @@ def test_command_reports_a_failure_and_the_recovery(
     well = run_command("build", "--warehouse", paths.root, DIALOGUE_ALERT_WEBHOOK=hook[1])
     assert well.returncode == 0, well.stderr
     assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
-    assert "is well again" in hook[0].told[1]["text"]
+    assert "succeeds again" in hook[0].told[1]["text"]
     paths.alerts.unlink()
     os.mkfifo(paths.alerts)
     unrecorded = f"notice: {paths.alerts}: an alert could not be recorded: a link, or not a regular file; remove it"
@@ -272,15 +272,19 @@ def test_command_reports_a_failure_and_the_recovery(
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("ALERT_WEBHOOK", "ftp://secret@host/x", "DIALOGUE_ALERT_WEBHOOK: no URL of http://HOST or https://HOST"),
-        ("ALERT_SMTP", "mail.example", "DIALOGUE_ALERT_SMTP: no URL of smtp://HOST or "),
-        ("ALERT_SMTP", "smtp://mail.example", "DIALOGUE_ALERT_TO: names nobody"),
-        ("ALERT_TO", "anna", "DIALOGUE_ALERT_TO: 'anna' is no address of mail"),
+        (
+            "ALERT_WEBHOOK",
+            "ftp://secret@host/x",
+            "DIALOGUE_ALERT_WEBHOOK: not a URL of the form http://HOST or https://HOST",
+        ),
+        ("ALERT_SMTP", "mail.example", "DIALOGUE_ALERT_SMTP: not a URL of the form smtp://HOST or "),
+        ("ALERT_SMTP", "smtp://mail.example", "DIALOGUE_ALERT_TO: names no recipient"),
+        ("ALERT_TO", "anna", "DIALOGUE_ALERT_TO: 'anna' is not an email address"),
         ("ALERT_FROM", "a@b\nBcc: c@d", "DIALOGUE_ALERT_FROM: "),
-        ("CRON", "every day", "DIALOGUE_CRON: 'every day' is no time such as"),
-        ("TIMEZONE", "Mars/Olympus", "DIALOGUE_TIMEZONE: 'Mars/Olympus' is no time zone"),
+        ("CRON", "every day", "DIALOGUE_CRON: 'every day' is not a time such as"),
+        ("TIMEZONE", "Mars/Olympus", "DIALOGUE_TIMEZONE: 'Mars/Olympus' is not a time zone"),
         ("TIMEZONE", "../../etc/passwd", "DIALOGUE_TIMEZONE: "),
-        ("PUBLISHED_HOURS", "0", "DIALOGUE_PUBLISHED_HOURS: '0' is no positive number of hours"),
+        ("PUBLISHED_HOURS", "0", "DIALOGUE_PUBLISHED_HOURS: '0' is not a positive number of hours"),
     ],
 )
 def test_invalid_settings_are_rejected(monkeypatch: pytest.MonkeyPatch, name: str, text: str, told: str) -> None:

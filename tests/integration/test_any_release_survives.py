@@ -164,7 +164,7 @@ def broken_corpora(asked: dict[str, list[Drawn]], place: Place) -> set[str]:
     """Return the corpora of which a file is not restored from the models of core."""
     write((record for records in asked.values() for record in records), place.source)
     said = failure_of_models(place) or ""
-    assert said.count("\n") + 1 == said.count(": restored otherwise: ") or not said, said
+    assert said.count("\n") + 1 == said.count(": the restored file differs: ") or not said, said
     return {line.partition("/")[0] for line in said.splitlines()}
 
 

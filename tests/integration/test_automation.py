@@ -180,7 +180,7 @@ def tell(definitions: Any, instance: Any, result: Any) -> None:
     sensor(context if result.success else context.for_run_failure())
 
 
-def test_a_run_that_fails_is_told_of_once_and_so_is_the_one_that_is_well(
+def test_first_failure_of_a_run_and_its_recovery_are_reported_once(
     paths: WarehousePaths, definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A truncated file, then a held lock, then success: three failed runs, two reported failures, one recovery."""
@@ -382,7 +382,7 @@ def test_download_is_noted_and_tried_again(
     assert raised.value.allow_retries is False
 
 
-def test_a_run_keeps_going_and_verifies_unless_it_is_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_keeps_going_and_verifies_unless_these_are_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     import dagster as dg
 
     from pipelines.dagster_graph.resources import settings_resource

@@ -234,7 +234,7 @@ def test_target_beside_the_quickest_peer_is_held_where_it_was_measured() -> None
     assert [(target.measured, target.is_met) for target in targets.of_peers(peers)] == [(2.0, True), (0.9, False)]
 
 
-def test_query_is_timed_and_one_that_fails_is_told(sample_warehouse, tmp_path: Path) -> None:
+def test_query_is_timed_and_a_failure_is_reported(sample_warehouse, tmp_path: Path) -> None:
     (tmp_path / "turns.sql").write_text("select count(*) from core.fct_turns")
     (tmp_path / "wrong.sql").write_text("select count(*) from core.no_such_table")
     times = bench.time_queries(sample_warehouse, tmp_path)
@@ -261,7 +261,7 @@ def test_command_that_fails_is_named() -> None:
         harness.run_command(*bench.COMMAND, "build", "--source", "no/such/folder")
 
 
-def test_too_little_disk_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_too_little_disk_is_reported_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkError, match="SCRATCH"):
         bench.check_disk(tmp_path, [1e9])
     assert "are free" in bench.check_disk(tmp_path, [TINY])

@@ -98,7 +98,7 @@ def test_killed_publication_is_completed_or_undone(passed: WarehousePaths, step:
     assert not passed.started_publication.exists()
     assert list(passed.root.rglob("*.tmp")) == []
     if published == NEW and not was_complete:
-        assert told == [f"build {NEW} had passed, but its publication was broken off: it is finished now"]
+        assert told == [f"build {NEW} had passed, but its publication was interrupted: it is finished now"]
     assert publication.mend(passed) == []
 
 
@@ -126,7 +126,7 @@ def test_link_to_another_build_is_noticed_even_without_links(passed: WarehousePa
     passed.published.write_bytes(content)
     assert builds.damage(passed, OLD) == [passed.published]
     (told,) = publication.mend(passed)
-    assert "is published: it is again" in told
+    assert ": it is restored" in told
     assert builds.damage(passed, OLD) == []
 
 
@@ -147,7 +147,7 @@ def test_build_after_an_interrupted_publication_repairs_and_reports_it(
     again = run_command("build", "--source", awkward_releases, "--warehouse", paths.root)
     assert again.returncode == 0, again.stderr
     assert "nothing changed, still published" in again.stdout
-    assert f"notice: {paths.published} was not build {newest}, which is published: it is again\n" in again.stdout
+    assert f"notice: {paths.published} was not the published build {newest}: it is restored\n" in again.stdout
     assert builds.damage(paths, newest) == []
 
 

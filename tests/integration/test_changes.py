@@ -106,10 +106,10 @@ def test_changed_columns_verdicts_and_counts_are_reported(paths: WarehousePaths)
     found = find_changes(paths, before, OTHER, Settings())
     assert set(found.columns) == {
         "analytics.brand_new is new",
-        "analytics.vote_consensus is gone",
+        "analytics.vote_consensus is removed",
         "core.dim_dialogues.turn_count is BIGINT, before INTEGER",
         "core.fct_frames.mood is new, VARCHAR",
-        "core.fct_frames.requested_slots is gone",
+        "core.fct_frames.requested_slots is removed",
     }
     assert found.rows == ()
     assert Moved("claim", claim, corpus_id, verdict, "refuted") in found.moved
@@ -153,7 +153,7 @@ def test_changes_are_found_before_a_build_is_published(paths: WarehousePaths, bu
     (votes,) = [row[2:] for row in rows if row[3] == "core.fct_votes"]
     assert votes[:4] == ("row", "core.fct_votes", "bbai", "removed")
     assert votes[4] > 3 == len(votes[5])
-    assert ("column", None, None, "changed", 1, ["core.fct_frames.requested_slots is gone"], None, None) in [
+    assert ("column", None, None, "changed", 1, ["core.fct_frames.requested_slots is removed"], None, None) in [
         row[2:] for row in rows
     ]
 
@@ -273,7 +273,7 @@ def test_unreadable_build_is_reported_in_one_line(paths: WarehousePaths) -> None
 def test_command_compares_the_published_build_with_the_one_before(paths: WarehousePaths) -> None:
     published = builds.published_build(paths)[0]
     alone = run_command("diff", "--warehouse", paths.root)
-    assert (alone.returncode, alone.stderr) == (2, f"error: {published}: no build before it is kept\n")
+    assert (alone.returncode, alone.stderr) == (2, f"error: {published}: no earlier build is kept\n")
     (gone,) = first_keys(paths, 1)
     alter(paths, f"delete from core.fct_turns where turn_key = '{gone}'")
     assert retention.kept_builds(paths) == [published, OTHER]

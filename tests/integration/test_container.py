@@ -208,7 +208,7 @@ def test_page_and_daemon_start_are_well_and_end_when_they_are_asked_to(image: Im
 def test_history_in_postgresql_is_configured_in_the_warehouse(image: Image) -> None:
     """There is no server, so the test ends at the connection. Without its address, SQLite is used again."""
     file = image.path(f"{image.volumes[0]}/.dagster/dagster.yaml")
-    url = "postgresql+psycopg2://nobody@127.0.0.1:1/nothing"
+    url = "postgresql+psycopg2://unknown@127.0.0.1:1/nothing"
     asked = image.run(*image.entrypoint, "web", "--version", DAGSTER_POSTGRES_URL=url)
     assert asked.returncode != 0
     assert file.read_text() == (DEPLOY / "dagster-postgresql.yaml").read_text()

@@ -133,7 +133,7 @@ def test_words_are_found_in_all_utterances(served: Path, con) -> None:
     test = open_page("dialogues", said=utterance.upper())
     assert showing.address(key) in set(test.dataframe[0].value["dialogue_key"])
     test = open_page("dialogues", said="nobody ever says this")
-    assert [info.value for info in test.info] == ["No dialogue is like that."]
+    assert [info.value for info in test.info] == ["No dialogue matches."]
 
 
 def test_key_of_a_row_opens_its_dialogue(served: Path, con) -> None:
@@ -164,7 +164,7 @@ def test_keys_that_are_typed_one_after_another_open_their_dialogues(served: Path
 
 def test_unknown_key_is_rejected(served: Path) -> None:
     test = open_page("dialogues", key="sgd/dev/<script>alert(1)</script>")
-    assert [error.value for error in test.error] == ["This cannot be shown."]
+    assert [error.value for error in test.error] == ["This page cannot be shown."]
     assert "&lt;script&gt;" in texts_of(test)
 
 
@@ -182,7 +182,7 @@ def test_claims_are_filtered_and_opened(served: Path, con) -> None:
     assert list(test.dataframe[0].value["claim_id"]) == [claim_id for (claim_id,) in expected]
     test.text_input(key="search claims").input("no claim has these words")
     ran(test)
-    assert "No claim is like that." in [info.value for info in test.info]
+    assert "No claim matches." in [info.value for info in test.info]
 
 
 def test_rules_and_builds_agree_with_the_tables(served: Path, con) -> None:
@@ -236,7 +236,7 @@ def test_rejected_query_says_why(served: Path, text: str, told: str) -> None:
     test.text_area[0].input(text)
     test.button(key="run").click()
     ran(test)
-    assert [error.value for error in test.error] == ["This cannot be shown."]
+    assert [error.value for error in test.error] == ["This page cannot be shown."]
     assert told in texts_of(test)
     assert "<script>" not in texts_of(test)
 
@@ -278,7 +278,7 @@ def test_warehouse_without_a_build_is_reported(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))
     test = AppTest.from_file(str(serving.APP), default_timeout=PATIENCE)
     ran(test)
-    assert [error.value for error in test.error] == ["This cannot be shown."]
+    assert [error.value for error in test.error] == ["This page cannot be shown."]
     assert "no warehouse at" in texts_of(test)
     refused = run_command("dashboard", "--warehouse", tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

@@ -103,8 +103,8 @@ def one_corpus() -> Corpus:
 @pytest.mark.parametrize(
     ("name", "returncode", "told"),
     [
-        ("SIGINT", 130, "interrupted; the same command goes on where it stopped\n"),
-        ("SIGTERM", 143, "interrupted; the same command goes on where it stopped\n"),
+        ("SIGINT", 130, "interrupted; run the same command again to continue\n"),
+        ("SIGTERM", 143, "interrupted; run the same command again to continue\n"),
     ],
 )
 def test_interrupted_command_leaves_only_parts(web, tmp_path, name, returncode, told):

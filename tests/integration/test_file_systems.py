@@ -107,7 +107,7 @@ def test_warehouse_on_a_read_only_disk_is_read_and_verified(tmp_path: Path, samp
 
 def test_error_without_a_file_is_one_line(capsys: pytest.CaptureFixture) -> None:
     for error, told in (
-        (OSError(errno.EIO, "Input/output error"), "error: a file that the system does not name: Input/output error\n"),
+        (OSError(errno.EIO, "Input/output error"), "error: an unnamed file: Input/output error\n"),
         (OSError(errno.EXDEV, "Cross", "a", None, "b"), "error: a -> b: Cross\n"),
     ):
         assert main._status_of(error) == 2

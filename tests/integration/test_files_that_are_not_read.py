@@ -96,7 +96,9 @@ def test_build_and_status_say_what_is_not_read(renamed: tuple[Path, dict[str, st
     assert "nothing changed" in again
     shown = run_command("status", "--warehouse", warehouse).stdout
     for text in (again, shown):
-        assert text.count("4 files are not read: archives, unpack them first: all.zip") == len(registry.corpus_ids())
+        assert text.count("4 files are not read: archives that must be unpacked first: all.zip") == len(
+            registry.corpus_ids()
+        )
         assert f"{corpus_id.upper()}/ (expected {corpus_id}/)" in text
         assert "README" not in text
     (source / corpus_id / "late.json").write_text("x")
@@ -107,7 +109,7 @@ def test_build_and_status_say_what_is_not_read(renamed: tuple[Path, dict[str, st
         gone = run_command("status", "--warehouse", warehouse).stdout
     finally:
         source.with_name("gone").rename(source)
-    assert f"{corpus_id}: when it was built, 4 files are not read" in gone
+    assert f"{corpus_id}: during the build, 4 files are not read" in gone
 
 
 def test_files_that_were_read_are_verified_traced_and_restored_under_their_own_path(
@@ -137,7 +139,10 @@ def test_verify_notices_a_changed_text(renamed: tuple[Path, dict[str, str]], war
     (changed / corpus_id / name).write_bytes(gzip.compress(b"[]") if name.endswith(".gz") else b"[]")
     verified = run_command("verify", "--source", changed, "--warehouse", warehouse)
     assert verified.returncode == 1
-    assert f"{file_id}: restored otherwise: {changed / corpus_id / name}: not the file that was read" in verified.stderr
+    assert (
+        f"{file_id}: the restored file differs: {changed / corpus_id / name}: has changed since it was read"
+        in verified.stderr
+    )
 
 
 def test_manifest_of_an_earlier_version_is_read(warehouse: Path, manifest: builds.BuildManifest) -> None:

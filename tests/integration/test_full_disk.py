@@ -55,7 +55,7 @@ def test_disk_that_fills_up_after_publication_loses_the_history_alone(tmp_path: 
     assert "dialogues.duckdb" in there
 
 
-def test_disk_that_fills_up_meanwhile_is_told_in_one_line(tmp_path: Path) -> None:
+def test_disk_that_fills_up_meanwhile_is_reported_in_one_line(tmp_path: Path) -> None:
     fill = FILL.format("wh/.scratch/audit")
     ended = on_a_disk_of(84, tmp_path, f"{fill}{BUILD}; echo $?; ls wh; rm filler; echo left")
     told = f"error: {tmp_path}/wh: No space left on device; a build of this source needs about 77.6 MB, and "

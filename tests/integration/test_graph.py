@@ -188,7 +188,7 @@ def test_resources_of_dagster_dev_repair_and_end_what_they_start(
     with dg.build_resources(default_resources()) as resources:
         assert resources.reporter.quiet
         assert resources.reporter.notices == [
-            "build 20260101T000000000000Z had passed, but its publication was broken off: it is undone"
+            "build 20260101T000000000000Z had passed, but its publication was interrupted: it is undone"
         ]
         resources.audit.start()
         process = resources.audit._process

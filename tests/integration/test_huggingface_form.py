@@ -323,13 +323,13 @@ def test_rows_that_cannot_be_converted_are_quarantined_and_the_others_land(forms
             f"mutualfriends/{DIALOGUES}",
             2,
             "/2",
-            "action 'join' at /events/actions/0, of which the form has no data - at `$[2]`",
+            "action 'join' at /events/actions/0, for which the form has no data - at `$[2]`",
         ),
         (
             "sgd/schema_guided_dstc8/dialogues/train.parquet",
             3,
             "/3",
-            "class id 99 at /turns/frames/0/actions/0/act/0, there are 18 classes - at `$[3]`",
+            "class id 99 at /turns/frames/0/actions/0/act/0, but there are only 18 classes - at `$[3]`",
         ),
     ]
     assert [json.loads(row[4]) for row in found] == [rows[1], rows[2], dialogues[3]]
@@ -354,4 +354,4 @@ def test_impossible_request_for_a_form_is_rejected(tmp_path: Path, arguments: tu
 def test_unknown_form_is_rejected(tmp_path: Path) -> None:
     completed = run_command("build", "--warehouse", tmp_path / "warehouse", DIALOGUE_FORM="csv")
     assert completed.returncode == 2
-    assert completed.stderr == "error: DIALOGUE_FORM: 'csv' is none of release, huggingface\n"
+    assert completed.stderr == "error: DIALOGUE_FORM: 'csv' is not one of release, huggingface\n"

@@ -240,5 +240,5 @@ def test_damaged_history_starts_again_and_is_reported(
     with open_instance(paths, print) as instance:
         assert run_in(instance)
     assert capsys.readouterr().out == (
-        f"{index}: the history of runs cannot be read, it begins anew\n" if content else ""
+        f"{index}: the history of runs cannot be read, a new one is started\n" if content else ""
     )

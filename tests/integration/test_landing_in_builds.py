@@ -104,7 +104,7 @@ def test_odd_records_abort_no_build_and_come_back_within_4_gb_of_address_space(
         assert rows(con, "select count(*) from quality.restorations where not is_equal") == [(0,)]
         assert rows(con, "select count(*) from quality.restorations")[0][0] >= len(added)
     for name in added:
-        told = "a byte-order mark in front" if name.endswith(".json") else "1 zero byte behind the archive"
+        told = "a byte-order mark at its beginning" if name.endswith(".json") else "1 zero byte after the archive"
         assert f"notice: {name}: skipped {told}\n" in built.stdout
 
 
@@ -133,5 +133,5 @@ def test_file_that_changes_during_a_build_is_reported(awkward_releases: Path, tm
     )
     assert built.returncode == 0, built.stderr
     identity = f"notice: {corpus.corpus_id}/"
-    assert f"{identity}{gone}: no longer there; what is built is the file as it was read\n" in built.stdout
-    assert f"{identity}{other}: changed since it was read; what is built is the file as it was: " in built.stdout
+    assert f"{identity}{gone}: removed after it was read; the build contains the old file\n" in built.stdout
+    assert f"{identity}{other}: changed after it was read; the build contains the old file: " in built.stdout

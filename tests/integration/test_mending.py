@@ -101,7 +101,7 @@ def test_published_files_are_read_only(paths: WarehousePaths) -> None:
 def test_published_file_is_taken_from_the_kept_build(paths: WarehousePaths, how: str) -> None:
     damage(paths.published, how)
     assert builds.damage(paths, SECOND) == [paths.published]
-    assert publication.mend(paths) == [f"{paths.published} was not build {SECOND}, which is published: it is again"]
+    assert publication.mend(paths) == [f"{paths.published} was not the published build {SECOND}: it is restored"]
     assert (shown(paths), builds.damage(paths, SECOND), publication.mend(paths)) == (SECOND, [], [])
 
 
@@ -110,7 +110,7 @@ def test_kept_build_is_taken_from_the_published_file(paths: WarehousePaths, how:
     database = paths.build_database(SECOND)
     damage(database, how)
     assert builds.damage(paths, SECOND) == [database]
-    assert publication.mend(paths) == [f"{database} was not what was published: it is again"]
+    assert publication.mend(paths) == [f"{database} had changed since publishing: it is restored"]
     assert (shown(paths), builds.damage(paths, SECOND), publication.mend(paths)) == (SECOND, [], [])
 
 
@@ -120,7 +120,7 @@ def test_earlier_build_is_published_if_both_copies_are_lost(paths: WarehousePath
         damage(file, how)
     (told,) = publication.mend(paths)
     assert told.startswith(f"build {SECOND} is lost: ")
-    assert told.endswith(f"; build {FIRST} is shown in its place")
+    assert told.endswith(f"; build {FIRST} is published instead")
     assert (shown(paths), retention.kept_builds(paths), publication.mend(paths)) == (FIRST, [FIRST], [])
 
 
@@ -129,7 +129,7 @@ def test_nothing_is_published_if_no_build_is_complete(paths: WarehousePaths) -> 
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, "cut")
     (told,) = publication.mend(paths)
-    assert told.endswith(", and no other is kept")
+    assert told.endswith(", and no other build is kept")
     assert (paths.published.exists(), builds.pointed_build(paths), publication.mend(paths)) == (False, None, [])
 
 
@@ -174,7 +174,7 @@ def test_damaged_record_of_a_publication_does_not_stop_a_build(paths: WarehouseP
 def test_lost_manifest_does_not_change_the_published_build(paths: WarehousePaths) -> None:
     damage(paths.build_manifest(SECOND), "cut")
     damage(paths.build_manifest(FIRST), "a folder")
-    removed = f"{paths.build_manifest(FIRST)} was a folder where a file belongs: it is removed"
+    removed = f"{paths.build_manifest(FIRST)} was a folder instead of a file: it is removed"
     assert publication.mend(paths) == [removed]
     assert shown(paths) == SECOND
     retention.prune(paths, 2)
@@ -265,7 +265,7 @@ def test_folder_at_the_path_of_a_file_is_removed_and_reported(paths: WarehousePa
     """Regression, found by `make faults`: no further build was possible."""
     folder = paths.root / place
     (folder / "in it").mkdir(parents=True)
-    assert publication.mend(paths) == [f"{folder} was a folder where a file belongs: it is removed"]
+    assert publication.mend(paths) == [f"{folder} was a folder instead of a file: it is removed"]
     assert not folder.exists()
     assert publication.mend(paths) == []
 
@@ -300,7 +300,7 @@ def test_scratch_folder_that_is_a_link_is_not_emptied(paths: WarehousePaths, tmp
     with pytest.raises(InputError, match="is a link"):
         state.clear_scratch(paths)
     assert (precious / "file").exists()
-    assert publishing.tidy(paths, Settings()) == [f"{paths.scratch}: is a link; a build works in a folder of its own"]
+    assert publishing.tidy(paths, Settings()) == [f"{paths.scratch}: is a link; a build needs a real folder"]
 
 
 def test_link_in_the_scratch_folder_is_removed_and_not_followed(paths: WarehousePaths, tmp_path: Path) -> None:
@@ -348,11 +348,11 @@ def test_changed_file_is_noticed_by_verify_and_status(paths: WarehousePaths) -> 
     verifying.refuse_damage(paths)
     assert "damaged" not in run_command("status", "--warehouse", paths.root).stdout
     damage(paths.published, "overwritten")
-    told = f"{paths.published}: is not what was published as build {SECOND}; the next build puts it right"
+    told = f"{paths.published}: has changed since build {SECOND} was published; the next build repairs it"
     refused = run_command("verify", "--warehouse", paths.root)
     assert (refused.returncode, refused.stderr) == (1, f"error: {told}\n")
     assert (
-        f"damaged    {paths.published} is not what was published"
+        f"damaged    {paths.published} has changed since publishing"
         in run_command("status", "--warehouse", paths.root).stdout
     )
 
@@ -390,15 +390,15 @@ def test_unchanged_build_renews_a_report_of_another_build(
     command = ("build", "--source", awkward_releases, "--warehouse", paths.root)
     renewed = run_command(*command)
     assert "nothing changed" in renewed.stdout, renewed.stderr
-    assert "notice: the report was of another build: " in renewed.stdout
+    assert "notice: the report was about another build: " in renewed.stdout
     assert build_id in index.read_text()
-    assert "the report was of another build" not in run_command(*command).stdout
+    assert "the report was about another build" not in run_command(*command).stdout
     shutil.rmtree(paths.reports)
     paths.reports.mkdir()
     (paths.reports / "mine").touch()
     left = run_command(*command)
     assert left.returncode == 0, left.stderr
-    assert f"notice: no report: {paths.reports} holds something else than a report: not overwritten" in left.stdout
+    assert f"notice: no report: {paths.reports} contains something other than a report: not overwritten" in left.stdout
 
 
 @pytest.mark.parametrize("name", ["../../victim/x", "/tmp/x", "..", "", "20260101T000000000000Z/../../victim/x", "x"])

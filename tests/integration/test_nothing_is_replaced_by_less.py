@@ -102,7 +102,7 @@ def test_restore_overwrites_nothing_that_differs(awkward_folder: Path, tmp_path:
     others[0].unlink()
     refused = run_command(*restore)
     assert refused.returncode == 2
-    assert f"{first}: is there and differs from what would be written; nothing was written" in refused.stderr
+    assert f"{first}: exists and differs from the restored file; nothing was written" in refused.stderr
     assert snapshot(tmp_path) == {path: text for path, text in restored.items() if path in others[1:]} | {
         first: b"real"
     }
@@ -120,4 +120,4 @@ def test_restore_replaces_no_folder(awkward_folder: Path, tmp_path: Path) -> Non
     file.unlink()
     file.mkdir()
     refused = run_command(*restore, "--force")
-    assert (refused.returncode, refused.stderr) == (2, f"error: {file}: is no file and is not overwritten\n")
+    assert (refused.returncode, refused.stderr) == (2, f"error: {file}: is not a file and is not overwritten\n")

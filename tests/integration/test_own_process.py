@@ -38,7 +38,7 @@ def test_command_line_imports_no_module_with_exit_handlers() -> None:
     assert subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-NO_MEMORY = "error: this process gets no more memory\n"
+NO_MEMORY = "error: out of memory\n"
 
 
 @pytest.mark.parametrize(

@@ -383,11 +383,11 @@ def test_build_with_a_damaged_file_is_reported_and_replaced_by_another(small: Wa
     DAMAGES[how](file)
     assert builds.damage(small, THIRD) == [file]
     assert read_status(small, Settings(warehouse=small.root)).damaged == (str(file),)
-    with pytest.raises(CheckError, match=rf"^{re.escape(str(file))}: is not what was published as build {THIRD}"):
+    with pytest.raises(CheckError, match=rf"^{re.escape(str(file))}: has changed since build {THIRD} was published"):
         verifying.refuse_damage(small)
     (told,) = publication.mend(small)
-    lost = f"build {THIRD} is lost: {file} is not what was published, and there is no second one"
-    assert told == f"{lost}; build {SECOND} is shown in its place"
+    lost = f"build {THIRD} is lost: {file} has changed since publishing, and there is no copy of it"
+    assert told == f"{lost}; build {SECOND} is published instead"
     assert (shown(small), retention.kept_builds(small), publication.mend(small)) == (SECOND, [FIRST, SECOND], [])
     assert not small.build_tables(THIRD).exists()
 
@@ -396,7 +396,9 @@ def test_rollback_to_a_build_with_a_damaged_file_is_rejected(small: WarehousePat
     file = parquet_of(small, FIRST)
     file.chmod(0o644)
     file.write_bytes(b"")
-    with pytest.raises(InputError, match=rf"^{re.escape(str(file))}: is not what was published, so that nobody can"):
+    with pytest.raises(
+        InputError, match=rf"^{re.escape(str(file))}: has changed since publishing, so its build cannot"
+    ):
         roll_back(small, FIRST)
     assert shown(small) == THIRD
 
@@ -408,7 +410,7 @@ def test_damaged_build_replaces_no_other(small: WarehousePaths) -> None:
         file.write_bytes(b"")
     retention.remove(small, SECOND)
     (told,) = publication.mend(small)
-    assert told.endswith(", and no other is kept")
+    assert told.endswith(", and no other build is kept")
     assert builds.pointed_build(small) is None
 
 
@@ -417,7 +419,7 @@ def test_database_of_a_parquet_build_is_taken_from_the_other_copy(small: Warehou
         file.chmod(0o644)
         file.write_bytes(b"")
         (told,) = publication.mend(small)
-        assert "it is again" in told
+        assert "it is restored" in told
         assert (shown(small), builds.damage(small, THIRD)) == (THIRD, [])
 
 
@@ -438,7 +440,7 @@ def test_build_is_possible_after_the_published_one_is_lost(paths: WarehousePaths
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
     built = run_command("build", "--tables", "parquet", "--warehouse", paths.root)
     assert built.returncode == 0, built.stderr
-    assert f"build {now} is lost: {file} is not what was published" in built.stdout
+    assert f"build {now} is lost: {file} has changed since publishing" in built.stdout
     with connection.open_published(paths) as con:
         assert con.execute("select count(*) > 0 from dim_source_files").fetchall() == [(True,)]
 
@@ -497,4 +499,4 @@ def test_files_without_their_database_are_removed(small: WarehousePaths) -> None
 
 def test_setting_rejects_other_forms(small: WarehousePaths) -> None:
     refused = run_command("build", "--warehouse", small.root, DIALOGUE_TABLES="orc")
-    assert (refused.returncode, refused.stderr) == (2, "error: DIALOGUE_TABLES: 'orc' is none of duckdb, parquet\n")
+    assert (refused.returncode, refused.stderr) == (2, "error: DIALOGUE_TABLES: 'orc' is not one of duckdb, parquet\n")

@@ -153,8 +153,8 @@ def test_verify_names_a_changed_source_and_ends_with_1(
     changed.write_text(changed.read_text().replace("Cafes_1", "Cafes_9"))
     completed = run_command("verify", "--source", tmp_path / "releases", "--warehouse", awkward_folder)
     assert completed.returncode == 1
-    assert "sgd/dev/dialogues_001.json: restored otherwise:" in completed.stderr
-    assert "not the file that was read" in completed.stderr
+    assert "sgd/dev/dialogues_001.json: the restored file differs:" in completed.stderr
+    assert "has changed since it was read" in completed.stderr
 
 
 def test_verified_build_publishes_its_restorations(awkward_releases: Path, tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_difference_names_file_pointer_expected_and_found(
     assert named.first_difference == '/0/turns/0/frames/0/state/slot_values/city/1: expected "Zürich", found "Bern"'
 
 
-def test_files_that_nobody_reads_on_leave_the_connection_to_others(core: duckdb.DuckDBPyConnection) -> None:
+def test_files_that_are_not_read_to_the_end_leave_the_connection_usable(core: duckdb.DuckDBPyConnection) -> None:
     files = restoring.Restorer(core).files(registry.load_corpora())
     assert next(files).file.source_file_id.startswith(f"{CORPORA[0]}/")
     files.close()

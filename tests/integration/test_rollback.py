@@ -52,8 +52,8 @@ def test_build_after_a_rollback_is_the_newest(paths: WarehousePaths) -> None:
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        ("2026", "2026: more than one build that is kept; there are 20260103T"),
-        ("20270101T000000000000Z", "20270101T000000000000Z: no build that is kept; there are 20260103T"),
+        ("2026", "2026: matches more than one kept build; kept are 20260103T"),
+        ("20270101T000000000000Z", "20270101T000000000000Z: is not a kept build; kept are 20260103T"),
     ],
 )
 def test_unknown_build_is_rejected_with_a_list_of_kept_builds(paths: WarehousePaths, named: str, told: str) -> None:
@@ -66,7 +66,7 @@ def test_unknown_build_is_rejected_with_a_list_of_kept_builds(paths: WarehousePa
 
 def test_first_build_cannot_be_rolled_back(paths: WarehousePaths) -> None:
     roll_back(paths, BUILDS[0])
-    with pytest.raises(InputError, match="no build before it is kept"):
+    with pytest.raises(InputError, match="no earlier build is kept"):
         roll_back(paths)
 
 
@@ -101,12 +101,12 @@ def test_commands_list_published_and_kept_builds(tmp_path: Path, awkward_folder:
     index = folder / "reports" / "index.html"
     index.write_text(index.read_text().replace(f'content="{first}"', 'content="later"'))
     alone = run_command("rollback", "--warehouse", folder)
-    assert (alone.returncode, alone.stderr) == (2, f"error: {first}: no build before it is kept\n")
+    assert (alone.returncode, alone.stderr) == (2, f"error: {first}: no earlier build is kept\n")
     make_build(WarehousePaths(folder), BUILDS[0])
     back = run_command("rollback", "--warehouse", folder)
     published, renewed = back.stdout.splitlines()
     assert published == f"published  build {first}, before {BUILDS[0]}"
-    assert renewed == f"the report was of another build: {index} is written anew"  # although it listed this build
+    assert renewed == f"the report was about another build: {index} is written again"  # although it listed this build
     assert f"<p>Build <code>{first}</code>, " in index.read_text()
     pinned = run_command("keep", "--warehouse", folder)
     assert pinned.stdout.startswith(f"build {first} is kept until `")

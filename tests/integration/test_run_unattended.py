@@ -42,7 +42,7 @@ def test_commands_of_the_page_work(generated_sample: Path, tmp_path: Path) -> No
     for told in ("All definitions loaded successfully", "weekly_fetch", "published  build 20", "nothing differs"):
         assert told in ran.stdout
     assert ran.stdout.count("published  build 20") == 2  # by `status` and by `rollback`
-    assert "is not pinned any more" in ran.stdout
+    assert "is no longer pinned" in ran.stdout
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"DIALOGUE_[A-Z_]+", PAGE))))

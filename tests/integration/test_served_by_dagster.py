@@ -169,7 +169,7 @@ def test_both_runs_publish_one_after_the_other(
     assert "removed" in builds.read_manifest(paths, older).changed
     assert builds.read_manifest(paths, newest).changed == f"nothing differs, against build {older}"
     page = (paths.reports / "changes.html").read_text(encoding="utf-8")
-    assert "Nothing changed: the same rows in every table" in page
+    assert "Nothing changed: every table has the same rows" in page
     assert older in page
     assert not paths.alerts.exists()
 

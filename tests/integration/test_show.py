@@ -237,7 +237,7 @@ def test_command_writes_json_and_a_page(sample: Built) -> None:
     ("arguments", "message"),
     [
         (["nowhere/at/all"], "error: no row has the key 'nowhere/at/all'; a key begins with one of "),
-        (["{intent}"], "error: core.dim_intents has '{intent}', but it belongs to no dialogue: "),
+        (["{intent}"], "error: core.dim_intents has '{intent}', which does not belong to a dialogue: "),
         (["{dialogue}", "--json", "--html"], "Usage: "),
     ],
 )

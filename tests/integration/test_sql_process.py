@@ -43,7 +43,7 @@ def test_slow_query_times_out(paths, text):
         text=True,
         check=False,
     )
-    told = "error: given up after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more\n"
+    told = "error: stopped after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
     assert time.monotonic() - started < 15
 
@@ -60,15 +60,13 @@ def test_limits_of_the_environment_apply_to_a_query(paths: WarehousePaths, tmp_p
         refused = ask("60MB", *options)
         assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
         assert refused.stderr.startswith(f"error: {place}Out of Memory Error: ")
-        assert refused.stderr.endswith("; DIALOGUE_QUERY_MEMORY_LIMIT gives it more\n")
+        assert refused.stderr.endswith("; DIALOGUE_QUERY_MEMORY_LIMIT allows more\n")
     assert not to.exists()
     passed = ask("400MB", "--parquet", to)
     assert (passed.returncode, to.exists()) == (0, True), passed.stderr
     done = run_command("sql", "--warehouse", paths.root, ENDLESS, DIALOGUE_QUERY_TIMEOUT="0.5")
     assert done.returncode == 2
-    assert (
-        done.stderr == "error: given up after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more\n"
-    )
+    assert done.stderr == "error: stopped after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more\n"
 
 
 @pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])

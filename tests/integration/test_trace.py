@@ -259,11 +259,11 @@ def test_command_prints_place_and_json(sample: Built) -> None:
         (
             "sgd/train/1_00000/1/frame/0/result/2",
             "no row has the key 'sgd/train/1_00000/1/frame/0/result/2'; core.fct_frames has "
-            "'sgd/train/1_00000/1/frame/0', and below it result/0, result/1, ",
+            "'sgd/train/1_00000/1/frame/0', and keys below it are result/0, result/1, ",
         ),
         (
             "sgd/train/1_00000~4",
-            "no row has the key 'sgd/train/1_00000~4'; the dialogue most like it is 'sgd/train/1_00000",
+            "no row has the key 'sgd/train/1_00000~4'; the most similar dialogue is 'sgd/train/1_00000",
         ),
         ("sgd/train/1_00000/", "no row has the key 'sgd/train/1_00000/'; core.dim_dialogues has 'sgd/train/1_00000'"),
         ("' or 1=1 --", "no row has the key '' or 1=1 --'; a key begins with one of "),
@@ -284,7 +284,7 @@ def test_unknown_key_is_one_line_and_bad_input(sample: Built) -> None:
 
 def test_key_without_a_place_is_reported(sample: Built) -> None:
     key = sample.rows("select min(intent_key) as found from core.dim_intents where corpus_id = 'bbai'")[0]["found"]
-    with pytest.raises(TraceError, match="no single place of the release"):
+    with pytest.raises(TraceError, match="no single place in the release"):
         sample.trace(key)
 
 
@@ -306,7 +306,7 @@ def test_missing_file_still_shows_the_place(copied: Built) -> None:
     shown = run_command("trace", row["dialogue_key"], "--warehouse", copied.folder)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert f"pointer  {row['record_pointer']}\n" in shown.stdout
-    assert "source   not there, so its JSON cannot be shown: " in shown.stdout
+    assert "source   missing, so its JSON cannot be shown: " in shown.stdout
     assert copied.trace(row["dialogue_key"], source=copied.source).missing is None
 
 

@@ -1,5 +1,5 @@
-"""Additions of `make lint` to ready-made linters: all SQL of the clone is passed to SQLFluff.
+"""The part of `make lint` that ready-made linters lack: it passes every piece of SQL in the clone to SQLFluff.
 
-What belongs here: finding SQL in any file, and leading a finding back to the line that a person edits. What does not:
-the rules, which are SQLFluff's, listed in pyproject.toml. See https://docs.sqlfluff.com.
+What belongs here: finding SQL in files of any kind, and mapping a finding to the line that a person edits. The rules
+are SQLFluff's, listed in pyproject.toml; no rule is written here. See https://docs.sqlfluff.com.
 """

@@ -47,7 +47,7 @@ class ProjectError(Exception):
 
 
 class Renderer(JinjaTemplater):
-    """SQLFluff's tracing templater, with dbt's environment and the context of one node."""
+    """SQLFluff's tracing templater, with dbt's environment and the context of one node instead of SQLFluff's."""
 
     def __init__(self, node: ManifestNode, context: dict[str, Any]) -> None:
         super().__init__()
@@ -103,14 +103,14 @@ class Project:
         return result.result
 
     def _problem(self, message: str) -> Finding:
-        """Return dbt's error about a file that it cannot read."""
+        """Return the finding for a file that dbt cannot read."""
         path = re.search(r"\((\S+\.\w+)\)", message)
         line = re.search(r"\bline (\d+)", message)
         name = f"{self.place}/{path[1]}" if path else f"{self.place}/dbt_project.yml"
         return Finding(name, int(line[1]) if line else 1, 1, "DBT", " ".join(message.split()))
 
     def _is_ours(self, node: ManifestNode) -> bool:
-        """Tell if the node's SQL is written in this project, and not in dbt as for a built-in test."""
+        """Tell if the node's SQL is written in this project; the SQL of a built-in test is dbt's."""
         if node.package_name != self.config.project_name or node.language != "sql":
             return False
         return not isinstance(node, GenericTestNode) or f"test_{node.test_metadata.name}" in self.macros.ids

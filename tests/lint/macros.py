@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 CALL = re.compile(r"\b(\w+)\s*\(")
-"""The call of a macro."""
+"""A call of a macro."""
 JINJA = re.compile(r"{{.*?}}|{%.*?%}|{#.*?#}")
-"""Parts of a macro that are not copied to the output."""
+"""The parts of a template that are not copied as they are."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Macros:
         return list(seen.values())
 
     def unreached(self, unique_ids: Iterable[str]) -> list[Macro]:
-        """Return the macros that none of these calls and that replace no part of dbt.
+        """Return the macros that none of these call, except those that replace a part of dbt.
 
-        Macros that replace dbt's own macros and materializations are called by dbt while it builds a table; their
-        statements are made for a database, so they are not rendered here. Macros of another engine are rendered only
-        there: tests/integration/test_spark.py runs all of them.
+        Replacements of dbt's own macros and materializations are called by dbt while it builds a table: their statements
+        are put together for a database, so they cannot be shown here. The variant of a macro for another engine is only
+        rendered there: tests/integration/test_spark.py runs all of them.
         """
         called_by_dbt = [
             unique_id
@@ -95,7 +95,7 @@ class Macros:
 
 
 def _share(line: str, written: str) -> int:
-    """Return the number of letters of a macro's line that occur in the output in order; 0 unless all of them do."""
+    """Return the number of letters of a macro's line if all of them occur in `written`, in this order; else 0."""
     literals = [literal.strip() for literal in JINJA.split(line)]
     pattern = ".*?".join(re.escape(literal) for literal in literals)
     return len(re.findall(r"\w", "".join(literals))) if re.search(pattern, written) else 0

@@ -1,6 +1,6 @@
-"""Pieces of SQL for the linter, and the pieces in separate files.
+"""Pieces of SQL for the linter, and those of SQL files.
 
-`toml_sql` finds SQL in TOML, `dbt_sql` SQL that dbt renders.
+`toml_sql` finds SQL inside TOML, and `dbt_sql` finds the SQL that dbt renders.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlfluff.core.templaters import TemplatedFile
 
 SECTION = re.compile(r"^-- entity: (\w+)\n", flags=re.MULTILINE)
-"""The first line of each part of a file with the SQL of a corpus, one part per entity."""
+"""The first line of each part of a file with the SQL of a corpus: one part per entity."""
 MADE_BY_DBT = "target"
 """A folder of compiled copies."""
 
@@ -49,19 +49,19 @@ class Finding:
 
 
 def files_of(root: Path, suffix: str) -> Iterator[Path]:
-    """Every file of the clone with this suffix; a folder whose name starts with a dot holds nothing of ours."""
+    """Yield every file of the clone with this suffix, except in folders whose name starts with a dot."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != MADE_BY_DBT)
         yield from (Path(folder, name) for name in sorted(names) if name.endswith(suffix))
 
 
 def pieces_of_file(path: str, text: str) -> Iterator[Piece]:
-    """Return the pieces of a plain SQL file: one, or one per entity. The text above the first entity is linted, too."""
+    """Yield the pieces of a SQL file: one, or one per entity. Text above the first entity is linted too."""
     starts = [0, *(section.start() for section in SECTION.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[start:end]
         if end < len(text):
-            # The blank lines before the next entity are no end of a file.
+            # The blank lines before the next entity are not the end of a file.
             part = part.rstrip("\n") + "\n"
         if part.strip():
             section = SECTION.match(part)

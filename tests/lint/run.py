@@ -31,14 +31,14 @@ DBT_PROJECT = "dbt_project"
 LONG_LINE = "LT05"
 UNPARSABLE = "PRS"
 NOT_IN_THE_GRAMMAR = re.compile(r"(?:\s*comment on macro (?:table )?[\w.]+ is '(?:[^']|'')*';)+\s*")
-"""Syntax of DuckDB that SQLFluff 4.5 cannot parse."""
+"""SQL that DuckDB knows and SQLFluff 4.5 cannot parse."""
 PLACE = re.compile(r"^Line \d+, Position \d+: ")
 """The place in a parse error, counted from the start of the piece."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A finding of SQLFluff; if a template writes the SQL, the text of the file and the resulting line."""
+    """A finding of SQLFluff; if a template writes the SQL, also the text in the file and the line made from it."""
 
     finding: Finding
     call: str = ""
@@ -46,7 +46,7 @@ class Found:
 
 
 class Findings:
-    """The findings so far, of this process and of those that are still working."""
+    """The findings so far, of this process and of those that are still running."""
 
     def __init__(self, pool: ProcessPoolExecutor, root: Path) -> None:
         self.pool = pool
@@ -64,10 +64,7 @@ class Findings:
                 self.awaited[digest] = self.pool.submit(lint_piece, one, self.root)
 
     def settled(self, macros: Macros | None) -> list[Finding]:
-        """Return all findings.
-
-        An error in a macro is found at each of its calls, and reported once, at the macro's line.
-        """
+        """Return all findings. SQL from a macro is found at each call, and reported once, at the line of the macro."""
         findings, calls = {*self.known}, defaultdict(list)
         results = {digest: future.result() for digest, future in self.awaited.items()}
         sound.remember({digest for digest, founds in results.items() if not founds})
@@ -87,7 +84,7 @@ class Findings:
 
 
 def lint(root: Path, only: Collection[str] = ()) -> list[Finding]:
-    """Return the problems of the SQL in the clone at `root`, in order; with `only`, only those of these files."""
+    """Return the problems of the SQL in the clone at `root`, in order; with `only`, those that these files show."""
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=get_context("fork")) as pool:
         # The first call forks all processes, before dbt is imported: neither its memory nor its threads are copied.
         pool.submit(os.getpid).result()
@@ -128,7 +125,7 @@ def _take_dbt(findings: Findings, only: Collection[str]) -> Macros | None:
 
 @cache
 def rules(root: Path) -> tuple[FluffConfig, RulePack]:
-    """Return SQLFluff's configuration in pyproject.toml, without that of a home folder, and the rules that it lists."""
+    """Return SQLFluff's configuration in pyproject.toml, without that of any home folder, and the rules it lists."""
     config = FluffConfig(load_config_file(str(root), "pyproject.toml"))
     return config, Linter(config=config).get_rulepack()
 
@@ -162,7 +159,7 @@ def _found(piece: Piece, error: SQLBaseError) -> Found:
 
 
 def _written(marker: PositionMarker) -> tuple[str, str]:
-    """Return the text of the file at a place that a template fills, and the resulting line."""
+    """Return the text in the file at a place that a template fills, and the line made from it."""
     text, start = marker.templated_file.templated_str, marker.templated_slice.start
     line = text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
     return marker.source_str(), line

@@ -22,7 +22,7 @@ MOST = 20_000
 
 @cache
 def _rules(root: Path) -> bytes:
-    """Return the inputs of linting a clone other than its pieces: its configuration, SQLFluff and this linter."""
+    """Return everything that the linting depends on besides the pieces: configuration, SQLFluff and this linter."""
     files = [root / "pyproject.toml", *sorted(Path(__file__).parent.glob("*.py"))]
     return b"".join([version("sqlfluff").encode(), *(file.read_bytes() for file in files if file.is_file())])
 
@@ -37,7 +37,7 @@ def digest(piece: Piece, root: Path) -> str:
 
 
 def remembered() -> set[str]:
-    """Return the digests of pieces without findings; none if there is no cache."""
+    """Return the digests of pieces without findings; empty if none are recorded."""
     try:
         return set(REMEMBERED.read_text(encoding="utf-8").split())
     except OSError:

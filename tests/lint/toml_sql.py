@@ -17,7 +17,7 @@ STATEMENT = re.compile(
     r"\s*(?:select\s.*\bfrom\s|with\s+\w+\s+as\s*\(|insert\s+into\s+\S|update\s+\w+\.|delete\s+from\s+\S)",
     flags=re.IGNORECASE | re.DOTALL,
 )
-"""The first words of a value under any other key that is SQL and not a sentence."""
+"""The beginning of SQL, as opposed to a sentence, under any other key."""
 ASSIGNMENT = re.compile(r"""^\s*([\w-]+)\s*=\s*(\"{3}|'{3}|\"|'|)""")
 HEADER = re.compile(r"^\s*\[{1,2}[^\[\],=]+\]{1,2}\s*(?:#.*)?$")
 PLACE = re.compile(r"{(\w+)}")
@@ -50,7 +50,7 @@ def sql_in_toml(path: str, text: str) -> Iterator[Piece | Finding]:
 
 
 def _value_at(lines: list[str], index: int) -> tuple[object, int]:
-    """Return the value that is assigned at this line, and the line after it."""
+    """Return the value assigned at this line, and the line after it."""
     for following in range(index + 1, len(lines) + 1):
         try:
             (value,) = tomllib.loads("".join(lines[index:following])).values()

@@ -23,7 +23,7 @@ CONTINUED = re.compile(r"(?<![.:;?!|}\n])\n(?=[a-z])")
 """A line break inside a sentence."""
 STOP = r"(?:(?<=[.?!])|(?<=[.?!][\"')]))(?<!\bi\.e\.)(?<!\be\.g\.)(?<!\bal\.)(?<!\n\d\.)"
 END = re.compile(rf"\n|{STOP}\s+(?=[A-Z_`\"'(!\[])|\s+(?=- _|\* [A-Z]|#+ [A-Z]|```)")
-"""The end of a sentence, even in a document that has lost its line breaks."""
+"""The end of a sentence, also in a document that lost its line breaks."""
 WITHOUT_WORDS = re.compile(r"[\s`|:#-]*(```\w*)?")
 """A fence, a rule, an empty line."""
 
@@ -70,7 +70,7 @@ def _pieces(document: str) -> Iterator[str]:
 
 
 def quoted(sentences: Sequence[str], quote: str) -> set[int]:
-    """Return the positions of the sentences that contain a quote, completely or in part."""
+    """Return the places of the sentences that a quote is from, wholly or in part."""
     starts = [0]
     for sentence in sentences:
         starts.append(starts[-1] + len(sentence) + 1)
@@ -83,7 +83,7 @@ def quoted(sentences: Sequence[str], quote: str) -> set[int]:
 
 
 def noted(sentences: Sequence[str], text: str | tuple[str, str]) -> set[int]:
-    """Return the positions of the sentences that a note's text means; none if there are none or it is ambiguous."""
+    """Return the places of the sentences that a note's text means; empty if it matches none, or is ambiguous."""
     if isinstance(text, tuple):
         begins = noted(sentences, text[0])
         first = min(begins, default=len(sentences))
@@ -95,7 +95,7 @@ def noted(sentences: Sequence[str], text: str | tuple[str, str]) -> set[int]:
 
 
 def problems(document: str, quotes: Mapping[str, str], notes: Iterable[Note]) -> list[str]:
-    """Return the problems of a document's claims (quotes by id) and its notes, one line each."""
+    """Return the problems of a document's claims, given as their quotes by id, and of its notes: one line each."""
     sentences = sentences_of(document)
     found = []
     spoken_for: set[int] = set()
@@ -111,7 +111,7 @@ def problems(document: str, quotes: Mapping[str, str], notes: Iterable[Note]) ->
         for text in note.texts:
             places = noted(sentences, text)
             if not places:
-                found.append(f"a note is about '{text}', which is no sentence, or several")
+                found.append(f"a note is about '{text}', which does not match exactly one sentence")
             found += [f"a claim quotes '{sentences[place]}', and a note is about it" for place in places & claimed]
             spoken_for |= places
     unspoken = sorted(set(range(len(sentences))) - spoken_for)

@@ -164,7 +164,7 @@ HOW_MANY_CORPORA = re.compile(
 
 
 def countings(text: str) -> list[str]:
-    """Return the places where a text says how many corpora there are."""
+    """Return the phrases of a text that state the number of corpora."""
     return [" ".join(found[0].split()) for found in HOW_MANY_CORPORA.finditer(text)]
 
 
@@ -274,7 +274,7 @@ def test_every_model_is_described_with_its_grain_first() -> None:
 
 
 def read_but_not_there(text: str, models: set[str], sources: set[str]) -> list[str]:
-    """Return the models and sources that a model reads but that do not exist."""
+    """Return the models and sources that a model reads by name and that do not exist."""
     refs = {name for name in re.findall(r"\bref\('(\w+)'\)", text) if name not in models}
     raw = {f"{source}.{table}" for source, table in re.findall(r"\bsource\('(\w+)', '(\w+)'\)", text)}
     return sorted(refs | (raw - sources))
@@ -394,7 +394,7 @@ REASON = re.compile(r"Longer than (\d+) lines: \w+")
 
 
 def is_too_long(text: str, limit: int) -> bool:
-    """Tell if a text has more lines than the limit without a reason in its first lines."""
+    """Tell if a text has more lines than the limit without giving the reason in its first lines."""
     reason = REASON.search("\n".join(text.splitlines()[:12]))
     return len(text.splitlines()) > limit and not (reason and int(reason[1]) == limit)
 

@@ -51,7 +51,7 @@ DIFFERENT_ON_SPARK = {
 
 
 def offences(text: str) -> list[str]:
-    """Return the constructs of this SQL that have another meaning on the other engine."""
+    """Return the names of the constructs in this SQL that have another meaning on the other engine."""
     return [name for name, pattern in DIFFERENT_ON_SPARK.items() if re.search(pattern, plain_sql(text))]
 
 

@@ -38,7 +38,7 @@ def start(folder: Path, *command: object, **variables: str) -> subprocess.Comple
 
 
 def shown(folder: Path, **variables: str) -> dict:
-    """Return the state of a prepared process."""
+    """Return the state of a process that has been prepared."""
     ended = start(folder, sys.executable, "-c", SHOW, "an argument", **variables)
     assert (ended.returncode, ended.stderr) == (0, "")
     return json.loads(ended.stdout)
@@ -137,16 +137,16 @@ def test_closed_handle_is_not_reused_for_a_file(closed: str, tmp_path: Path) -> 
         "from dialogue_warehouse import environment; environment.prepare()\n"
         "import subprocess, sys\n"
         "opened = open('opened', 'w')\n"
-        "print('printed', flush=True); print('told', file=sys.stderr, flush=True)\n"
+        "print('printed', flush=True); print('reported', file=sys.stderr, flush=True)\n"
         "sys.stdin.read()\n"
-        "subprocess.run(['sh', '-c', 'echo child; echo told >&2'])\n"
+        "subprocess.run(['sh', '-c', 'echo child; echo reported >&2'])\n"
         "opened.write(str(opened.fileno() > 2))"
     )
     (tmp_path / "code.py").write_text(code)
     ended = start(tmp_path, "sh", "-c", f"exec {sys.executable} code.py {closed}", PYTHONPATH=str(CLONE))
     assert ended.returncode == 0
     assert ended.stdout == ("" if " >&-" in f" {closed}" else "printed\nchild\n")
-    assert ended.stderr == ("" if "2>&-" in closed else "told\ntold\n")
+    assert ended.stderr == ("" if "2>&-" in closed else "reported\nreported\n")
     assert (tmp_path / "opened").read_text() == "True"
 
 
@@ -162,7 +162,7 @@ def test_missing_home_is_reported_if_it_is_needed(monkeypatch: pytest.MonkeyPatc
     """A container may run with a user id that has no name and no `HOME`."""
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
-    with pytest.raises(InputError, match=r"^~/warehouse: there is no home folder of this user"):
+    with pytest.raises(InputError, match=r"^~/warehouse: this user has no home folder"):
         absolute(Path("~/warehouse"))
     assert absolute(Path("/warehouse")) == Path("/warehouse")
     assert not in_home("~/.cache").exists()

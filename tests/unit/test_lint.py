@@ -1,4 +1,4 @@
-"""The linter splits a file into pieces of SQL, each with its place."""
+"""The linter splits a file into pieces of SQL, each with the place where it starts."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ LONGEST = 1_000
 
 @dataclass(frozen=True)
 class Proof:
-    """A proof that replaces a unit test, and its models."""
+    """A replacement of a unit test, and the models that it is for."""
 
     name: str
     models: tuple[str, ...]
@@ -34,7 +34,7 @@ class Proof:
     restored: bool = False
 
     def covers(self, place: str, lines: int, room_restores: bool) -> bool:
-        """Tell if a model at this place, with this number of lines, needs no unit test."""
+        """Tell if a model at this place, with so many lines, does not need a unit test."""
         is_named = any(Path(place).match(pattern) for pattern in self.models)
         return is_named and lines <= self.most_lines and (room_restores or not self.restored)
 
@@ -96,7 +96,7 @@ def restored_models(corpus_id: str) -> frozenset[str]:
 
 
 def proofs_of(place: str, lines: int) -> list[str]:
-    """Return the proofs of the model at a place below models, if it has this number of lines."""
+    """Return the names of the proofs of the model at a place below models, with so many lines."""
     path = Path(place)
     found = ["unit test"] if path.name in unit_tested() else []
     room_restores = path.name in restored_models(path.parent.name)

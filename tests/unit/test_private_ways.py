@@ -37,7 +37,7 @@ DOCUMENTED = frozenset(
         "setattr(sys, name, open(number, mode, encoding='utf-8', closefd=False))",  # the three standard streams
     }
 )
-"""Names that the documentation of Python has, although they look private or are assigned to a module."""
+"""Documented names of Python that look private or are assigned to a module."""
 BY_NAME = ("getattr", "setattr", "hasattr", "delattr")
 TARGETS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete)
 

@@ -1,4 +1,4 @@
-"""Every sentence of the documents has a claim, or is in the list of sentences that need none.
+"""Every sentence of the documents has a claim, or is listed as one that needs none (section T, last paragraph).
 
 `tests/fixtures/<corpus>/sentences.toml` is that list: each sentence that no claim quotes, with the claim that measures
 it, or with the reason why it states neither a number nor a rule.
@@ -90,11 +90,11 @@ def test_document_with_all_sentences_covered_has_no_problem() -> None:
         (QUOTES, [HEADER, EXAMPLE, Note("readme.txt", ["Never C."], claim="X03")],
          "a claim quotes 'Never C.', and a note is about it"),
         (QUOTES, [HEADER, EXAMPLE, Note("readme.txt", ["Always C."], claim="X03")],
-         "a note is about 'Always C.', which is no sentence, or several"),
+         "a note is about 'Always C.', which does not match exactly one sentence"),
         (QUOTES, [HEADER, EXAMPLE, Note("readme.txt", ["#"], states_nothing="a heading")],
-         "a note is about '#', which is no sentence, or several"),
+         "a note is about '#', which does not match exactly one sentence"),
         (QUOTES, [HEADER, EXAMPLE, Note("readme.txt", [("license:", "Always C.")], claim="X03")],
-         "a note is about '('license:', 'Always C.')', which is no sentence, or several"),
+         "a note is about '('license:', 'Always C.')', which does not match exactly one sentence"),
         (QUOTES, [HEADER, Note("readme.txt", EXAMPLE.texts)],
          "the note of '| calls | 20' needs either a claim or why it states nothing"),
         (QUOTES, [HEADER, Note("readme.txt", EXAMPLE.texts, claim="X01", states_nothing="an example")],

@@ -17,7 +17,7 @@ def test_settings_reject_other_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALOGUE_FORM", "huggingface")
     assert Settings.from_environment().form == "huggingface"
     monkeypatch.setenv("DIALOGUE_FORM", "csv")
-    with pytest.raises(InputError, match="DIALOGUE_FORM: 'csv' is none of release, huggingface"):
+    with pytest.raises(InputError, match="DIALOGUE_FORM: 'csv' is not one of release, huggingface"):
         Settings.from_environment()
 
 
@@ -62,7 +62,7 @@ def test_switch_is_on_or_off_or_rejected(monkeypatch, name):
     for text in ("maybe", "y", "2", "ｏｎ"):
         with pytest.raises(SettingsError) as refused:
             from_environment(monkeypatch, name, text)
-        assert str(refused.value) == f"DIALOGUE_{name}: '{text}' is none of 1, true, yes, on, 0, false, no, off"
+        assert str(refused.value) == f"DIALOGUE_{name}: '{text}' is not one of 1, true, yes, on, 0, false, no, off"
 
 
 @pytest.mark.parametrize("name", ["THREADS", "PROCESSES", "BUILDS_KEPT", "JOBS", "ATTEMPTS"])
@@ -77,7 +77,7 @@ def test_invalid_count_is_rejected_with_its_bounds(monkeypatch, name, text):
 def test_threads_and_processes_have_a_maximum_of_four_per_core(monkeypatch, name):
     most = 4 * (os.cpu_count() or 1)
     assert from_environment(monkeypatch, name, f" {most}") == most
-    with pytest.raises(SettingsError, match=f"from 1 to {most}, 4 a core of this machine"):
+    with pytest.raises(SettingsError, match=f"from 1 to {most}, 4 per core of this machine"):
         from_environment(monkeypatch, name, str(most + 1))
 
 
@@ -90,8 +90,8 @@ def test_memory_has_a_form_that_duckdb_accepts(monkeypatch, text):
 
 @pytest.mark.parametrize("text", ["lots", "-1", "0", "GB", "4", "4 potatoes", "none", "٤GB"])
 def test_memory_that_is_not_a_size_is_rejected(monkeypatch, text):
-    """Including -1, which DuckDB takes as no limit."""
-    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: '.*' is no size such as 4GB, 512MiB or 50%"):
+    """-1, which DuckDB takes for no limit, too."""
+    with pytest.raises(SettingsError, match=r"DIALOGUE_MEMORY_LIMIT: '.*' is not a size such as 4GB, 512MiB or 50%"):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
 
 
@@ -105,7 +105,7 @@ def test_query_limit_defaults_to_that_of_a_build_and_has_a_minimum(monkeypatch):
     assert Settings(memory_limit="2GB").for_queries().memory_limit == "2GB"
     assert Settings(memory_limit="2GB", query_memory_limit="1GB").for_queries().memory_limit == "1GB"
     assert from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "50MB") == "50MB"
-    told = r"DIALOGUE_QUERY_MEMORY_LIMIT: .*the least that a query works with is 50MB"
+    told = r"DIALOGUE_QUERY_MEMORY_LIMIT: .*a query needs at least 50MB"
     with pytest.raises(SettingsError, match=told):
         from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "49MB")
 
@@ -119,10 +119,10 @@ def test_address_in_place_of_a_folder_is_rejected(text, option, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     command = "simulate" if option == "--to" else "build"
     assert main([command, option, text]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {option}: '{text}' is an address; ")
+    assert capsys.readouterr().err.startswith(f"error: {option}: '{text}' is a URL; ")
     if option != "--to":
         monkeypatch.setenv(f"DIALOGUE_{option[2:].upper()}", text)
-        with pytest.raises(SettingsError, match=rf"^DIALOGUE_{option[2:].upper()}: '{text}' is an address[^\n]*$"):
+        with pytest.raises(SettingsError, match=rf"^DIALOGUE_{option[2:].upper()}: '{text}' is a URL[^\n]*$"):
             Settings.from_environment()
     assert list(tmp_path.iterdir()) == []
 

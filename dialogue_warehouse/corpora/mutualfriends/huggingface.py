@@ -66,7 +66,7 @@ def dialogue(row: dict[str, Any]) -> dict[str, Any]:
     lists = dict(row["events"])
     for index, action in enumerate(lists["actions"]):
         if action not in ("message", "select"):
-            raise FormError(f"action '{action}' at /events/actions/{index}, of which the form has no data")
+            raise FormError(f"action '{action}' at /events/actions/{index}, for which the form has no data")
     selects = lists.pop("data_selects")
     lists |= {f"select_{name}": items for name, items in selects.items()}
     return {
@@ -100,7 +100,7 @@ def _event(event: dict[str, Any], index: int) -> dict[str, Any]:
     is_message = event["actions"] == "message"
     if selected if is_message else event["data_messages"]:
         other = "data_selects" if is_message else "data_messages"
-        raise FormError(f"a {event['actions']} has something at /events/{other}, position {index}")
+        raise FormError(f"a {event['actions']} has an unexpected value at /events/{other}, position {index}")
     if event["start_times"] != NO_START_TIME:
         raise FormError(f"start time {event['start_times']} at /events/start_times/{index}, not {NO_START_TIME:g}")
     return {
@@ -152,12 +152,12 @@ FORM = Form(
             redo=dialogue_row,
             class_names={},
             losses=(
-                "times are rounded to 32-bit floats, which are 128 seconds apart at these times: their order is kept, "
-                "equal times may have been different ones",
-                "alphas are rounded to 32-bit floats: the number with the fewest digits of those that round to it is "
-                "taken",
-                "start_time -1 was invented for null: it is taken as null",
-                "scenario.uuid is lost: scenario_uuid, which it repeats in the release, is taken",
+                "times are rounded to 32-bit floats, which are 128 seconds apart at these times: the order is correct, "
+                "but equal times may have been different",
+                "alphas are rounded to 32-bit floats: they are read as the number with the fewest digits that rounds "
+                "to the float",
+                "start_time is -1 instead of null: it is read as null",
+                "scenario.uuid is lost: it is read from scenario_uuid, which is the same in the release",
             ),
         ),
     ),

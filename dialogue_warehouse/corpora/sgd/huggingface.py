@@ -216,13 +216,13 @@ FORM = Form(
             redo=dialogue_row,
             class_names={"turns.speaker": SPEAKERS, "turns.frames.actions.act": ACTS},
             losses=(
-                "the file of a dialogue is lost: all files of a split are one table; the first part of dialogue_id is "
-                "the file's number",
-                "an absent state was filled with empties: a state that is empty throughout is taken as absent",
-                "an absent service_call was filled with empties: a call without method, parameters and results is "
-                "taken as absent",
-                "absent service_results became an empty list: it is taken as absent where there is no call, and as "
-                "empty where there is one",
+                "the file of a dialogue is lost, because all files of a split are one table; only its number is known, "
+                "from the first part of dialogue_id",
+                "an absent state became a state with empty values: a state with only empty values is read as absent",
+                "an absent service_call became a call with empty values: a call without method, parameters and results "
+                "is read as absent",
+                "absent service_results became an empty list: it is read as absent if there is no call, and as empty "
+                "if there is one",
             ),
         ),
         Table(

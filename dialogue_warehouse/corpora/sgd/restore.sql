@@ -1,5 +1,5 @@
 -- Rebuilds the SGD release from core. `batch` holds the source_file_id of the requested files.
--- Longer than 240 lines: one query an entity, and a dialogue here has six kinds of lists inside each other.
+-- Longer than 240 lines: one query per entity, and a dialogue here has six kinds of nested lists.
 
 -- entity: dialogues
 with

@@ -1,4 +1,4 @@
-"""The parts of a build that run again, and the parts that are reused, decided from definitions alone."""
+"""Reuse of parts of the published build, decided from definitions alone."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_rebuilt_table_with_the_same_rows_is_recorded_for_the_next_build() -> No
 def test_new_model_is_built_and_removed_model_is_ignored() -> None:
     base = published()
     del base.definitions.digests["fct_acts"], base.definitions.digests["keys_of_acts"]
-    base.definitions.digests["fct_votes"] = "what nobody reads"
+    base.definitions.digests["fct_votes"] = "unread"
     reuse = Reuse(Project(written()), "files", base)
     assert reuse.ready() == {"fct_acts"}
     assert reuse.left() == {"fct_acts", "keys_of_acts"}

@@ -23,7 +23,7 @@ ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) sel
 
 
 def sql(paths, *arguments: str, **options) -> tuple[int, str, str]:
-    """The result of the command: its status, standard output, standard error."""
+    """The result of a command: its status, standard output, standard error."""
     result = CliRunner().invoke(cli, ["sql", "--warehouse", str(paths.root), *arguments], **options)
     return result.exit_code, result.stdout_bytes.decode(), result.stderr
 
@@ -78,7 +78,7 @@ def sql_of_a_process(paths, *arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize("arguments", [("simulate", "--to", "/"), ("restore", "--corpus", "a", "--to", "/tmp/..")])
 def test_root_folder_is_rejected(arguments, capsys):
     assert main(list(arguments)) == 2
-    assert capsys.readouterr().err.endswith("is the top of the file system; name a folder below it\n")
+    assert capsys.readouterr().err.endswith("is the root of the file system; choose a folder below it\n")
 
 
 def test_complete_parquet_is_written_to_a_pipe(paths):
@@ -173,7 +173,7 @@ def test_long_results_go_to_the_pager_only_on_a_terminal(con):
 
 def test_time_limit_has_a_default_and_is_reported(con):
     with pytest.raises(
-        QueryError, match=r"given up after 0\.2 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT gives it more"
+        QueryError, match=r"stopped after 0\.2 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
     ):
         list(query.run_query(con, ENDLESS, timeout=0.2).rows())
     assert run(con, "select 1") == [(1,)]

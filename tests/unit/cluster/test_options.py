@@ -101,9 +101,9 @@ def test_options_of_the_user_replace_defaults_but_not_fixed_options(tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("ENGINE", "flink", "'flink' is none of duckdb, spark"),
-        ("SPARK_MASTER", "mesos://a", "'mesos://a' is no master such as"),
-        ("SPARK_MASTER", "local[2", "is no master such as"),
+        ("ENGINE", "flink", "'flink' is not one of duckdb, spark"),
+        ("SPARK_MASTER", "mesos://a", "'mesos://a' is not a master such as"),
+        ("SPARK_MASTER", "local[2", "is not a master such as"),
     ],
 )
 def test_invalid_engine_and_master_are_rejected(

@@ -1,4 +1,4 @@
-"""Messages of a running build: true seconds, visible activity, and no text that controls the terminal."""
+"""Progress of a build: correct seconds, a moving sign, and no control characters."""
 
 from __future__ import annotations
 

@@ -70,10 +70,10 @@ def test_values_are_read_in_every_notation(tmp_path: Path, text: str) -> None:
 ODD = {
     "second column": ("dlg-2,train", "a second column", 7),
     "value in the second column": (",dlg-2", "a second column", 2),
-    "lone quote": ('"dlg-2,', "a quote that is not closed, or within a value that has none around it", 1),
-    "quote within": ('dl"g-2,', "a quote that is not closed, or within a value that has none around it", 3),
-    "text behind a quote": ('"dlg-2"x,', "text behind the closing quote", 8),
-    "carriage return within": ("dlg\r-2,", "a carriage return within the line", 4),
+    "lone quote": ('"dlg-2,', "a quote that is not closed, or a quote inside an unquoted value", 1),
+    "quote within": ('dl"g-2,', "a quote that is not closed, or a quote inside an unquoted value", 3),
+    "text behind a quote": ('"dlg-2"x,', "text after the closing quote", 8),
+    "carriage return within": ("dlg\r-2,", "a carriage return inside the line", 4),
     "blank": ("", "the line is blank", 1),
     "blanks": ("  \t", "the line is blank", 1),
     "second column behind other characters": ("é😀,x", "a second column", 4),
@@ -109,7 +109,7 @@ def test_value_that_the_schema_rejects_is_set_aside_with_line_and_column(tmp_pat
     assert all("- at `$[" in error for error in errors)
     assert len(read(tmp_path, landed)) == 1
     assert landed.notes == [
-        "skipped a byte-order mark in front",
+        "skipped a byte-order mark at its beginning",
         "has a last line without an end, which may be cut off",
     ]
 
@@ -244,7 +244,7 @@ def script_in(folder: Path) -> Path:
 
 
 def run(line: str, folder: Path, path: str) -> list[str]:
-    """Return the output of the program for a line in a shell in that folder."""
+    """Run the line in a shell in that folder, and return the lines that the program printed."""
     environment = {"PATH": os.pathsep.join((path, "/usr/bin", "/bin"))}
     done = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
@@ -253,7 +253,7 @@ def run(line: str, folder: Path, path: str) -> list[str]:
 @pytest.mark.parametrize("is_on_path", [True, False])
 @pytest.mark.parametrize("place", ["it's here/.venv/bin", "../elsewhere/bin"])
 def test_a_line_runs_the_program_with_its_arguments(tmp_path, monkeypatch, is_on_path, place):
-    """If the environment is on the PATH or not, below the working folder or not."""
+    """The environment may be on the PATH or not, and below the working folder or not."""
     here = tmp_path / "work"
     here.mkdir()
     script = script_in((here / place).resolve())

@@ -1,4 +1,4 @@
-"""The content of a claims.toml, and the content that is rejected."""
+"""Reading claims.toml, and the errors that are refused in it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_precision_of_a_defect_is_read(tmp_path: Path, entry: str, numbers: tupl
         ("expected = 70\nprecision = { read = 19, right = 19 }", "'precision' needs 20 cases read, not 19"),
         (
             'kind = "property"\nprecision = { read = 1, right = 1 }',
-            "'precision' belongs to a defect: a case of a property is one by definition",
+            "'precision' is only for defects: every case of a property is right by definition",
         ),
     ],
 )
@@ -105,20 +105,20 @@ def test_invalid_precision_is_rejected(tmp_path: Path, entry: str, message: str)
         ({"document": '"paper.pdf"'}, "toy/claims.toml X01: document 'paper.pdf' is not listed under [documents]"),
         ({"type": None}, "toy/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
         ({"table": None}, "toy/claims.toml X01: needs a 'table'"),
-        ({"expected": "3"}, "toy/claims.toml X01: 'expected' belongs to a count"),
-        ({"not_checkable": '"why"'}, "toy/claims.toml X01: is not checkable, and has 'type'"),
+        ({"expected": "3"}, "toy/claims.toml X01: 'expected' is only for counts"),
+        ({"not_checkable": '"why"'}, "toy/claims.toml X01: is not checkable, but has 'type'"),
         (
             {"type": None, "kwargs": None, "rows": None, "not_checkable": '"why"', "tested": '"core.fct_turns"'},
-            "toy/claims.toml X01: is not checkable, and has 'tested'",
+            "toy/claims.toml X01: is not checkable, but has 'tested'",
         ),
         ({"quotes_whom": '"hearsay"'}, "toy/claims.toml X01: Invalid enum value 'hearsay' - at `$.quotes_whom`"),
         (
             {"recorded": RECORDED},
-            "toy/claims.toml X01: 'recorded' needs 'unexpected_rows', and is how many rows they are",
+            "toy/claims.toml X01: 'recorded' needs 'unexpected_rows', and is their number of rows",
         ),
         (
             {"kind": '"count"'},
-            "toy/claims.toml X01: a count needs 'sql' and 'expected', and nothing else that measures",
+            "toy/claims.toml X01: a count needs 'sql' and 'expected', and no other measurement",
         ),
         (NUMBER | {"expected": None}, "toy/claims.toml X01: a count needs 'sql' and 'expected'"),
         (NUMBER | {"sql": '"select 1"'}, "toy/claims.toml X01: 'sql' does not read core.fct_turns"),
@@ -157,10 +157,10 @@ def test_repeated_claim_is_rejected(tmp_path: Path) -> None:
     [
         (LISTED, "toy/claims.toml: suite 'toy' is empty"),
         (LISTED + "claims = 3", "toy/claims.toml document readme.txt: Object contains unknown field `claims`"),
-        ("claims = 3", "toy/claims.toml: 'claims' is no array of tables"),
+        ("claims = 3", "toy/claims.toml: 'claims' is not an array of tables"),
         ("claims = [3]", "toy/claims.toml (no table): Expected `object`, got `int`"),
         ("[[claim]]\nid = 1", "toy/claims.toml: unknown key 'claim'"),
-        ("documents = 1", "toy/claims.toml: 'documents' is no table"),
+        ("documents = 1", "toy/claims.toml: 'documents' is not a table"),
     ],
 )
 def test_invalid_file_is_rejected_in_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -231,7 +231,7 @@ def test_entry_or_its_document_says_whose_words_it_quotes(tmp_path: Path) -> Non
 
 
 def reads_only(corpus_id: str, expectation: Expectation) -> bool:
-    """Tell if an expectation only judges rows of one corpus."""
+    """Tell if an expectation only reads the rows of this corpus."""
     condition = json.dumps(expectation.kwargs.get("row_condition", {}))
     if expectation.type not in (QUERY_ROWS, UNEXPECTED_ROWS):
         return '"corpus_id"' in condition and f'"{corpus_id}"' in condition

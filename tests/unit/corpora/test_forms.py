@@ -23,7 +23,7 @@ def test_every_form_has_the_entities_of_its_corpus(corpus_id: str, name: str) ->
     for table, stem in form.stems():
         assert form.place(f"{stem}.parquet") == form.place(f"{stem}.jsonl")
         assert form.place(f"{stem}.parquet")[0] is table
-    with pytest.raises(ValueError, match="is no file of"):
+    with pytest.raises(ValueError, match="is not a file of"):
         form.place("elsewhere/train.parquet")
 
 

@@ -1,4 +1,4 @@
-"""The parts of the simulators: shares and scaled counts."""
+"""Shares and scaled counts, from which the simulators are built."""
 
 from __future__ import annotations
 

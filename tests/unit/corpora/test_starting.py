@@ -22,7 +22,7 @@ LIKE = [None, *registry.corpus_ids()]
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Return the files of a clone that `new-corpus` reads."""
+    """Return a folder with the files of a clone that `new-corpus` reads."""
     shutil.copytree(CLONE / starting.SMALLEST_FOLDER, tmp_path / starting.SMALLEST_FOLDER)
     folders = [place.format(corpus_id) for place in starting.PLACES for corpus_id in registry.corpus_ids()]
     for folder in folders:
@@ -85,10 +85,10 @@ def test_word_of_the_project_is_rejected(clone: Path, name: str) -> None:
 
 def test_existing_corpus_is_rejected(clone: Path) -> None:
     corpus_id = registry.corpus_ids()[0]
-    with pytest.raises(InputError, match=f"{corpus_id}: there is such a corpus"):
+    with pytest.raises(InputError, match=f"{corpus_id}: the corpus exists already"):
         starting.start_corpus(corpus_id, None, clone)
-    with pytest.raises(InputError, match="nobody: no such corpus; there are "):
-        starting.start_corpus("tram", "nobody", clone)
+    with pytest.raises(InputError, match="missing: no such corpus; there are "):
+        starting.start_corpus("tram", "missing", clone)
 
 
 def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
@@ -96,7 +96,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
     mine.parent.mkdir(parents=True)
     mine.write_text("# mine\n")
     project = (clone / starting.PROJECT).read_bytes()
-    with pytest.raises(InputError, match=r"tests/fixtures/tram/traces\.py is there; nothing was written"):
+    with pytest.raises(InputError, match=r"tests/fixtures/tram/traces\.py exists already; nothing was written"):
         starting.start_corpus("tram", None, clone)
     assert mine.read_text() == "# mine\n"
     assert [path for path in mine.parent.iterdir() if path != mine] == []
@@ -108,7 +108,9 @@ def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
 def test_error_for_a_folder_that_is_not_a_clone_names_missing_files(clone: Path, lacking: str) -> None:
     path = clone / lacking
     shutil.rmtree(path) if path.is_dir() else path.unlink()
-    with pytest.raises(InputError, match=r"a corpus is added to a clone of the project, and .* lacks dbt_project/"):
+    with pytest.raises(
+        InputError, match=r"a corpus can only be added to a clone of the project: .* lacks dbt_project/"
+    ):
         starting.start_corpus("tram", None, clone)
 
 
@@ -119,4 +121,4 @@ def test_command_lists_the_written_files(clone: Path, monkeypatch: pytest.Monkey
     *written, following = shown.output.splitlines()
     assert "dialogue_warehouse/corpora/tram/schema.py" in written
     assert all((clone / path).is_file() for path in written)
-    assert "dialogue-warehouse build --warehouse there;" in following
+    assert "dialogue-warehouse build --warehouse there, " in following

@@ -200,7 +200,7 @@ def test_request_that_cannot_be_served_is_refused(bench: Bench, request_: dict[s
         bench.run(**request_)
 
 
-def test_file_that_is_no_database_is_refused(bench: Bench) -> None:
+def test_file_that_is_not_a_database_is_refused(bench: Bench) -> None:
     bench.database.write_text("not a database\n" * 1000, encoding="utf-8")
     with pytest.raises(AuditError, match=r"warehouse\.duckdb: cannot be opened: [^\n]*not a valid DuckDB database"):
         bench.run(PASSES)

@@ -31,7 +31,7 @@ def in_worker() -> Iterator[Run]:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """Ten turns in a schema that is not the default one, three of them spoken by nobody known."""
+    """Ten turns in a schema that is not the default one, three of them by an unknown speaker."""
     path = tmp_path / "small.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("create schema core")
@@ -40,7 +40,7 @@ def database(tmp_path: Path) -> Path:
             create table core.fct_turns as
             select
                 'x/' || n as turn_key,
-                case when n < 7 then 'user' else 'nobody' end as role,
+                case when n < 7 then 'user' else 'narrator' end as role,
                 cast(n as integer) as turn_index,
                 ['a', 'b'] as labels,
                 map {'a': 'b'} as entity,
@@ -60,7 +60,7 @@ def expect(identifier: str, kind: str, table: str = "core.fct_turns", **kwargs: 
 CANARY = Suite(
     "canary",
     (
-        expect("query", UNEXPECTED_ROWS, query="select * from core.fct_turns where role = 'nobody'"),
+        expect("query", UNEXPECTED_ROWS, query="select * from core.fct_turns where role = 'narrator'"),
         expect("known_role", "expect_column_values_to_be_in_set", column="role", value_set=["user"]),
         expect("some_time", "expect_column_values_to_not_be_null", column="occurred_at"),
         expect("view", "expect_column_values_to_be_in_set", "core.all_turns", column="role", value_set=["user"]),

@@ -1,4 +1,4 @@
-"""Content that JSON allows but no reader keeps: the file is rejected with its position, or the record is set aside."""
+"""JSON that readers cannot keep is refused with file and position, or its record is set aside as a whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEEP_OBJECT = '{"a":' * 100_000 + "1" + "}" * 100_000
 
 
 def with_members(members: str) -> str:
-    """Return an item with more members at its beginning, as JSON text; they may repeat one of its own."""
+    """Return an item with more members at its beginning, as JSON text; they may repeat one of the item's."""
     return f"{{{members}, {TEXT}}}"
 
 
@@ -31,16 +31,16 @@ def land_among_others(tmp_path: Path, record: str):
 
 
 REFUSED = {
-    "unknown and repeated": (with_members('"zz": 1, "text": "FIRST"'), "the key 'text' stands twice in an object"),
-    "unknown twice": (with_members('"zz": 1, "zz": 2'), "the key 'zz' stands twice in an object"),
-    "repeated": (with_members('"text": "FIRST"'), "the key 'text' stands twice in an object"),
-    "repeated in an unknown key": (with_members('"zz": {"a": 1, "a": 2}'), "the key 'a' stands twice in an object"),
-    "half a pair twice": (with_members(r'"\ud83d": 1, "\ud83d": 2'), r"the key '\ud83d' stands twice in an object"),
-    "beyond a double": (with_members('"zz": 1e400'), "the number 1e400 is beyond what is computed with"),
-    "below a double": (with_members('"zz": [-1e999]'), "the number -1e999 is beyond what is computed with"),
+    "unknown and repeated": (with_members('"zz": 1, "text": "FIRST"'), "the key 'text' occurs twice in an object"),
+    "unknown twice": (with_members('"zz": 1, "zz": 2'), "the key 'zz' occurs twice in an object"),
+    "repeated": (with_members('"text": "FIRST"'), "the key 'text' occurs twice in an object"),
+    "repeated in an unknown key": (with_members('"zz": {"a": 1, "a": 2}'), "the key 'a' occurs twice in an object"),
+    "half a pair twice": (with_members(r'"\ud83d": 1, "\ud83d": 2'), r"the key '\ud83d' occurs twice in an object"),
+    "beyond a double": (with_members('"zz": 1e400'), "the number 1e400 is too large for a 64-bit float"),
+    "below a double": (with_members('"zz": [-1e999]'), "the number -1e999 is too large for a 64-bit float"),
     "beyond a known double": (
         TEXT.join("{}").replace("1.5", "1e400"),
-        "the number 1e400 is beyond what is computed with",
+        "the number 1e400 is too large for a 64-bit float",
     ),
     "many digits": (with_members(f'"zz": {"9" * 10_000}'), "a number of 10,000 digits"),
     "many known digits": (TEXT.join("{}").replace('"id": 1', f'"id": {"9" * 10_000}'), "a number of 10,000 digits"),
@@ -118,7 +118,7 @@ def test_record_key_with_a_lone_surrogate_sets_its_record_aside(tmp_path: Path) 
 def test_record_with_a_repeated_key_is_set_aside(tmp_path: Path) -> None:
     """Regression: the build was aborted. The first record with the key is landed, the later ones are kept whole."""
     landed = land(tmp_path, b'{"a": ["x"], "b": [], "a": ["y"] , "a": 7}\n', ENTRIES, "entries.json")
-    error = "the key 'a' stands twice in the file - at `$.a`"
+    error = "the key 'a' occurs twice in the file - at `$.a`"
     assert landed.quarantine == [
         {"record_index": 2, "record_pointer": "/a", "error": error, "value": '["y"]'},
         {"record_index": 3, "record_pointer": "/a", "error": error, "value": "7"},
@@ -131,7 +131,7 @@ def test_record_with_a_repeated_key_is_set_aside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b'{"train": [], "train": []}', "the key 'train' stands twice"),
+        (b'{"train": [], "train": []}', "the key 'train' occurs twice"),
         (rb'{"\ud83d": []}', r"the key '\ud83d' has half a surrogate pair"),
         (
             rb'{"train": [], "dev": "\ud83d"}',
@@ -240,7 +240,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
 def test_damaged_raw_file_is_landed_again(tmp_path: Path, damage) -> None:
-    """Regression: it was used until landing was forced; only tests of keys noticed exchanged files."""
+    """It was used unchanged until a landing was forced; swapped files failed in tests of keys."""
     first = land(tmp_path, [ITEM | {"text": "first"}], ITEMS)
     second = land(tmp_path, [ITEM | {"text": "secnd"}], ITEMS, "dev/items.json")
     damage(tmp_path / "raw" / first.parquet, tmp_path / "raw" / second.parquet)

@@ -1,4 +1,4 @@
-"""Fetching: failures are reported, and an unreachable host is not asked for every file."""
+"""Fetching: failures are reported, and a host that does not answer does not get a request for every file."""
 
 from __future__ import annotations
 

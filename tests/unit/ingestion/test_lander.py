@@ -1,4 +1,4 @@
-"""Source files that change during a build: the hashed content is landed, and later changes are reported."""
+"""Source files that change during a build: the landed bytes are those that were hashed, and changes are reported."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_file_that_changes_at_every_read_is_rejected(task: LandingTask, monkeypa
 
     state_of = records.state_of
     monkeypatch.setattr(records, "state_of", touch_and_look)
-    with pytest.raises(LandingError, match=r"^toy/train/items\.json: changes while it is read$"):
+    with pytest.raises(LandingError, match=r"^toy/train/items\.json: changed while it was read$"):
         land_file(task)
     assert attempts == [file] * records.ATTEMPTS
 
@@ -161,10 +161,10 @@ def test_two_changes_within_a_tick_are_two_states(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda file: file.unlink(), "no longer there; what is built is the file as it was read"),
-        (lambda file: file.write_bytes(b"[]"), "changed since it was read; "),
-        (lambda file: file.write_bytes(file.read_bytes().replace(b"hi", b"ho")), "changed since it was read; "),
-        (lambda file: replace_in_one_step(file, file.read_bytes() + b" "), "changed since it was read; "),
+        (lambda file: file.unlink(), "removed after it was read; the build contains the old file"),
+        (lambda file: file.write_bytes(b"[]"), "changed after it was read; "),
+        (lambda file: file.write_bytes(file.read_bytes().replace(b"hi", b"ho")), "changed after it was read; "),
+        (lambda file: replace_in_one_step(file, file.read_bytes() + b" "), "changed after it was read; "),
         (lambda file: replace_in_one_step(file, file.read_bytes()), None),
         (lambda file: file.touch(), None),
         (lambda file: None, None),

@@ -112,7 +112,7 @@ def test_entries_splits_documents_and_lines_keep_key_and_pointer(tmp_path: Path)
         (b'{"id": 1}', "toy/train/items.json: Expected `array`, got `object` - at `$`: put the published file in its"),
         (
             b'{"id": 1}\r\n{"id": 2}\n',
-            "toy/train/items.json: has one JSON value in each line (JSON Lines), not one in ",
+            "toy/train/items.json: has one JSON value per line (JSON Lines), not one for ",
         ),
         (b'[{"id": ' + bytes(9), "toy/train/items.json: not JSON, cut off at its end, byte 8, line 1, column 9: "),
         (b"", "toy/train/items.json: is empty: download it again"),
@@ -141,8 +141,8 @@ def test_file_that_is_not_a_json_array_is_rejected_in_one_line(tmp_path: Path, c
 def test_json_lines_under_the_name_of_one_value_are_named(
     tmp_path: Path, entity: Entity, path: str, line: dict
 ) -> None:
-    """Regression: converters write JSON Lines under the same name, and "not JSON at byte 12287" did not say so."""
-    with pytest.raises(LandingError, match=rf"^toy/{path}: has one JSON value in each line \(JSON Lines\)"):
+    """Converters write JSON Lines and keep the name: "not JSON at byte 12287" did not say so."""
+    with pytest.raises(LandingError, match=rf"^toy/{path}: has one JSON value per line \(JSON Lines\)"):
         land(tmp_path, json.dumps(line).encode() + b"\n" + json.dumps(line).encode() + b"\n", entity, path)
 
 
@@ -213,7 +213,7 @@ def test_unknown_keys_are_kept_with_pointer_and_value(tmp_path: Path) -> None:
 def test_key_twice_inside_a_record_sets_that_record_aside(tmp_path: Path) -> None:
     text = json.dumps([ITEM, ITEM]).replace('"scores": {"b": 1.5', '"scores": {"a": 9.0, "b": 1.5', 1)
     landed = land(tmp_path, text.encode(), ITEMS)
-    assert [record["error"] for record in landed.quarantine] == ["the key 'a' stands twice in an object - at `$[0]`"]
+    assert [record["error"] for record in landed.quarantine] == ["the key 'a' occurs twice in an object - at `$[0]`"]
     assert len(read(tmp_path, landed)) == 1
 
 
@@ -298,7 +298,7 @@ DECIDE_NOTHING = {
     "dialogue_warehouse/releases/source_tree.py",
     "dialogue_warehouse/settings.py",
 }
-"""Modules that landing uses and that do not affect the rows."""
+"""The modules that landing uses and that do not affect the rows."""
 
 
 def test_schema_hash_covers_every_module_that_affects_landing() -> None:

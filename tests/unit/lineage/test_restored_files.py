@@ -1,4 +1,4 @@
-"""Content that core's columns cannot show is restored at its place: forms, extra keys, rejected records."""
+"""Forms, extra keys and refused records, which core's columns cannot show, are restored at their places."""
 
 from __future__ import annotations
 

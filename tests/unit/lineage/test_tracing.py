@@ -1,4 +1,4 @@
-"""A key is traced to the JSON of the record that was landed, with any other content in its file."""
+"""A key is traced to the JSON of the record that was landed, whatever else its file contains."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.unit.published import BUILD, run
 from tests.unit.storage.test_builds import LANDED
 
 BLOCK = 2**18
-"""Size of a block of DuckDB in bytes, each with its own checksum, after three headers."""
+"""Bytes of a block of DuckDB's, each with its own checksum, after three headers."""
 HEADERS = 3 * 4096
 
 
@@ -45,7 +45,7 @@ def spoil(file: Path, keeps_time: bool = False) -> None:
 
 
 def error_of_a_reader(paths: WarehousePaths, query: str = "from fct_turns") -> Exception:
-    """Return the error of reading the published build."""
+    """Return the error with which reading the published build fails."""
     try:
         with connection.open_published(paths) as con:
             run(con, query)
@@ -110,7 +110,7 @@ def test_every_command_that_reads_names_the_file(
 def test_build_of_another_version_is_named(described: WarehousePaths, query: str, lacking: str) -> None:
     """Regression: going back to a build from before a table or column was added ended in an internal error."""
     told = str(damage.cause_of(error_of_a_reader(described, query), described))
-    assert told.startswith(f"build {BUILD} was made by another version of dialogue-warehouse: it has no {lacking}")
+    assert told.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks {lacking}")
     assert told.endswith(f"`{command('build', warehouse=described.root)}` builds it again")
     assert "\n" not in told
 

@@ -56,7 +56,7 @@ def test_lines_have_speaker_text_and_actions_of_a_turn() -> None:
     assert any(line.endswith("+ word: word / other · ~ word: before → word / other · - word: before") for line in lines)
     assert any(re.search(r" call +word\.word\(word=word\)$", line) for line in lines)
     assert any(line.endswith("word=word, the shared one") for line in lines)
-    assert "1, the right one at 0: word" in text
+    assert "1, the target at 0: word" in text
 
 
 @pytest.mark.parametrize("key", sorted(set(keys_of(everything("word"))) | {"d/0/span/0-4/0"}))

@@ -43,7 +43,7 @@ __all__ = [
     "test_sorting_beyond_memory_fails_instead_of_spilling_to_disk",
     "test_two_readers_can_have_the_warehouse_open",
 ]
-"""Tests that apply to both forms; they run here with the fixtures below."""
+"""Tests that must hold for both formats of tables; they run here with the fixtures below."""
 
 
 @pytest.fixture

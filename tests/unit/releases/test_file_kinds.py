@@ -83,7 +83,7 @@ def zipped(*names: str) -> bytes:
 
 
 def written(write: Callable[[pa.Table, io.BytesIO], object]) -> bytes:
-    """Return the output of a writer of tables."""
+    """Return the bytes that a writer of tables writes."""
     stream = io.BytesIO()
     write(pa.table({"a": [1]}), stream)
     return stream.getvalue()

@@ -161,7 +161,7 @@ def task(source: Path, path: str, found_as: str | None, target: Path) -> Landing
 
 
 def test_row_of_a_file_keeps_its_path_in_the_release_and_says_where_it_was(tmp_path: Path) -> None:
-    """Neither a key nor the id of a file depends on its name on disk."""
+    """Neither a key nor the id of a file depends on a new name of the file."""
     write(tmp_path, "names.json.gz", text=gzip.compress(TEXT))
     write(tmp_path, NAMES, "data/names.json")
     packed, plain, moved = (

@@ -1,4 +1,4 @@
-"""Releases at the source: the available files, in the requested form."""
+"""Releases at the source: the files that exist, in the requested form."""
 
 from __future__ import annotations
 
@@ -55,31 +55,42 @@ def test_form_is_found_in_every_layout_of_the_hub(tmp_path: Path, paths: list[st
     assert form is not None
     assert all(form.place(path) == (form.tables[0], "train") for path in paths)
     losses = {form.losses(path)[len(form.tables[0].losses) :] for path in paths}
-    cut = f"{CONFIG}/partial-train/*.parquet has only the first rows of train, the Hub converted no more: "
-    assert losses == {(f"{cut}the others are missing",) if "partial-" in paths[0] else ()}
+    cut = (
+        f"{CONFIG}/partial-train/*.parquet has only the first rows of train, because the Hub did not convert the others"
+    )
+    assert losses == {(cut,) if "partial-" in paths[0] else ()}
 
 
 @pytest.mark.parametrize(
     ("paths", "message"),
     [
-        (["train.parquet", "train.jsonl"], "train.parquet: {0}/train.jsonl is there too, give one of them"),
-        (["train.parquet", "train/0000.parquet"], "train.parquet: {0}/train/0000.parquet is there too, give one"),
-        (["train/0000.parquet", "partial-train/0000.parquet"], "partial-train/0000.parquet: {0}/train/0000.parquet is"),
-        (["train-00000-of-00001.parquet", "train/0000.parquet"], "00000-of-00001.parquet: {0}/train/0000.parquet is"),
-        (["train-00000-of-00001.parquet", "../data/train-00000-of-00001.parquet"], "is there too, give one of them"),
-        (["train-00000-of-00002.parquet", "train-00000-of-00001.parquet"], "00000-of-00002.parquet is there too"),
+        (["train.parquet", "train.jsonl"], "train.parquet: {0}/train.jsonl exists too; keep only one of them"),
+        (["train.parquet", "train/0000.parquet"], "train.parquet: {0}/train/0000.parquet exists too; keep only one"),
+        (
+            ["train/0000.parquet", "partial-train/0000.parquet"],
+            "partial-train/0000.parquet: {0}/train/0000.parquet exists",
+        ),
+        (
+            ["train-00000-of-00001.parquet", "train/0000.parquet"],
+            "00000-of-00001.parquet: {0}/train/0000.parquet exists",
+        ),
+        (["train-00000-of-00001.parquet", "../data/train-00000-of-00001.parquet"], "exists too; keep only one of them"),
+        (["train-00000-of-00002.parquet", "train-00000-of-00001.parquet"], "00000-of-00002.parquet exists too"),
         (
             ["train-00000-of-00001-0123456789abcdef.parquet", "train-00000-of-00001.parquet"],
-            "train-00000-of-00001.parquet is there too, give one of them",
+            "train-00000-of-00001.parquet exists too; keep only one of them",
         ),
         (
             ["train-00000-of-00003.parquet", "train-00002-of-00003.parquet"],
-            "train-*-of-00003.parquet: 2 of 3 shards are there, missing 1; give all of them",
+            "train-*-of-00003.parquet: only 2 of 3 shards exist, missing are 1; add all of them",
         ),
-        (["train-00000-of-00009.parquet"], "train-*-of-00009.parquet: 1 of 9 shards are there, missing 1, 2, 3, 4, 5,"),
-        (["train/0000.parquet", "train/0002.parquet"], "train/*.parquet: 2 of 3 shards are there, missing 1; give"),
-        (["train-00002-of-00002.parquet"], "00002-of-00002.parquet: is beyond the 2 shards of the split"),
-        (["train-00000-of-00000.parquet"], "00000-of-00000.parquet: is beyond the 0 shards of the split"),
+        (
+            ["train-00000-of-00009.parquet"],
+            "train-*-of-00009.parquet: only 1 of 9 shards exist, missing are 1, 2, 3, 4, 5,",
+        ),
+        (["train/0000.parquet", "train/0002.parquet"], "train/*.parquet: only 2 of 3 shards exist, missing are 1; add"),
+        (["train-00002-of-00002.parquet"], "00002-of-00002.parquet: has a number beyond the 2 shards of the split"),
+        (["train-00000-of-00000.parquet"], "00000-of-00000.parquet: has a number beyond the 0 shards of the split"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )

@@ -256,15 +256,15 @@ def test_object_is_read_from_a_map_and_from_keys_and_values() -> None:
 @pytest.mark.parametrize(
     ("write", "place", "value", "message"),
     [
-        (integers(pa.float64()), "outcome_reward", 2.5, "column outcome_reward has 2.5, which is no int32"),
-        (integers(pa.int64()), "outcome_reward", 2**31, "column outcome_reward has 2147483648, which is no int32"),
-        (integers(pa.float64()), "outcome_reward", float("nan"), "column outcome_reward has NaN, which is no int32"),
+        (integers(pa.float64()), "outcome_reward", 2.5, "column outcome_reward has 2.5, which is not int32"),
+        (integers(pa.int64()), "outcome_reward", 2**31, "column outcome_reward has 2147483648, which is not int32"),
+        (integers(pa.float64()), "outcome_reward", float("nan"), "column outcome_reward has NaN, which is not int32"),
         (integers(pa.decimal128(20, 3)), "events/agents/1", Decimal("0.5"), 'column events.agents has "0.500"'),
-        (floats(pa.float64()), "events/times/0", 1480737323.5, "column events.times has 1480737323.5, which is no"),
-        (floats(pa.float64()), "events/times/0", 1e300, "column events.times has 1e+300, which is no float"),
-        (floats(pa.int64()), "scenario_alphas", [2**24 + 1], "column scenario_alphas has 16777217, which is no float"),
+        (floats(pa.float64()), "events/times/0", 1480737323.5, "column events.times has 1480737323.5, which is not"),
+        (floats(pa.float64()), "events/times/0", 1e300, "column events.times has 1e+300, which is not float"),
+        (floats(pa.int64()), "scenario_alphas", [2**24 + 1], "column scenario_alphas has 16777217, which is not float"),
         (booleans(pa.int8()), "scenario_attributes/unique/0", 2, "column scenario_attributes.unique has 2, which is"),
-        (strings(pa.binary()), "uuid", b"\xff", "column uuid has bytes that are no UTF-8"),
+        (strings(pa.binary()), "uuid", b"\xff", "column uuid has bytes that are not UTF-8"),
     ],
 )
 def test_value_that_does_not_fit_is_rejected_with_its_row_and_column(
@@ -327,7 +327,7 @@ def test_classes_are_read_by_name() -> None:
     for path, data in (("x.parquet", written(pa.Table.from_pylist([row]))), ("x.jsonl", lines(row))):
         assert list(form_files.read_rows(GUIDED_TABLE, path, data)) == [SCHEMA_GUIDED]
     unknown = changed(row, "turns/speaker/1", "ROBOT")
-    with pytest.raises(FormFileError, match=r'line 1: column turns.speaker has the class "ROBOT", which is unknown'):
+    with pytest.raises(FormFileError, match=r'line 1: column turns.speaker has the unknown class "ROBOT"'):
         list(form_files.read_rows(GUIDED_TABLE, "x.jsonl", lines(unknown)))
 
 
@@ -359,7 +359,7 @@ def test_class_ids_are_converted_to_the_names_in_the_file(notation: str) -> None
     assert list(form_files.read_rows(GUIDED_TABLE, "x.parquet", data)) == [SCHEMA_GUIDED]
     for number, told in ((0, '"ROBOT"'), (3, "3"), (-1, "-1")):
         data = with_features([changed(SCHEMA_GUIDED, "turns/speaker/0", number)], features)
-        with pytest.raises(FormFileError, match=f"column turns.speaker has the class {told}, which is unknown"):
+        with pytest.raises(FormFileError, match=f"column turns.speaker has the unknown class {told}"):
             list(form_files.read_rows(GUIDED_TABLE, "x.parquet", data))
 
 

@@ -99,7 +99,7 @@ def test_file_that_is_not_read_is_named_with_its_kind(tmp_path: Path, path: str)
     (line,) = release.ignored_lines()
     assert line.startswith("toy: 1 file is not read: ")
     assert shown in line
-    assert f"Expected are names such as {TALKS}, {NAMES}, {ALL}" in line
+    assert f"Expected names are for example {TALKS}, {NAMES}, {ALL}" in line
 
 
 @pytest.mark.parametrize("path", HARMLESS)
@@ -153,7 +153,7 @@ def test_circular_links_end(tmp_path: Path) -> None:
     release = finding.find_release(CORPUS, tmp_path)
     assert [path for _, path in release.files] == [TALKS]
     (unreadable,) = (group for group in release.ignored if group.kind == "unreadable")
-    assert {"a link to a folder that is walked already"} == {file.problem for file in unreadable.first}
+    assert {"a link to a folder that is searched already"} == {file.problem for file in unreadable.first}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_circular_links_end(tmp_path: Path) -> None:
     [
         (os.mkfifo, "not a regular file", "not a regular file"),
         (lambda path: path.symlink_to("/dev/null"), "not a regular file", "not a regular file"),
-        (lambda path: path.symlink_to("nowhere"), "a link to nothing", "No such file or directory"),
+        (lambda path: path.symlink_to("nowhere"), "a broken link", "No such file or directory"),
         (lambda path: path.symlink_to(path.name), "Too many levels", "Too many levels"),
     ],
     ids=["pipe", "device", "nowhere", "itself"],

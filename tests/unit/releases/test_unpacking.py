@@ -105,7 +105,7 @@ def test_archive_is_unpacked_in_little_more_than_the_memory_of_its_text() -> Non
 )
 def test_zeros_after_an_archive_are_skipped_with_a_note(zeros: int, told: str) -> None:
     text = unpack("toy/a.json.gz", gzip.compress(b"[1]", mtime=0) + bytes(zeros))
-    assert text == Text(b"[1]", (f"skipped {told} behind the archive",))
+    assert text == Text(b"[1]", (f"skipped {told} after the archive",))
 
 
 def test_zeros_after_a_text_are_skipped_with_a_note() -> None:
@@ -125,10 +125,10 @@ def test_archive_with_damaged_first_bytes_is_not_a_text(data: bytes) -> None:
 def test_byte_order_mark_is_skipped_with_a_note(marks: int) -> None:
     """Editors on Windows write a mark; tools that join files write a second one."""
     marked = "\ufeff".encode() * marks + b"[1]"
-    note = "skipped a byte-order mark in front"
+    note = "skipped a byte-order mark at its beginning"
     assert unpack("toy/a.json", marked) == Text(b"[1]", (note,))
     packed = unpack("toy/a.json.gz", gzip.compress(marked, mtime=0) + b"\0")
-    assert packed == Text(b"[1]", ("skipped 1 zero byte behind the archive", note))
+    assert packed == Text(b"[1]", ("skipped 1 zero byte after the archive", note))
 
 
 LAYERS = {

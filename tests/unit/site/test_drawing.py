@@ -1,4 +1,4 @@
-"""Charts: bars agree with their text, and no text of a corpus becomes markup."""
+"""Charts: the drawing shows the given numbers, and no text of a corpus becomes markup."""
 
 from __future__ import annotations
 

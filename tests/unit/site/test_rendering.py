@@ -12,7 +12,7 @@ from dialogue_warehouse.site import rendering
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a cache for compiled templates, instead of the one beside dbt's last parse; it does not exist yet."""
+    """Return the folder for compiled code, instead of the one of dbt's last parse; it does not exist yet."""
     monkeypatch.setattr(rendering, "DBT_LAST_PARSE", tmp_path / "kept" / "partial_parse.msgpack")
     return tmp_path / "kept"
 

@@ -215,7 +215,7 @@ def test_only_web_addresses_become_links(hostile) -> None:
 def test_claims_name_their_source_and_the_judged_files(hostile) -> None:
     """In the row of a claim, and counted separately on the first page."""
     pages = report.render(hostile)
-    assert "Words of this project&#39;s own measurement" in pages["claims.html"]
+    assert "Quoted from this project&#39;s own measurement" in pages["claims.html"]
     assert "Tested on 1,234 rows of generated files." in pages["claims.html"]
     index = " ".join(pages["index.html"].split())
     assert '<th scope="row">this project&#39;s own measurement</th><td>generated files</td>' in index
@@ -365,7 +365,7 @@ def test_page_of_changes_says_if_there_is_an_earlier_build(hostile) -> None:
     first = report.render(replace(hostile, differences=contents.Differences(None, {kind: [] for kind in KINDS})))
     assert "First build: nothing to compare with." in first["changes.html"]
     same = report.render(replace(hostile, differences=contents.Differences(BUILD, {kind: [] for kind in KINDS})))
-    assert "Nothing changed: the same rows in every table" in same["changes.html"]
+    assert "Nothing changed: every table has the same rows" in same["changes.html"]
     told = ("First build", "Nothing changed", "data-row")
     assert [[text in page for text in told] for page in (full, first["changes.html"], same["changes.html"])] == [
         [False, False, True],
@@ -437,5 +437,5 @@ def test_report_folder_with_foreign_files_is_not_replaced(tmp_path: Path, name: 
         (to / page).write_text(report.MARK)
     report._refuse_foreign(to)
     (to / name).mkdir() if name == "folder" else (to / name).write_text("mine")
-    with pytest.raises(InputError, match=rf"holds something else than a report \({name}\): not overwritten"):
+    with pytest.raises(InputError, match=rf"contains something other than a report \({name}\): not overwritten"):
         report._refuse_foreign(to)

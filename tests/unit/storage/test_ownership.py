@@ -1,4 +1,4 @@
-"""A foreign folder is never a warehouse, and warehouses of earlier versions still are."""
+"""A folder with foreign files is never a warehouse, and the folders of earlier versions still are."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
         write(folder.parent / "dbt_project" / "dbt_project.yml", "name: shop\n") and write(folder / "README.md")
     ),
 }
-"""Foreign files that a folder may have."""
+"""Foreign content of a folder."""
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
@@ -88,7 +88,7 @@ OURS: dict[str, Callable[[WarehousePaths], object]] = {
         write(paths.root.parent / "dbt_project" / "dbt_project.yml", "name: dialogue_warehouse\n"),
     ],
 }
-"""States that a warehouse of this project can have."""
+"""Content of a folder that is a warehouse."""
 
 
 @pytest.mark.parametrize("kind", OURS)
@@ -131,7 +131,7 @@ def test_root_home_file_and_dead_link_are_rejected(tmp_path: Path, monkeypatch: 
         tmp_path / "home": "cannot be a warehouse",
         tmp_path / "link to home": "cannot be a warehouse",
         tmp_path / "dead link": "is a link that leads nowhere",
-        tmp_path / "file": "is no folder",
+        tmp_path / "file": "is not a folder",
         tmp_path / "file" / "below": "no warehouse can be there",
     }.items():
         with pytest.raises(InputError, match=rf"^{place}: {why}[^\n]*$"):

@@ -21,7 +21,7 @@ from tests.unit.published import TURNS, run, snapshot
 
 
 def as_table(con: duckdb.DuckDBPyConnection, text: str, width: int = 100, **options: int) -> str:
-    """Return the output of a terminal of this width for a query's result."""
+    """Return the output of a query's result on a terminal of this width."""
     stream = io.StringIO()
     printing.render_table(query.run_query(con, text), Console(file=stream, width=width), **options)
     return stream.getvalue()
@@ -174,7 +174,7 @@ def test_a_table_does_not_read_markup_in_the_data(con):
 
 def test_truncated_table_says_how_many_rows_there_are(con):
     shown = as_table(con, "from range(123456)", limit=3)
-    assert "first 3 of 123,456 rows, 123,453 more not shown: --json, --csv and --parquet give them all" in shown
+    assert "first 3 of 123,456 rows, 123,453 not shown: --json, --csv and --parquet write all" in shown
     assert len(shown.splitlines()) < 10
 
 

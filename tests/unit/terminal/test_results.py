@@ -37,7 +37,7 @@ def printed(found: Trace, terminal: bool = False) -> str:
 
 def test_terminal_shows_the_first_lines_and_counts_the_rest() -> None:
     found = traced(value_json=json.dumps(list(range(200))))
-    assert "… 142 more lines; --json gives them all" in printed(found, terminal=True)
+    assert "… 142 more lines; --json shows all" in printed(found, terminal=True)
     assert "  199\n]" in printed(found)
 
 
@@ -60,7 +60,7 @@ def test_second_place_is_shown_after_the_first() -> None:
 
 def test_value_only_at_the_second_place_is_marked() -> None:
     text = printed(traced(value_json=None, other_pointer="/1/typed/0", other_value_json='"Hello"'))
-    assert "nothing stands at the first pointer, only at the second" in text
+    assert "only the second pointer leads to a value" in text
 
 
 def test_changed_source_is_reported_after_the_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
--- Rebuilds the Hotline release from core. `batch` has the source_file_id of the requested files.
+-- Rebuilds the Hotline release from core. `batch` holds the source_file_id of the requested files.
 
 -- entity: calls
 with
