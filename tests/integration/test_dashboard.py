@@ -142,7 +142,7 @@ def test_key_of_a_row_opens_its_dialogue(served: Path, con) -> None:
     told = texts_of(test)
     assert dialogue_key in told
     assert "data-marked" in told
-    assert not test.code, "laid out when it is requested"
+    assert not test.code, "shown only on request"
     test.toggle[0].set_value(True).run()
     assert f'"key": "{dialogue_key}"' in test.code[0].value
 

@@ -248,7 +248,7 @@ def test_only_the_named_files_are_linted(tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in found.stdout.splitlines()] == ["warehouse/queries/02_names.sql"]
     missing = lint(tmp_path, "warehouse/queries/03_names.sql")
     assert (missing.returncode, missing.stdout) == (2, "")
-    assert "no file of the clone: " in missing.stderr
+    assert "not a file of the clone: " in missing.stderr
 
 
 def test_make_lint_lints_the_sql() -> None:

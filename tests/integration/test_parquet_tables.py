@@ -476,14 +476,14 @@ def test_killed_at_any_step_of_publishing_shows_one_build_or_the_other(tmp_path:
         told = publication.mend(paths)
         assert len(told) <= 1
         now = shown(paths)
-        assert (now, seen) != (FIRST, SECOND), "what readers have seen is taken back"
+        assert (now, seen) != (FIRST, SECOND), "a build that readers have seen is withdrawn"
         outcomes.append(now)
         assert builds.damage(paths, now) == []
         assert publication.mend(paths) == []
         complete = {FIRST} | ({SECOND} if now == SECOND else set())
         assert set(retention.kept_builds(paths)) == complete
         left = {file.name.partition(".")[0] for file in paths.builds.iterdir()}
-        assert left == complete, "something is left of a build that is not there"
+        assert left == complete, "files of a removed build are left"
     assert set(outcomes) == {FIRST, SECOND}
     assert outcomes == sorted(outcomes)
 

@@ -52,4 +52,4 @@ def test_readers_never_fail_and_never_see_a_mix_of_builds(paths: WarehousePaths)
     assert changes > SECONDS  # published again more than once a second
     assert sum(one["queries"] for one in told) > READERS * A_SECOND * SECONDS * 0.5
     for one in told:
-        assert set(one["seen"]) == set(whole), "something mixed, or one build alone"
+        assert set(one["seen"]) == set(whole), "a mix of builds, or only one build"

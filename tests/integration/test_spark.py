@@ -247,7 +247,7 @@ def test_hand_written_releases_on_two_machines_give_the_same_warehouse(
     assert "(published, on Spark)" in status.stdout, status.stderr
     again = run_command("build", "--source", awkward_releases, "--warehouse", folder)
     assert again.returncode == 0, again.stderr
-    assert "nothing changed, still published" in again.stdout, "the engine is nothing that a build is made of"
+    assert "nothing changed, still published" in again.stdout, "the engine is not an input of a build"
 
 
 @pytest.fixture(scope="module")

@@ -164,7 +164,7 @@ def test_dashboard_ignores_files_of_the_working_folder(folder: Path, sample_fold
             assert "Streamlit" in answer(serving, f"http://127.0.0.1:{port}/")
             serving.stdout.close()
             serving.terminate()
-            assert serving.wait(60) == 0, "it ends also when its output has no reader"
+            assert serving.wait(60) == 0, "it ends even if its output has no reader"
         finally:
             serving.kill()
 

@@ -1,7 +1,7 @@
 """Lint every piece of SQL in the clone: `python -m tests.lint [FILE ...]`, as `make lint` does.
 
-Prints a line for each finding, FILE:LINE:COLUMN: CODE MESSAGE, and exits with status 1 if there is one. With files named,
-only their SQL is linted; a file of dbt's macros stands for every model that may call them.
+Prints one line per finding, FILE:LINE:COLUMN: CODE MESSAGE, and exits with status 1 if there are any. If files are
+named, only their SQL is linted; for a file of dbt's macros, every model that may call them is linted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CLONE = Path(__file__).resolve().parents[2]
 
 
 def main() -> int:
-    """Lint, print, and say by the exit status whether all is well."""
+    """Lint, print the findings, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.lint", description=__doc__.partition("\n\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="lint only these (default: all SQL)")
     parser.add_argument("--root", type=Path, default=CLONE, help="the clone to lint (default: this one)")
@@ -24,7 +24,7 @@ def main() -> int:
     root = arguments.root.resolve()
     for file in arguments.files:
         if not (file.is_file() and file.resolve().is_relative_to(root)):
-            parser.error(f"no file of the clone: {file}")
+            parser.error(f"not a file of the clone: {file}")
     findings = lint(root, {file.resolve().relative_to(root).as_posix() for file in arguments.files})
     for finding in findings:
         print(finding)

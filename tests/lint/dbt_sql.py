@@ -1,7 +1,7 @@
-"""The SQL that dbt renders: models, tests, hooks, and what macros write into them.
+"""The SQL that dbt renders: models, tests, hooks, and SQL that macros write into them.
 
-dbt itself renders each node with its own context; SQLFluff's tracer, beside it, learns which part of the SQL stems from
-which part of the file. Ephemeral models are not put in where they are read: each is linted once, in its own file. No
+dbt renders each node with its own context; in parallel, SQLFluff's tracer learns which part of the SQL comes from which
+part of the file. Ephemeral models are not inserted into their readers: each is linted once, in its own file. No
 database is opened. See https://docs.getdbt.com/reference/dbt-jinja-functions and `sqlfluff.core.templaters.jinja`.
 """
 
@@ -35,11 +35,11 @@ from tests.lint.macros import Macros
 from tests.lint.pieces import MADE_BY_DBT, Finding, Piece, files_of, pieces_of_file
 
 VARIANTS = 8
-"""Ways to render a file that are looked at: with the other branch of each `if`."""
+"""Number of ways to render a file that are linted: with the other branch of each `if`."""
 
 
 class ProjectError(Exception):
-    """dbt cannot read the project; `finding` says where."""
+    """dbt cannot read the project; `finding` has the place."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(str(finding))
@@ -60,7 +60,7 @@ class Renderer(JinjaTemplater):
         return environment
 
     def construct_render_func(self, fname: str | None = None, config: FluffConfig | None = None) -> tuple:
-        """The environment, the names in it, and what renders a text with them."""
+        """Return the environment, its names, and the function that renders a text with them."""
         environment = self._get_jinja_env()
 
         def render(text: str) -> str:
@@ -116,7 +116,7 @@ class Project:
         return not isinstance(node, GenericTestNode) or f"test_{node.test_metadata.name}" in self.macros.ids
 
     def overlooked(self) -> Iterator[Finding]:
-        """A finding for each file of SQL that dbt does not read, and for each macro whose SQL no node shows."""
+        """Return a finding for each SQL file that dbt does not read, and for each macro whose SQL is in no node."""
         read = [*self.nodes, *self.manifest.fixtures.values()]
         known = {f"{self.place}/{node.original_file_path}" for node in read} | self.macros.paths
         for path in files_of(self.folder, ".sql"):
@@ -125,16 +125,16 @@ class Project:
                 yield Finding(name, 1, 1, "DBT", "dbt does not read this file, so it is not linted")
         called = [unique_id for node in self.nodes for unique_id in node.depends_on.macros]
         for macro in self.macros.unreached(called):
-            message = f"no model and no test calls {macro.name}, so what it writes is not linted"
+            message = f"no model and no test calls {macro.name}, so its SQL is not linted"
             yield Finding(macro.path, macro.line, 1, "DBT", message)
 
     def pieces(self, config: FluffConfig) -> Iterator[Piece | Finding]:
-        """All SQL of the project; a finding for what cannot be rendered."""
+        """Return all SQL of the project, and a finding for SQL that cannot be rendered."""
         yield from self._node_pieces(config)
         yield from self._unit_test_pieces()
 
     def _node_pieces(self, config: FluffConfig) -> Iterator[Piece | Finding]:
-        """Each node rendered, and each of its hooks."""
+        """Yield each rendered node, and each of its hooks."""
         compiler = Compiler(self.config)
         for node in self.nodes:
             path = f"{self.place}/{node.original_file_path}"
@@ -148,7 +148,7 @@ class Project:
                 yield from _rendered(renderer, f"{hook.sql}\n", path, "hook", _line_of(hook.sql, text), config)
 
     def _unit_test_pieces(self) -> Iterator[Piece]:
-        """Yield the rows that unit tests give and expect, if they are written as SQL, in YAML or in separate files."""
+        """Yield the given and expected rows of unit tests that are written as SQL, in YAML or in separate files."""
         for test in self.manifest.unit_tests.values():
             path = f"{self.place}/{test.original_file_path}"
             text = (self.root / path).read_text(encoding="utf-8")
@@ -163,7 +163,7 @@ class Project:
 
 
 def _line_of(part: str, text: str) -> int:
-    """The line where a part of a file starts; the first, if dbt has changed the part since it read it."""
+    """Return the line where a part of a file starts; 1 if dbt has changed the part after it was read."""
     return text.partition(part)[0].count("\n") + 1 if part in text else 1
 
 

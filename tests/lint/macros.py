@@ -1,4 +1,4 @@
-"""The macros of a dbt project: where they are, which call which, and which of them wrote a line of SQL."""
+"""The macros of a dbt project: their places, their calls, and the macro that wrote a line of SQL."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Macro:
     path: str
     line: int
     lines: tuple[str, ...]
-    """Its text."""
+    """The text of the macro."""
     called: tuple[str, ...]
-    """The unique ids of the macros it calls."""
+    """The unique ids of the macros that it calls."""
 
 
 class Macros:
-    """The macros of one package in a dbt manifest, of a project whose files are named with `place` before them."""
+    """Return the macros of one package in a dbt manifest; `place` is put before the names of its files."""
 
     def __init__(self, macros: dict[str, Any], package: str, folder: Path, place: str) -> None:
         ours = {unique_id: macro for unique_id, macro in macros.items() if macro.package_name == package}
@@ -51,7 +51,7 @@ class Macros:
         self.ids = {macro.name: unique_id for unique_id, macro in self.by_id.items()}
 
     def reached(self, unique_ids: Iterable[str]) -> list[Macro]:
-        """Those of the project among these, and what they call, the nearest first."""
+        """Return the project's macros among these, and the macros that they call, the nearest first."""
         seen, waiting = {}, list(unique_ids)
         while waiting:
             unique_id = waiting.pop(0)

@@ -1,6 +1,6 @@
-"""One run of the linter: pieces in, findings out.
+"""One run of the linter: it takes pieces and returns findings.
 
-dbt takes seconds to parse its project. What needs no dbt is linted by the other processes meanwhile.
+dbt takes seconds to parse its project. In the meantime, other processes lint everything that does not need dbt.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Findings:
         self.sound = sound.remembered()
 
     def take(self, found: Iterable[Piece | Finding]) -> None:
-        """Keep each finding; give each piece to be linted."""
+        """Keep each finding, and submit each piece for linting."""
         for one in found:
             if not isinstance(one, Piece):
                 self.known.append(one)
@@ -108,7 +108,7 @@ def _outside_dbt(root: Path, only: Collection[str]) -> Iterator[Piece | Finding]
 
 
 def _take_dbt(findings: Findings, only: Collection[str]) -> Macros | None:
-    """Take what the dbt project shows, and return its macros; None, and what dbt says, where it cannot be read."""
+    """Add the SQL of the dbt project, and return its macros; None, with a finding of dbt's error, if it cannot be read."""
     from tests.lint.dbt_sql import Project, ProjectError
 
     try:

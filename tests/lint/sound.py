@@ -1,6 +1,6 @@
-"""Pieces in which nothing was found before: what SQLFluff says of a piece depends on nothing but the piece and the rules.
+"""Pieces without findings: the result of SQLFluff depends only on the piece and the rules.
 
-They are remembered beside the libraries, for all clones that are linted with them.
+They are cached beside the libraries, for all clones that are linted with them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.lint.pieces import Piece
 
 REMEMBERED = Path(sys.prefix) / "sound_sql.txt"
 MOST = 20_000
-"""Digests that are kept before all of them are forgotten: ten times those of a clone."""
+"""Maximum number of cached digests, after which all are deleted: ten times those of a clone."""
 
 
 @cache
@@ -28,7 +28,7 @@ def _rules(root: Path) -> bytes:
 
 
 def digest(piece: Piece, root: Path) -> str:
-    """A hash of everything that decides what is found in a piece."""
+    """Return a hash of all inputs that decide the findings in a piece."""
     made = hashlib.sha256(_rules(root))
     made.update(repr((piece.path, piece.name, piece.line, piece.column, piece.may_be_long)).encode())
     for text in piece.variants:
@@ -45,7 +45,7 @@ def remembered() -> set[str]:
 
 
 def remember(digests: set[str]) -> None:
-    """Remember these as well, where one may write."""
+    """Add these to the cache, if it can be written."""
     known = remembered()
     if not digests <= known:
         known = known if len(known) < MOST else set()

@@ -1,4 +1,4 @@
-"""The SQL inside TOML: where it is, which entry of the file it belongs to, and that none is overlooked."""
+"""The SQL inside TOML: its place, its entry in the file, and a check that no SQL is overlooked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlfluff.core.templaters import TemplatedFile
 from tests.lint.pieces import Finding, Piece
 
 QUERIES = ("sql", "unexpected_rows")
-"""The keys that always hold a query."""
+"""The keys that always have a query."""
 STATEMENT = re.compile(
     r"\s*(?:select\s.*\bfrom\s|with\s+\w+\s+as\s*\(|insert\s+into\s+\S|update\s+\w+\.|delete\s+from\s+\S)",
     flags=re.IGNORECASE | re.DOTALL,
@@ -21,11 +21,11 @@ STATEMENT = re.compile(
 ASSIGNMENT = re.compile(r"""^\s*([\w-]+)\s*=\s*(\"{3}|'{3}|\"|'|)""")
 HEADER = re.compile(r"^\s*\[{1,2}[^\[\],=]+\]{1,2}\s*(?:#.*)?$")
 PLACE = re.compile(r"{(\w+)}")
-"""A word that is filled in later, such as the table: `{table}`."""
+"""A word that is replaced later, such as the table: `{table}`."""
 
 
 def sql_in_toml(path: str, text: str) -> Iterator[Piece | Finding]:
-    """Every piece of SQL in a TOML file, and a finding for each that no line can be named for."""
+    """Return every piece of SQL in a TOML file, and a finding for each whose line cannot be found."""
     lines = text.splitlines(keepends=True)
     unplaced = Counter(_sql_values(tomllib.loads(text)))
     entry, index = "", 0
@@ -78,7 +78,7 @@ def _is_sql(key: str, value: str) -> bool:
 
 
 def _piece(path: str, name: str, assignment: re.Match[str], value: str, index: int) -> Piece:
-    """The value as a piece; a word that is filled in later becomes an identifier of the same length."""
+    """Return the value as a piece; a word that is replaced later becomes an identifier of the same length."""
     is_block = len(assignment[2]) > 1
     text = PLACE.sub(r"_\1_", value) + ("" if is_block else "\n")
     template = (TemplatedFile(text, path),)

@@ -14,7 +14,7 @@ from expectations.client import AuditProcess
 
 @dataclass(frozen=True)
 class Bench:
-    """A database to audit, and where the results go."""
+    """A database to audit, and the folder for the results."""
 
     audit: AuditProcess
     folder: Path
@@ -53,7 +53,7 @@ class Bench:
 
 
 def toml(document: dict[str, list[dict[str, Any]]]) -> str:
-    """Arrays of tables as TOML."""
+    """Return arrays of tables as TOML."""
 
     def value(thing: Any) -> str:
         if isinstance(thing, dict):
@@ -75,6 +75,6 @@ FAILS = {"id": "fails", "tables": ["core.fct_turns"], "unexpected_rows": "from c
 
 
 def native(identifier: str, kind: str, **changes: Any) -> dict[str, Any]:
-    """A check of Great Expectations' own on the column speaker."""
+    """Return a check of Great Expectations on the column speaker."""
     kwargs = {"column": "speaker"} | changes.pop("kwargs", {})
     return {"id": identifier, "tables": ["core.fct_turns"], "type": kind, "kwargs": kwargs} | changes

@@ -1,4 +1,4 @@
-"""Fixtures of the unit tests: what costs time is made once a session."""
+"""Fixtures of the unit tests: slow ones are made once per session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.published import make_build
 
 @pytest.fixture
 def paths(tmp_path: Path) -> WarehousePaths:
-    """A warehouse folder with one published build; its name holds what SQL and globs would trip on."""
+    """Return a warehouse folder with one published build; its name has characters that SQL and globs treat specially."""
     paths = WarehousePaths(tmp_path / "o'brien [1]*")
     make_build(paths)
     return paths
@@ -24,21 +24,21 @@ def paths(tmp_path: Path) -> WarehousePaths:
 
 @pytest.fixture
 def con(paths: WarehousePaths):
-    """The published build, opened."""
+    """Return the published build, opened."""
     with connection.open_published(paths, raw=True) as con:
         yield con
 
 
 @pytest.fixture(scope="session")
 def audit() -> Iterator[AuditProcess]:
-    """One audit process for all tests: importing Great Expectations takes seconds."""
+    """Return one audit process for all tests: importing Great Expectations takes seconds."""
     with AuditProcess(timeout=120) as process:
         yield process
 
 
 @pytest.fixture
 def bench(audit: AuditProcess, tmp_path: Path) -> Bench:
-    """Three turns, one of them without a speaker, one with a strange one."""
+    """Return three turns, one without a speaker and one with an unknown speaker."""
     bench = Bench(audit, tmp_path)
     bench.execute(
         "create schema core",

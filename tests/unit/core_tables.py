@@ -1,6 +1,6 @@
-"""The tables of the schema `core`, empty, with the columns and types that the contract fixes: for tests by hand.
+"""The empty tables of the schema `core`, with the columns and types of the contract, for tests by hand.
 
-What the dbt models add to them is not here, so that nothing audited relies on it; but every table has a `corpus_id`.
+Other columns of the dbt models are left out, so that no audit relies on them; but every table has a `corpus_id`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ TYPES = {
     ),
     **dict.fromkeys(("result_count", "result_index", "target_position", "attribute_index"), "integer"),
 }
-"""Column -> type, where that is not varchar. A column has one type in all tables."""
+"""Column -> type, if that is not varchar. A column has the same type in all tables."""
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:

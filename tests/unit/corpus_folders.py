@@ -1,4 +1,4 @@
-"""The folder of a made-up corpus, with claims to try."""
+"""The folder of a made-up corpus, with claims for tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NUMBER |= {"sql": '"select count(*) from core.fct_turns"', "expected": "2"}
 
 
 def corpus_folder(folder: Path, *claims: dict[str, str | None]) -> Path:
-    """Write the folder of a corpus with these claims, each the usual one with some keys changed; None leaves a key out."""
+    """Write the folder of a corpus with these claims: the usual claim with changed keys; None leaves a key out."""
     text = LISTED
     for changes in claims:
         entries = {key: value for key, value in (CLAIM | changes).items() if value is not None}

@@ -1,4 +1,4 @@
-"""Dialogues made by hand, for tests of what draws them."""
+"""Hand-made dialogues, for tests of code that shows them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HOSTILE = (
     "<script>alert(1)</script> \x1b[31mred\x1b]0;title\x07 \u202eevil\u2066 שלום [bold]no[/bold] &amp; "
     + "long" * 2_500
 )
-"""A text as a corpus could have it: markup of three kinds, escapes, directions, and ten thousand letters without a blank."""
+"""A possible text of a corpus: markup of three kinds, escapes, directions, and ten thousand letters without a blank."""
 
 
 def span(start: int | None, end: int | None, slot: str = "city", **values: Any) -> dialogue_parts.Span:
@@ -42,7 +42,7 @@ def dialogue(*turns: dialogue_parts.Turn, **values: Any) -> dialogue_parts.Dialo
 
 
 def full_turn(text: str, violation: dialogue_parts.Violation) -> dialogue_parts.Turn:
-    """A turn that has every part there is but a selection."""
+    """Return a turn that has every part except a selection."""
     act = dialogue_parts.Act(
         key="c/p/d/0/action/0",
         type="dialogue_act",
@@ -95,7 +95,7 @@ def full_turn(text: str, violation: dialogue_parts.Violation) -> dialogue_parts.
 
 
 def everything(text: str) -> dialogue_parts.Dialogue:
-    """A dialogue that has every part there is, with this text wherever a corpus could put one."""
+    """Return a dialogue that has every part, with this text in every place that a corpus could fill."""
     places = dict.fromkeys(("turn_index", "row_key", "other_key", "service", "slot"))
     violation = dialogue_parts.Violation(rule="rule", kind="defect", title=text, detail=text, **places)
     item = dialogue_parts.Item(key="c/p/d/item/0/0", index=0, values=[text], is_shared=True, selected_in=[1])

@@ -1,4 +1,4 @@
-"""A row and its record of each form that a corpus declares, and the files to write them to."""
+"""A row and its record for each form that a corpus declares, and functions that write them to files."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def lines(*rows: object) -> bytes:
 
 
 def changed(row: dict, path: str, value: Any) -> dict:
-    """A copy of the row with another value at a path such as `events/actions/0`."""
+    """Return a copy of the row with another value at a path such as `events/actions/0`."""
     row = copy.deepcopy(row)
     *steps, last = path.split("/")
     place: Any = row

@@ -1,4 +1,4 @@
-"""Files of a made-up corpus of items, one for each container, and the landing of them."""
+"""Files of a made-up corpus of items, one for each container, and functions that land them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ITEM = {"id": 1, "text": "a", "tags": [], "pairs": [["x", [1, 2]]], "scores": {"
 
 
 def make_corpus(tmp_path: Path, *entities: Entity, files: tuple[SourceFile, ...] = ()) -> Corpus:
-    """A corpus of these entities; its folder holds the schema file that the hash reads."""
+    """Return a corpus of these entities; its folder has the schema file for the hash."""
     (tmp_path / "schema.py").write_text("# none")
     facts = dict.fromkeys(("title", "homepage", "license", "citation", "release", "text_kind"), "x")
     return Corpus(corpus_id="toy", **facts, files=files, entities=entities, folder=tmp_path)

@@ -6,7 +6,7 @@ import re
 
 
 def plain_sql(text: str) -> str:
-    """The SQL of a model without its Jinja: comments, statements and calls are blanked."""
+    """Return the SQL of a model without its Jinja: comments, statements and calls are replaced by blanks."""
     text = re.sub(r"{#.*?#}", "", text, flags=re.S)
     text = re.sub(r"{%.*?%}", "", text, flags=re.S)
     text = re.sub(r"{{.*?}}", "x", text, flags=re.S)

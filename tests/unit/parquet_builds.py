@@ -1,4 +1,4 @@
-"""Builds whose tables are Parquet, made by hand."""
+"""Hand-made builds whose tables are Parquet."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ TYPES = """
     comment on table core.fct_slots is 'One row per slot''s value.';
     comment on column core.fct_slots.n is 'A "number".';
 """
-"""Every type that a contract has, a table without rows of each kind, rows of no corpus, comments and macros."""
+"""Every type that a contract has, a table without rows of each kind, rows without a corpus, comments and macros."""
 
 
 def make_database(file: Path, statements: str = TYPES) -> Path:
-    """A database as dbt would have built it."""
+    """Create a database as dbt would build it."""
     with duckdb.connect(str(file)) as con:
         con.execute(statements)
     return file
 
 
 def as_parquet(built: Path, folder: Path, build_id: str = BUILD, settings: Settings | None = None) -> Path:
-    """The tables of a database as Parquet in a folder; the database that describes them."""
+    """Write the tables of a database as Parquet into a folder; return the database that describes them."""
     folder.mkdir(parents=True, exist_ok=True)
     catalog = folder / f"{build_id}.duckdb"
     write(built, catalog, settings or Settings())
@@ -56,7 +56,7 @@ def as_parquet(built: Path, folder: Path, build_id: str = BUILD, settings: Setti
 
 
 def make_parquet_build(paths: WarehousePaths) -> None:
-    """The published build of `tests.unit.published`, with its tables as Parquet."""
+    """Return the published build of `tests.unit.published`, with its tables as Parquet."""
     make_build(paths)
     built = paths.build_database(BUILD).rename(paths.root / "built.duckdb")
     as_parquet(built, paths.builds)
@@ -64,7 +64,7 @@ def make_parquet_build(paths: WarehousePaths) -> None:
 
 
 def publish(paths: WarehousePaths, build_id: str, form: str = PARQUET_TABLES) -> None:
-    """Publish a small build in a form; its only turn says which build it is."""
+    """Publish a small build in a form; its only turn names the build."""
     paths.root.mkdir(exist_ok=True)
     state.clear_scratch(paths)
     make_database(
@@ -76,12 +76,12 @@ def publish(paths: WarehousePaths, build_id: str, form: str = PARQUET_TABLES) ->
 
 
 def shown(paths: WarehousePaths) -> str:
-    """The build that a reader reads."""
+    """Return the build that a reader reads."""
     with connection.open_published(paths) as con:
         return con.execute("select name from core.fct_turns").fetchall()[0][0]
 
 
 def parquet_of(paths: WarehousePaths, build_id: str) -> Path:
-    """The only Parquet file of a small build."""
+    """Return the only Parquet file of a small build."""
     (file,) = builds.files_below(paths.build_tables(build_id))
     return file

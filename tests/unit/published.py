@@ -1,4 +1,4 @@
-"""A published build of one described table, for tests of what reads one."""
+"""A published build of one described table, for tests of code that reads builds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TURNS = [(0, "Hi", None), (1, "", "a"), (2, 'He said "x, y"\nand left', "b")]
 
 
 def make_build(paths: WarehousePaths, build_id: str = BUILD) -> None:
-    """A published build of one described table, with one raw table of two files."""
+    """Publish a build of one described table, with one raw table of two files."""
     paths.builds.mkdir(parents=True, exist_ok=True)
     paths.build_database(build_id).write_bytes(database())
     raw = {"fruit__apples": [write_raw(paths, "apples-1", [1]), write_raw(paths, "apples-2", [2, 3])]}
@@ -31,7 +31,7 @@ def make_build(paths: WarehousePaths, build_id: str = BUILD) -> None:
 
 @functools.cache
 def database() -> bytes:
-    """The database of the build, made once for the hundreds of tests that want one."""
+    """Return the database of the build, made once for the hundreds of tests that use one."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "build.duckdb"
         with duckdb.connect(str(file)) as con:
@@ -45,7 +45,7 @@ def database() -> bytes:
 
 
 def write_raw(paths: WarehousePaths, name: str, values: list[int]) -> str:
-    """A raw Parquet file; its path as a manifest has it."""
+    """Write a raw Parquet file; return its path as in a manifest."""
     file = paths.raw / "fruit" / "apples" / f"{name}.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
     pyarrow.parquet.write_table(pyarrow.table({"record_index": values}), file)
@@ -53,10 +53,10 @@ def write_raw(paths: WarehousePaths, name: str, values: list[int]) -> str:
 
 
 def run(con: duckdb.DuckDBPyConnection, text: str) -> list[tuple]:
-    """The rows of a query."""
+    """Return the rows of a query."""
     return list(query.run_query(con, text).rows())
 
 
 def snapshot(folder: Path) -> dict[Path, bytes]:
-    """Every file below a folder with its bytes."""
+    """Return every file below a folder with its bytes."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

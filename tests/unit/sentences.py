@@ -1,7 +1,7 @@
-"""Splits a corpus's document into its sentences, and says of which neither a claim nor the corpus's list speaks.
+"""Split a corpus's document into its sentences, and list those without a claim or an entry in the corpus's list.
 
-A sentence is what can be claimed alone: a sentence of prose, an item of a list, a row of a table, a line of a YAML card
-or of an example. What does not belong here: which sentences need no claim; `sentences.toml` of each corpus says that.
+A sentence is a separate statement: a sentence of prose, an item of a list, a row of a table, a line of a YAML card or
+of an example. What does not belong here: which sentences need no claim; `sentences.toml` of each corpus says that.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ class Note(Struct, forbid_unknown_fields=True):
 
     document: str
     texts: list[str | tuple[str, str]]
-    """Each as it reads, wherever it does, or a beginning that only one has; two are the first and the last of a run."""
+    """Each as written, for all its occurrences, or a unique beginning; two texts are the first and the last of a run.
+    """
     claim: str | None = None
-    """The claim that holds them against the data, though it quotes another sentence."""
+    """The claim that compares them with the data, although it quotes another sentence."""
     states_nothing: str | None = None
-    """Why they state neither a number nor a rule that the data could break."""
+    """The reason that they state neither a number nor a rule that the data could break."""
 
 
 class _Notes(Struct, forbid_unknown_fields=True):
@@ -45,17 +46,17 @@ class _Notes(Struct, forbid_unknown_fields=True):
 
 
 def read_notes(path: Path) -> list[Note]:
-    """The entries of a sentences.toml."""
+    """Return the entries of a sentences.toml."""
     return toml.decode(path.read_bytes(), type=_Notes).sentences
 
 
 def plain(text: str) -> str:
-    """A text with one space for any white space."""
+    """Return a text with one space for any white space."""
     return " ".join(text.split())
 
 
 def sentences_of(document: str) -> list[str]:
-    """The sentences of a document, in its order."""
+    """Return the sentences of a document, in order."""
     return [plain(piece) for piece in _pieces(document) if not WITHOUT_WORDS.fullmatch(piece)]
 
 

@@ -1,4 +1,4 @@
-"""The laws of the code, as tests: what may import what, what a layer may do, and that documents are true."""
+"""Rules of the code as tests: allowed imports, allowed content of a layer, and correct documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLUMBING = sorted(
 )
 SQL = sorted(MODELS.rglob("*.sql"))
 ANALYTICS = sorted(path.stem for path in (MODELS / "marts" / "analytics").glob("*.sql"))
-"""A model of analytics may read core and other models of analytics; dbt refuses a cycle."""
+"""A query over core may use the result of another one; dbt rejects cycles."""
 
 FLOORS = (
     ("pipelines.definitions",),
@@ -71,7 +71,7 @@ def test_page_lists_the_packages_in_their_order() -> None:
 
 
 def floor_of(module: str) -> int:
-    """Find the floor of a module."""
+    """Return the level of a module."""
     for floor, packages in enumerate(FLOORS):
         if any(module == package or module.startswith(f"{package}.") for package in packages):
             return floor
@@ -79,12 +79,12 @@ def floor_of(module: str) -> int:
 
 
 def module_of(path: Path, root: Path = CLONE) -> str:
-    """The name under which a file is imported."""
+    """Return the name under which a file is imported."""
     return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imports_of(text: str, with_functions: bool = True) -> Iterator[str]:
-    """The modules of this project that a file imports, for types too; at its top only, or in its functions as well."""
+    """Return the project's modules that a file imports, even for types: only at its top, or in functions as well."""
     tree = ast.parse(text)
     inside = {
         id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
@@ -103,7 +103,7 @@ def imports_of(text: str, with_functions: bool = True) -> Iterator[str]:
 
 
 def upward_imports(module: str, text: str) -> list[str]:
-    """The imports of a module that lead up."""
+    """Return the imports of a module that lead up."""
     imports = imports_of(text, with_functions=not module.startswith(IMPORTS_WHEN_RUN))
     return [name for name in imports if floor_of(name) < floor_of(module)]
 
@@ -122,7 +122,7 @@ def test_import_that_leads_up_is_found() -> None:
 
 
 def circle_of(imports: dict[str, set[str]]) -> set[str]:
-    """The modules that import each other, and those that import them; empty where there is no circle."""
+    """Return the modules that import each other, and those that import them; empty without a cycle."""
     while leaves := {name for name, of in imports.items() if not of & imports.keys()}:
         imports = {name: of for name, of in imports.items() if name not in leaves}
     return set(imports)
@@ -150,7 +150,7 @@ def test_package_describes_its_content(package: Path) -> None:
 
 
 def layer_and_folder(path: Path) -> tuple[str, str]:
-    """Return the layer of a model, and its folder there; the rules of the violations are a separate layer."""
+    """Return the layer of a model, and its folder there; the rules behind the violations are a separate layer."""
     layer, folder, *below = path.relative_to(MODELS).parts
     return ("rules", below[1]) if below[0] == "rules" else (layer, folder)
 
@@ -333,7 +333,7 @@ def test_every_listed_file_is_an_entity_or_documentation(corpus_id: str) -> None
 
 
 def structs_of(kind: inspect.Type, place: str) -> Iterator[tuple[str, inspect.StructType]]:
-    """Yield every struct that a type is made of, itself included, with its place."""
+    """Return every struct of a type, including the type itself, with its place."""
     match kind:
         case inspect.Metadata():
             yield from structs_of(kind.type, place)
@@ -385,7 +385,10 @@ LONGEST = {
     ("expectations", ".toml"): 400,
     ("tests", ".toml"): 400,
 }
-"""Lines of a file, by folder and kind. A file may have more where it says why: `Longer than N lines: <reason>`."""
+"""Maximum number of lines of a file, by folder and kind.
+
+A file may have more with a reason: `Longer than N lines: <reason>`.
+"""
 LONGEST_FUNCTION = 60
 REASON = re.compile(r"Longer than (\d+) lines: \w+")
 
@@ -407,7 +410,7 @@ def test_no_file_is_too_long_to_read() -> None:
 
 
 def lengths_of_functions(text: str) -> dict[str, int]:
-    """The lines of each function of a module."""
+    """Return the number of lines of each function of a module."""
     functions = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
     return {node.name: (node.end_lineno or 0) - node.lineno + 1 for node in functions}
 
@@ -468,7 +471,7 @@ def test_ignored_files_are_made_by_the_warehouse() -> None:
 
 
 def test_every_connection_has_the_limits_of_the_settings() -> None:
-    """Queries of a build took whatever memory there was: `DIALOGUE_MEMORY_LIMIT` holds for all of them."""
+    """Regression: queries of a build used all available memory; `DIALOGUE_MEMORY_LIMIT` applies to all of them."""
     connecting = {path.relative_to(CLONE).as_posix() for path in PYTHON if "duckdb.connect(" in path.read_text()}
     own_limits = {"dialogue_warehouse/reading/connection.py", "pipelines/ingestion/landing.py"}
     assert connecting == own_limits | {"dialogue_warehouse/common/database.py"}

@@ -1,4 +1,4 @@
-"""SQL that means the same to DuckDB and to Spark: constructs that no model may contain, and the macros that replace them."""
+"""SQL with the same meaning on DuckDB and Spark: constructs that models must not use, and the macros that replace them."""
 
 from __future__ import annotations
 

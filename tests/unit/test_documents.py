@@ -1,4 +1,4 @@
-"""Documents tell the truth: the dictionary is the dbt project's, every file and command that they name is there."""
+"""The documents are correct: the dictionary agrees with the dbt project, and every named file and command exists."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_links_of_the_pages_lead_somewhere() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The names under which the headings of a page are linked."""
+    """Return the anchors of the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.M)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,4 +1,4 @@
-"""The process of the command is put in order before anything else: variables, modules, handles, working folder."""
+"""The process of a command is prepared before anything else: variables, modules, handles, working folder."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_clean_process_is_not_started_again(tmp_path: Path) -> None:
 
 
 def test_code_on_pythonpath_is_found_by_children(tmp_path: Path) -> None:
-    """A clone that is not installed, as for a copy of it; a child process runs the same code as its parent."""
+    """A clone that is not installed, such as a copy; a child process runs the same code as its parent."""
     package = tmp_path / environment.PACKAGE
     package.mkdir()
     for name in ("__init__.py", "environment.py"):
@@ -120,7 +120,7 @@ def test_code_on_pythonpath_is_found_by_children(tmp_path: Path) -> None:
 
 
 def test_dbt_does_not_see_its_variables_in_a_process_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`dagster dev` has its own variables, and those of the shell that it was started from."""
+    """`dagster dev` has its own variables, and those of the shell that started it."""
     monkeypatch.setenv("DBT_DEFER", "1")
     monkeypatch.setenv("DAGSTER_HOME", "/home")
     with environment.without_dbt():
@@ -132,7 +132,7 @@ def test_dbt_does_not_see_its_variables_in_a_process_of_others(monkeypatch: pyte
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_handle_is_not_reused_for_a_file(closed: str, tmp_path: Path) -> None:
-    """A database that is opened gets the lowest free number, and whatever is printed would be written into it."""
+    """An opened database gets the lowest free number, and printed text would be written into it."""
     code = (
         "from dialogue_warehouse import environment; environment.prepare()\n"
         "import subprocess, sys\n"
@@ -159,7 +159,7 @@ def test_missing_working_folder_is_reported_in_one_line(module: str, tmp_path: P
 
 
 def test_missing_home_is_reported_if_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A container may run as a number that no user has, without `HOME`."""
+    """A container may run with a user id that has no name and no `HOME`."""
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
     with pytest.raises(InputError, match=r"^~/warehouse: this user has no home folder"):

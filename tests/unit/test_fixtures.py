@@ -1,4 +1,4 @@
-"""The fixtures of every corpus are complete, and what is missing is named."""
+"""The fixtures of every corpus are complete, and missing pieces are named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests import fixtures
 from tests.fixtures import shapes
 
 SHARED_TESTS = ("contract", "unit/test_architecture.py", "unit/test_fixtures.py", "fixtures/shapes.py", "conftest.py")
-"""Tests that go over all corpora, and so know of none."""
+"""Tests of all corpora, which therefore know none."""
 
 
 @pytest.mark.parametrize("corpus_id", registry.corpus_ids())

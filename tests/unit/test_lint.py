@@ -16,7 +16,7 @@ CLONE = Path(__file__).resolve().parents[2]
 
 
 def places(found) -> list[tuple]:
-    """Line, column, name and text of each piece."""
+    """Return line, column, name and text of each piece."""
     return [(piece.line, piece.column, piece.name, piece.variants[0].source_str) for piece in found]
 
 

@@ -1,6 +1,6 @@
-"""A model of more than a few lines has a unit test of dbt or has another proof, which model_proofs.toml names.
+"""A model of more than a few lines has a dbt unit test, or another proof that model_proofs.toml names.
 
-What the unit tests say is tried by tests/integration/test_dbt_unit_tests.py.
+The unit tests themselves are checked by tests/integration/test_dbt_unit_tests.py.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PROOFS = tuple(
 
 
 def line_count(path: Path) -> int:
-    """The lines of a model, those that are blank left out."""
+    """Return the lines of a model without blank lines."""
     return sum(1 for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
 
 
@@ -60,21 +60,21 @@ LONG = {
 
 @cache
 def unit_tested() -> frozenset[str]:
-    """The models that have a unit test."""
+    """Return the models that have a unit test."""
     files = (yaml.load(path.read_bytes(), yaml.CSafeLoader) for path in MODELS.rglob("*.yml"))
     return frozenset(test["model"] for file in files for test in file.get("unit_tests", []))
 
 
 @cache
 def core_table_of_entity() -> dict[str, str]:
-    """Entity -> the core table that stacks it."""
+    """Return the core table that stacks each entity."""
     stacking = {path.stem: path.read_text(encoding="utf-8") for path in (MODELS / "marts" / "core").glob("*.sql")}
     return {entity: table for table, text in stacking.items() for entity in re.findall(r"union_corpora\('(\w+)'", text)}
 
 
 @cache
 def restored_models(corpus_id: str) -> frozenset[str]:
-    """The staged and conformed models of a corpus that lead to a core table from which its release is rebuilt."""
+    """Return the staged and conformed models of a corpus that lead to a core table from which its release is rebuilt."""
     if corpus_id not in registry.corpus_ids():
         return frozenset()
     restoring = (registry.load_corpus(corpus_id).folder / "restore.sql").read_text(encoding="utf-8")
@@ -106,7 +106,7 @@ def proofs_of(place: str, lines: int) -> list[str]:
 @pytest.mark.parametrize("place", LONG)
 def test_model_has_a_unit_test_or_another_proof(place: str) -> None:
     lines = line_count(LONG[place])
-    assert proofs_of(place, lines), f"{place} ({lines} lines): no unit test, and no proof of model_proofs.toml is of it"
+    assert proofs_of(place, lines), f"{place} ({lines} lines): no unit test, and no proof in model_proofs.toml"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""Each private part of a library that the packages use is listed in private_ways.toml, with its reason, and no other is.
+"""private_ways.toml lists, with reasons, exactly the private parts of libraries that the packages use.
 
-A name with a leading underscore, an assignment to a library's attribute, and a change of `sys.modules` are found in the
+Names with a leading underscore, assignments to attributes of libraries, and changes of `sys.modules` are found in the
 code. An import of a module that its library does not document is found by a reader, and listed with `by_hand`.
 """
 
@@ -43,19 +43,19 @@ TARGETS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete)
 
 
 def is_private(name: str) -> bool:
-    """Tell if a name has one leading underscore, and more than that."""
+    """Tell if a name has exactly one leading underscore."""
     return name.startswith("_") and not name.startswith("__") and len(name) > 1
 
 
 def root(node: ast.expr) -> str:
-    """Return the name that an expression begins with: `a` of `a.b[0].c`; "" where it begins with another expression."""
+    """Return the name at the beginning of an expression: `a` of `a.b[0].c`; "" if it begins with another expression."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
 class Module:
-    """A module of ours: what it imports from libraries, and the private names that are its own."""
+    """A module of this project: its imports from libraries, and its own private names."""
 
     def __init__(self, source: str) -> None:
         self.tree = ast.parse(source)
@@ -67,7 +67,7 @@ class Module:
             for target in node.targets
             if isinstance(target, ast.Name) and root(node.value.func) in self.foreign
         }
-        """Names of libraries, of what they have, and of what a call of those has given."""
+        """Names of libraries, of their parts, and of the results of their calls."""
         self.own = set(self._own_names())
 
     def _own_names(self) -> Iterator[str]:
@@ -138,7 +138,7 @@ class Module:
                 yield ast.unparse(node)
 
     def _overridden(self, node: ast.ClassDef) -> Iterator[str]:
-        """Yield private methods that nothing here calls, so that the library they derive from does."""
+        """Yield private methods that no code here calls, so that only the library that they derive from can call them."""
         called = {attribute.attr for attribute in ast.walk(self.tree) if isinstance(attribute, ast.Attribute)}
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and is_private(method.name) and method.name not in called:

@@ -1,4 +1,4 @@
-"""A rule behind `quality.violations` is written in SQL and described in the folder of its corpus: one of the two is refused."""
+"""A rule behind `quality.violations` is written in SQL and described in the folder of its corpus; both are required."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = [
 
 
 def rules_in_sql(folder: Path) -> set[str]:
-    """The rules that the models of a folder stack."""
+    """Return the rules that the models of a folder stack."""
     found = set()
     for path in folder.glob("*.sql"):
         for call in re.findall(r"{{ stack_rules\((.*?)\) }}", path.read_text(encoding="utf-8"), re.S):
@@ -33,14 +33,14 @@ def rules_in_sql(folder: Path) -> set[str]:
 
 
 def described_rules() -> dict[str, set[str]]:
-    """Folder of rules -> the rules that its corpus describes; a rule for all corpora belongs to the shared ones."""
+    """Return the described rules by folder of rules; rules of all corpora belong to the shared ones."""
     shared = {defect.rule_id for defect in load_defects(None)}
     own = {name: {defect.rule_id for defect in load_defects(name)} - shared for name in registry.corpus_ids()}
     return own | {SHARED: shared}
 
 
 def disagreements(folder: Path, described: dict[str, set[str]]) -> list[str]:
-    """The rules that are only described or only written, a line each."""
+    """Return the rules that are only described or only written, one line each."""
     told = []
     for corpus_id in sorted(described.keys() | {path.name for path in folder.iterdir() if path.is_dir()}):
         known, written = described.get(corpus_id, set()), rules_in_sql(folder / corpus_id)
@@ -71,7 +71,7 @@ def test_rule_that_is_only_written_or_only_described_is_named(tmp_path: Path) ->
 
 
 def stacked(ctes: str, *arguments: Any, **rules: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The columns and rows of `stack_rules` behind these CTEs."""
+    """Return the columns and rows of `stack_rules` for these CTEs."""
     environment = Environment(extensions=["jinja2.ext.do"], autoescape=False)
     macros = environment.from_string((DBT_PROJECT / "macros" / "rules.sql").read_text(encoding="utf-8")).module
     with duckdb.connect() as con:

@@ -1,7 +1,7 @@
 """Every sentence of the documents has a claim, or is listed as one that needs none (section T, last paragraph).
 
-`tests/fixtures/<corpus>/sentences.toml` is that list: each sentence that no claim quotes, with the claim that measures it
-all the same, or with why it states neither a number nor a rule.
+`tests/fixtures/<corpus>/sentences.toml` is that list: each sentence that no claim quotes, with the claim that measures
+it, or with the reason why it states neither a number nor a rule.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Settings from the environment: what is taken, and what is refused by name."""
+"""Settings from the environment: accepted values, and values that are rejected by name."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def from_environment(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> o
 
 @pytest.mark.parametrize("name", ["STRICT", "VERIFY", "FORCE", "REPLACE"])
 def test_switch_is_on_or_off_or_rejected(monkeypatch, name):
-    """A value that is neither on nor off is refused, and is not silently off."""
+    """Any other value is not silently off."""
     assert [from_environment(monkeypatch, name, text) for text in ("1", "1 ", "TRUE", "yes", "on")] == [True] * 5
     assert [from_environment(monkeypatch, name, text) for text in ("0", " false", "No", "OFF")] == [False] * 4
     for text in ("maybe", "y", "2", "ｏｎ"):
@@ -68,8 +68,8 @@ def test_switch_is_on_or_off_or_rejected(monkeypatch, name):
 @pytest.mark.parametrize("name", ["THREADS", "PROCESSES", "BUILDS_KEPT", "JOBS", "ATTEMPTS"])
 @pytest.mark.parametrize("text", ["0", "-1", "²", "１", "1.5", "many", "100000", "1" * 5_000])
 def test_invalid_count_is_rejected_with_its_bounds(monkeypatch, name, text):
-    """A hundred thousand threads are refused, not started."""
-    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is not a number from 1 to \d+"):
+    """A hundred thousand threads are rejected, not started."""
+    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is no number from 1 to \d+"):
         from_environment(monkeypatch, name, text)
 
 
@@ -115,7 +115,7 @@ def test_query_limit_defaults_to_that_of_a_build_and_has_a_minimum(monkeypatch):
 )
 @pytest.mark.parametrize("option", ["--warehouse", "--source", "--to"])
 def test_address_in_place_of_a_folder_is_rejected(text, option, tmp_path, monkeypatch, capsys):
-    """`--warehouse s3://…` built into a local folder called `s3:`."""
+    """Regression: `--warehouse s3://…` built into a local folder called `s3:`."""
     monkeypatch.chdir(tmp_path)
     command = "simulate" if option == "--to" else "build"
     assert main([command, option, text]) == 2
@@ -130,7 +130,7 @@ def test_address_in_place_of_a_folder_is_rejected(text, option, tmp_path, monkey
 @pytest.mark.parametrize("option", ["--warehouse", "--source"])
 @pytest.mark.parametrize("text", ["", "  "])
 def test_empty_name_of_a_folder_is_not_the_working_folder(option, text, tmp_path, monkeypatch, capsys):
-    """`--warehouse "$UNSET"` built into the working folder, and removed what stood there."""
+    """Regression: `--warehouse "$UNSET"` built into the working folder, and removed its files."""
     monkeypatch.chdir(tmp_path)
     assert main(["build", option, text]) == 2
     assert capsys.readouterr().err == f"error: {option}: names no folder\n"

@@ -1,4 +1,4 @@
-"""Checks before a build: its input, and that it does not replace more by less."""
+"""Checks before a build: its input is usable, and it does not replace a larger build by a smaller one."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ONE, OTHER = registry.corpus_ids()[:2]
 
 
 def publish(paths: WarehousePaths, *files: tuple[str, str]) -> None:
-    """Let the published build of the fixture have files, each of a corpus and with a verification."""
+    """Give the published build of the fixture files, each of a corpus and with a verification."""
     with duckdb.connect(str(paths.build_database(BUILD))) as con:
         con.execute("create table core.dim_source_files (corpus_id varchar, verification varchar)")
         con.executemany("insert into core.dim_source_files values (?, ?)", files)
 
 
 def offer(folder: Path, *corpus_ids: str, generated: bool = False) -> Path:
-    """A source with one data file of each corpus."""
+    """Return a source with one data file per corpus."""
     for corpus in map(registry.load_corpus, corpus_ids):
         path = next(file.path for file in corpus.files if corpus.entity_of(file.path) and not file.is_documentation)
         file = folder / corpus.corpus_id / path
@@ -47,7 +47,7 @@ def settings(paths: WarehousePaths, source: Path | None, **options: object) -> S
 
 
 def test_the_sample_does_not_replace_real_files(paths):
-    """And the message says what would be lost, what it was made from, and what to type."""
+    """The message says what would be lost, its source, and the command to type."""
     publish(paths, (ONE, "verified"), (ONE, "mismatch"), (OTHER, "simulated"))
     with pytest.raises(InputError) as refused:
         checks.refuse_less(settings(paths, None), paths)
@@ -60,7 +60,7 @@ def test_the_sample_does_not_replace_real_files(paths):
 
 
 def test_a_narrower_build_does_not_drop_a_corpus(paths, tmp_path):
-    """Neither by --corpora nor by a source that lacks it, whether real or generated."""
+    """Neither by --corpora nor by a source that lacks the corpus, real or generated."""
     publish(paths, (ONE, "verified"), (OTHER, "simulated"))
     both = offer(tmp_path / "both", ONE, OTHER)
     with pytest.raises(InputError, match=f"1 generated file of {OTHER} would be dropped"):
@@ -102,7 +102,7 @@ def test_unreadable_build_can_be_replaced(paths, tmp_path):
 
 
 def test_first_step_of_a_run_fails_before_any_change(tmp_path):
-    """Every run of the graph begins with this step, wherever it was started."""
+    """The first step of a run of the graph, wherever it was started."""
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     publish(paths, (ONE, "verified"))
@@ -113,7 +113,7 @@ def test_first_step_of_a_run_fails_before_any_change(tmp_path):
 
 
 def test_error_for_the_folder_of_one_corpus_names_its_parent(tmp_path):
-    """For `--source FOLDER/<corpus>` the error names `--source FOLDER`."""
+    """The error for `--source FOLDER/<corpus>` suggests `--source FOLDER`."""
     source = offer(tmp_path / "releases", ONE)
     paths = WarehousePaths(tmp_path / "warehouse")
     with pytest.raises(InputError, match=rf"the releases are below --source {source}$"):
@@ -142,7 +142,7 @@ def test_escapes_are_visible_in_notices_and_warnings(tmp_path, capsys):
 
 
 def test_path_too_long_for_the_history_of_runs_is_rejected(tmp_path):
-    """SQLite opens no file whose path has more than 512 bytes: a build ended in an internal error."""
+    """Regression: SQLite opens no file whose path has more than 512 bytes, and a build ended in an internal error."""
     folder = tmp_path / "/".join(["deep" * 25] * 4)
     with pytest.raises(InputError, match=rf"^{folder}: the path has \d+ bytes; that of a warehouse can have 400$"):
         check_input(Settings(), WarehousePaths(folder))
@@ -150,7 +150,7 @@ def test_path_too_long_for_the_history_of_runs_is_rejected(tmp_path):
 
 
 def test_source_is_listed_once_for_checks_and_landing(tmp_path):
-    """The checked files are landed: landing refuses a file that was removed meanwhile, and does not skip it."""
+    """The checked files are those that are landed: a file that disappears is rejected by landing, and not skipped."""
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
     folder = offer(tmp_path / "both", ONE, OTHER)

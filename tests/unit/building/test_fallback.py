@@ -1,4 +1,4 @@
-"""The corpus and dialogue that a failure is about, found by the query that failed."""
+"""The corpus and dialogue that caused a failure are found with the query that failed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def select_from(con: duckdb.DuckDBPyConnection) -> fallback.Select:
 
 
 def test_row_that_is_null_names_its_corpus_file_and_record(con: duckdb.DuckDBPyConnection) -> None:
-    """Such as the length of a MutualFriends message without text, of which the build said neither file nor corpus."""
+    """For example the length of a MutualFriends message without text.
+
+    Regression: the error had neither file nor corpus.
+    """
     con.execute("update said set said = null where dialogue_key = 'sgd/dev/3'")
     message = "Constraint Error: NOT NULL constraint failed: numbers.number"
     place, about = fallback.locate(QUERY, message, ("marts", "core"), select_from(con))

@@ -1,4 +1,4 @@
-"""The tables of a build as Parquet: what is written, in which order and sizes, and that it reads back as it was."""
+"""The tables of a build as Parquet: content, order and sizes, and that they are read back unchanged."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_other_clients_get_an_error_with_the_place_of_the_rows(catalog: Path) ->
 
 
 def test_no_file_declares_a_column_as_not_null(catalog: Path) -> None:
-    """A column that is never NULL in one corpus may be NULL in another, and the first file decides a dataset's types."""
+    """The types that DuckDB infers from one corpus may not fit another, and the first file gives a dataset its types."""
     for file in builds.files_below(tables_beside(catalog)):
         schema = pyarrow.parquet.read_schema(file)
         assert [field.name for field in schema if not field.nullable] == [], file
@@ -118,7 +118,7 @@ def test_other_engines_read_the_folder(catalog: Path) -> None:
 
 @pytest.mark.parametrize("corpora", [["007"], ["2020-01-01"], ["a b/c", "50%", "x=y", "ü*", "o'brien"]])
 def test_name_of_a_corpus_survives_in_any_folder_name(tmp_path: Path, corpora: list[str]) -> None:
-    """A number, a date, and what a folder's name, a pattern or a URL would make something else of."""
+    """A number, a date, and names that a folder, a pattern or a URL would read differently."""
     built = make_database(
         tmp_path / "built.duckdb", "create schema core; create table core.t (corpus_id varchar, n int)"
     )
@@ -129,7 +129,7 @@ def test_name_of_a_corpus_survives_in_any_folder_name(tmp_path: Path, corpora: l
 
 
 def test_files_have_a_maximum_size_and_the_order_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over all files of a corpus too: each has the next keys."""
+    """Over all files of a corpus as well: each has the next keys."""
     monkeypatch.setattr(parquet_tables, "FILE_BYTES", 40_000)
     statements = """
         create schema core;
@@ -164,7 +164,7 @@ def test_parquet_with_fewer_rows_than_were_built_is_rejected(built: Path, catalo
 
 
 def test_table_without_any_file_has_no_rows_and_its_types(built: Path, catalog: Path) -> None:
-    """Other writers of such a folder write no file where there is no row."""
+    """Other writers of such a folder write no file if there are no rows."""
     (tables_beside(catalog) / "core/fct_frames/part-000.parquet").unlink()
     parquet_tables.write_catalog(built, catalog, Settings())
     with builds.open_build(catalog, Settings()) as con:
@@ -220,7 +220,7 @@ def test_folder_may_be_moved(catalog: Path, tmp_path: Path) -> None:
 
 
 def test_build_is_read_with_a_low_limit_of_open_files(catalog: Path) -> None:
-    """Under `ulimit -n 64` a build of a hundred files could not be read: each stayed open."""
+    """Regression: with `ulimit -n 64`, a build of a hundred files could not be read, because each file stayed open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     free = os.dup(0)  # the lowest number that is free
     os.close(free)

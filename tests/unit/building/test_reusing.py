@@ -29,13 +29,14 @@ READS = {
     "keys_of_acts": ["fct_acts"],
     "lengths": ["stg_words"],
 }
-"""A small project: what each model and test reads. `stg_words` and `rules` make scratch tables, `int_*` nothing."""
+"""A small project: the inputs of each model and test. `stg_words` and `rules` are scratch tables, `int_*` are inlined.
+"""
 TESTS = {"keys_of_turns", "keys_of_acts", "lengths"}
 SCHEMAS = {"stg_words": "staging", "int_turns": "intermediate", "int_acts": "intermediate", "rules": "rules"}
 
 
 def written(**said: str) -> dict[str, Any]:
-    """The manifest of the small project, in which models say what they are said to."""
+    """Return the manifest of the small project, with the given definitions of models."""
     nodes = {
         name: {
             "resource_type": "test" if name in TESTS else "model",
@@ -54,7 +55,7 @@ def written(**said: str) -> dict[str, Any]:
 
 
 def published(inputs: str = "files") -> BuildManifest:
-    """A published build of the small project as it was."""
+    """Return an unchanged published build of the small project."""
     now = Reuse(Project(written()), inputs, None).now
     return BuildManifest(build_id="before", started_at="", source="", raw={}, definitions=now)
 
@@ -170,14 +171,17 @@ def test_full_build_reuses_nothing(
     ],
 )
 def test_change_of_code_that_only_shows_a_build_runs_no_model(place: str, is_read: bool) -> None:
-    """A comment in the dashboard ran all models; it still changes the fingerprint, so that the report is written."""
+    """Regression: a comment in the dashboard ran all models.
+
+    It still changes the fingerprint, so that the report is written.
+    """
     file = CLONE / place
     assert file in set(fingerprint.code_files())
     assert reusing._is_read_by_all(file) is is_read
 
 
 def test_templates_of_the_report_are_part_of_the_fingerprint() -> None:
-    """An edited page or style sheet changed nothing: the build said that there was nothing to do."""
+    """Regression: an edited page or style sheet changed nothing, and the build did nothing."""
     shown = [path for path in (CLONE / "dialogue_warehouse").rglob("*") if path.suffix in (".html", ".css", ".js")]
     assert shown
     assert set(shown) <= set(fingerprint.code_files())

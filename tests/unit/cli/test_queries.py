@@ -1,4 +1,4 @@
-"""The command `sql`: the options it takes, the forms it writes, its time limit."""
+"""The command `sql`: its options, its output forms, its time limit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_query_may_begin_with_a_comment(paths, text):
     "given", [("--json", "--csv"), ("--csv", "--format", "json"), ("--json", "--parquet", "x.parquet")]
 )
 def test_two_output_forms_are_rejected(paths, given):
-    """The last one does not win."""
+    """The last one does not replace the first."""
     status, shown, told = sql(paths, *given, "select 1")
     assert (status, shown) == (2, "")
     assert f"{given[0]} and" in told or f"and {given[0]}" in told
@@ -63,13 +63,13 @@ def test_every_form_has_the_row(paths, form):
 
 @pytest.mark.parametrize("form", ["json", "csv", "markdown"])
 def test_failing_query_writes_nothing(paths, form):
-    """A pipe got `[` of an array, or a header, before the error."""
+    """Regression: a pipe received the `[` of an array, or a header, before the error."""
     status, shown = sql_of_a_process(paths, "--format", form, "select cast(utterance as integer) from core.fct_turns")
     assert (status, shown) == (2, "")
 
 
 def sql_of_a_process(paths, *arguments: str) -> tuple[int, str]:
-    """The same through `main`, which turns errors into a status."""
+    """Run the same through `main`, which turns errors into a status."""
     with contextlib.redirect_stdout(io.StringIO()) as shown:
         status = main(["sql", "--warehouse", str(paths.root), *arguments])
     return status, shown.getvalue()
@@ -131,7 +131,7 @@ WIDE = "select 'sgd/train/' || 'x'.repeat(30) || '/7' as turn_key, " + ", ".join
 
 
 def test_wide_rows_are_shown_with_one_line_per_column(con):
-    """Every column, and every key whole."""
+    """Every column, and every complete key."""
     text = shown(con, WIDE, None)
     assert all(f"column_{n}" in text and f"value {n}" in text for n in range(12))
     assert f"turn_key   sgd/train/{'x' * 30}/7" in text
@@ -147,7 +147,7 @@ def test_requested_table_has_keys_last(con):
 
 
 def test_long_key_is_shortened_in_the_middle(con):
-    """Its ends tell it from another."""
+    """Its beginning and its end distinguish it from other keys."""
     text = shown(con, "select 'sgd/train/' || 'x'.repeat(80) || '/7' as turn_key", "table")
     assert "sgd/train/" in text
     assert "…" in text
@@ -198,7 +198,7 @@ def test_escapes_are_visible_in_errors(paths, capsys):
 
 
 def test_reader_reads_the_pointer_again_if_its_build_is_missing(paths, monkeypatch):
-    """Another was published, and the one that the pointer named was pruned, between two steps of opening."""
+    """Another build was published, and the earlier one was pruned, between two steps of opening."""
     newer = "20990101T000000000000Z"
     published = builds.published_build
 

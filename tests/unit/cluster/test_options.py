@@ -1,4 +1,4 @@
-"""Settings of Spark, and the Java that it needs."""
+"""Options of Spark, and the Java that it needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipelines.cluster import options
 
 
 def program(folder: Path, text: str, name: str = "java") -> Path:
-    """A program that prints a text where Java prints its version."""
+    """Create a program that prints a text in place of Java's version."""
     file = folder / "bin" / name
     file.parent.mkdir(parents=True)
     file.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{text}\nEND\n")

@@ -1,4 +1,4 @@
-"""Files: special and endless ones are refused, and files are written whole or not at all."""
+"""Files: special and endless files are rejected, and files are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.conftest import CLONE
 from tests.unit.item_files import ITEM, ITEMS, land, make_corpus
 
 SECONDS = 20
-"""Time after which a test that waits for ever is ended."""
+"""Timeout of tests that could wait for ever."""
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def _ends() -> Iterator[None]:
 
 
 def sparse(path: Path) -> None:
-    """Make a file of 5 GiB that takes no space."""
+    """Create a file of 5 GiB that takes no space."""
     with path.open("wb") as stream:
         stream.truncate(5 * 2**30)
 
@@ -60,7 +60,7 @@ PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
 def test_source_file_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, make, told: str) -> None:
-    """A plain file of 5 GiB was read into memory, and a pipe waited for its other end."""
+    """Regression: a plain file of 5 GiB was read into memory, and a pipe waited for its other end."""
     place = tmp_path / "toy/train/items.json"
     place.parent.mkdir(parents=True)
     make(place)
@@ -72,7 +72,7 @@ def test_source_file_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, 
 
 @pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
 def test_marker_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, make, told: str) -> None:
-    """Every build reads the marker of a generated release; as a pipe it made each of them wait."""
+    """Regression: every build reads the marker of a generated release, and waited if it was a pipe."""
     marker = tmp_path / source_tree.MARKER
     make(marker)
     if not marker.exists():
@@ -92,7 +92,7 @@ def test_large_marker_is_rejected(tmp_path: Path) -> None:
 
 
 def test_file_of_proc_reports_no_size_and_is_read_as_empty() -> None:
-    """A link to `/proc/kmsg` waits for the next message of the kernel, for ever."""
+    """A link to `/proc/kmsg` would wait for the next message of the kernel, for ever."""
     assert read_settled("toy/a.json", Path("/proc/self/environ"))[0] == b""
     assert read_regular(Path("/proc/self/environ")) == b""
 
@@ -123,7 +123,7 @@ def test_file_that_becomes_a_pipe_before_it_is_opened_is_rejected(
 
 
 def test_pipes_in_a_warehouse_do_not_block_commands(tmp_path: Path) -> None:
-    """In place of a landed file or its manifest, and of a file of this project: it is made again, or refused."""
+    """In place of a landed file, a manifest, or a file of this project: it is made again, or rejected."""
     first = land(tmp_path, [ITEM], ITEMS)
     for file in (tmp_path / "raw" / first.parquet, (tmp_path / "raw" / first.parquet).with_suffix(".json")):
         file.unlink()
@@ -144,7 +144,7 @@ def test_pipe_in_place_of_a_file_that_was_read_is_a_change(tmp_path: Path) -> No
 
 
 def test_limit_of_an_archive_also_applies_to_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The size is checked of the file that is open, before anything of it is in memory."""
+    """The size of the open file is checked before any of its content is in memory."""
     monkeypatch.setattr(records, "TICK", 0)
     file = tmp_path / "a.json.gz"
     sparse(file)
@@ -180,7 +180,7 @@ OWN_WRITING = {
     "pipelines/ingestion/transport.py",
     "pipelines/ingestion/wanted.py",
 }
-"""Modules that read what they have just written, or that look first if it is a file."""
+"""Modules that read what they have just written, or that check first if it is a file."""
 READING = re.compile(r"\.read_bytes\(\)|\.read_text\(|\.open\((?:\"rb?\")?\)")
 
 
@@ -237,7 +237,7 @@ def test_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
 
 
 def test_attempts_write_to_different_files(tmp_path: Path) -> None:
-    """DuckDB may still write to the file of a COPY that failed, so the next COPY must have another file."""
+    """DuckDB may still work on the file of a failed COPY, so the next one must use another file."""
     places = []
     for _ in range(2):
         with pytest.raises(RuntimeError), replacing(tmp_path / "file") as temporary:

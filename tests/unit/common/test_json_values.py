@@ -1,4 +1,4 @@
-"""JSON: pointers are written, taken apart and followed; text is decoded as the standard says."""
+"""JSON: pointers are written, split and followed; texts are decoded as the standard requires."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def on_a_terminal() -> Reporter:
 
 
 def test_silent_stage_still_shows_activity():
-    """A sign and its seconds, on a terminal."""
+    """The terminal shows activity and seconds."""
     reporter = on_a_terminal()
     with reporter.stage("load", "framework") as stage:
         time.sleep(1.3)
@@ -36,7 +36,7 @@ def test_silent_stage_still_shows_activity():
 
 
 def test_progress_of_a_stage_is_shown_as_text():
-    """Neither markup nor escapes of it reach the terminal."""
+    """Neither markup nor escapes in a text reach the terminal."""
     reporter = on_a_terminal()
     with reporter.stage("model", "warehouse") as stage:
         stage.update("[bold]x\x1b[31m")
@@ -54,7 +54,7 @@ def test_without_a_terminal_a_stage_is_one_line(capsys):
 
 
 def test_seconds_include_work_before_the_stage(capsys):
-    """Landing goes on in processes while the framework is loaded."""
+    """Landing continues in processes while the framework loads."""
     with Reporter(quiet=False).stage("land", "fruit") as stage:
         stage.seconds = 7.25
     assert capsys.readouterr().err.rstrip().endswith(" 7.2 s")
@@ -62,7 +62,7 @@ def test_seconds_include_work_before_the_stage(capsys):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_landing_in_processes_measures_its_time(generated_sample, tmp_path, monkeypatch, processes):
-    """From the first file begun to the last one done, although no step waited; 0 if nothing ran at the same time."""
+    """Measured from the first file to the last, although nothing waited for it; 0 if nothing ran in parallel."""
     monkeypatch.setattr(lander, "WORTH_PROCESSES", 0)
     release = finding.find_release(max(registry.load_corpora(), key=lambda one: len(one.files)), generated_sample)
     with lander.Lander(tmp_path, Settings(processes=processes)) as landing:

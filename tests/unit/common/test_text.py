@@ -1,4 +1,4 @@
-"""Text: lines of files, whatever ends them, and printed commands, which can be pasted into a shell."""
+"""Text: lines of files with any line end, and printed commands, which can be pasted into a shell."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ WRITTEN = {
 
 @pytest.mark.parametrize("text", WRITTEN.values(), ids=list(WRITTEN))
 def test_values_are_read_in_every_notation(tmp_path: Path, text: str) -> None:
-    """Spreadsheets, editors and Git on Windows write the split files so; all lines were refused, or the file.
+    """Regression: split files written by spreadsheets, editors and Git on Windows were rejected, in part or as a whole.
 
     See https://github.com/facebookresearch/ParlAI/issues/2151.
     """
@@ -101,7 +101,7 @@ class Id(Struct):
 
 
 def test_value_that_the_schema_rejects_is_set_aside_with_line_and_column(tmp_path: Path) -> None:
-    """A header is not a value, and neither is the last line of a download that was cut off."""
+    """A header is not a value, and neither is the end of a truncated download."""
     entity = Entity("lines", Id, Container.LINES, r"(?P<part>train)\.csv")
     landed = land(tmp_path, b'\xef\xbb\xbf "conversation_id"\r\ndlg-1\r\ndl', entity, "train.csv")
     errors = [record["error"] for record in landed.quarantine]
@@ -124,7 +124,7 @@ FILES_OF_LINES = [
 
 @pytest.mark.parametrize(("corpus_id", "path", "entity"), FILES_OF_LINES, ids=[path for _, path, _ in FILES_OF_LINES])
 def test_header_is_not_a_value_of_a_published_file(tmp_path: Path, corpus_id: str, path: str, entity: Entity) -> None:
-    """A data frame that is saved writes the name of its column first."""
+    """A saved data frame writes the name of its column first."""
     landed = land(tmp_path, b"conversation_id,\n", entity, path)
     assert [record["error"].partition(": ")[0] for record in landed.quarantine] == ["line 1, column 1"]
 
@@ -137,7 +137,7 @@ def test_value_is_written_so_that_it_is_read_again(value: str) -> None:
 
 @pytest.mark.parametrize("text", [*WRITTEN.values(), *(f"a,\n{line}\nb,\n" for line, *_ in ODD.values())])
 def test_restored_lines_have_the_original_values_and_lines(tmp_path: Path, text: str) -> None:
-    """Of a file of lines values are restored, not quotes, commas and line ends; refused lines as they were."""
+    """For a file of lines, values are restored, but not quotes, commas and line ends; rejected lines are unchanged."""
     published = list(split_records(LINES, "toy/train.csv", text.removeprefix("\ufeff").encode())[1])
     file = SourceFile("toy/train.csv", "train.csv", None, 0, "")
     stream = io.BytesIO()
@@ -154,7 +154,7 @@ def test_empty_file_of_lines_has_no_records_and_a_note(tmp_path: Path, text: byt
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_json_is_read_with_any_line_end(tmp_path: Path, end: str) -> None:
-    """In JSON line ends are blanks; with a mark in front, blank lines around, or nothing behind the last character."""
+    """In JSON, line ends are blanks; there may be a mark before them, blank lines around, or no end of the last line."""
     text = json.dumps([ITEM, ITEM], indent=1).replace("\n", end)
     for written in (text, f"\ufeff{end}{text}{end}{end}"):
         for data, path in (
@@ -235,7 +235,7 @@ SAYS_ITS_ARGUMENTS = "#!/bin/sh\nprintf '%s\\n' \"$@\"\n"
 
 
 def script_in(folder: Path) -> Path:
-    """A program of our name that prints what it is called with."""
+    """Create a program with the command's name, which prints its arguments."""
     folder.mkdir(parents=True)
     script = folder / NAME
     script.write_text(SAYS_ITS_ARGUMENTS)
@@ -274,7 +274,7 @@ def test_other_program_with_the_same_name_is_not_used(tmp_path, monkeypatch):
 
 
 def test_line_names_the_warehouse_if_the_command_would_use_another(tmp_path, monkeypatch):
-    """And only there."""
+    """Only in this case."""
     monkeypatch.delenv("DIALOGUE_WAREHOUSE", raising=False)
     assert command("tables", warehouse=tmp_path).endswith(f" tables --warehouse {tmp_path}")
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))

@@ -200,7 +200,7 @@ def test_quotes_are_the_documents_own_words(corpus_id: str) -> None:
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
 def test_claims_about_derived_columns_quote_the_dictionary(corpus_id: str) -> None:
-    """A column that this project derives is none of the publisher's words."""
+    """The publisher says nothing about a column that this project derives."""
     dictionary = (CLONE / "warehouse" / "dictionary.md").read_text(encoding="utf-8")
     quoted = [claim for claim in load_claims(corpus_id) if claim.document == "dictionary.md"]
     for claim in quoted:
@@ -209,7 +209,7 @@ def test_claims_about_derived_columns_quote_the_dictionary(corpus_id: str) -> No
 
 
 def test_over_a_number_means_more_than_it_in_every_claim() -> None:
-    """ "over 18k" was refuted by 22,825, while "over 10K" was reproduced by 10,042."""
+    """Regression: "over 18k" was refuted by 22,825, while "over 10K" was reproduced by 10,042."""
     read = {}
     for claim in (claim for corpus_id in corpus_ids() for claim in load_claims(corpus_id)):
         said = re.match(r"(?:The dataset contains )?over (\d+)k\b", claim.quote, flags=re.IGNORECASE)
@@ -221,7 +221,7 @@ def test_over_a_number_means_more_than_it_in_every_claim() -> None:
 
 
 def test_entry_or_its_document_says_whose_words_it_quotes(tmp_path: Path) -> None:
-    """Words of a paper that a note of this project repeats are the paper's."""
+    """A note of this project that repeats a paper quotes the paper."""
     folder = corpus_folder(tmp_path, {}, {"id": '"X02"', "quotes_whom": '"paper"'})
     assert [claim.quotes_whom for claim in load_claims("toy", folder)] == ["publisher", "paper"]
     text = (folder / "claims.toml").read_text(encoding="utf-8")
@@ -240,7 +240,7 @@ def reads_only(corpus_id: str, expectation: Expectation) -> bool:
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
 def test_a_claim_is_about_its_own_corpus(corpus_id: str) -> None:
-    """Another corpus may have the same tables, and says nothing of what this one's documents claim."""
+    """Another corpus may have the same tables, and says nothing about the claims of this corpus's documents."""
     expectations = load_corpus_suite(corpus_id).expectations
     assert [found.expectation_id for found in expectations if not reads_only(corpus_id, found)] == []
 

@@ -1,4 +1,4 @@
-"""Other forms of a release: a row becomes the record, and the record the row again."""
+"""Other forms of a release: a row becomes the record, and the record becomes the row again."""
 
 from __future__ import annotations
 

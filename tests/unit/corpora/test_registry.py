@@ -1,4 +1,4 @@
-"""A folder of a corpus that contradicts itself is refused, in one line."""
+"""A folder of a corpus that contradicts itself is rejected in one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CORPUS = registry.corpus_ids()[0]
 
 
 def load_edited(folder: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str) -> Corpus:
-    """Read a corpus from a copy of its folder, a line of its source.toml replaced."""
+    """Read a corpus from a copy of its folder with a changed line of its source.toml."""
     copied = shutil.copytree(registry.corpus_folder(CORPUS), folder / CORPUS)
     source = copied / "source.toml"
     edited, count = re.subn(pattern, replacement, source.read_text(encoding="utf-8"), count=1, flags=re.M)

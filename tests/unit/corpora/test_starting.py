@@ -1,4 +1,4 @@
-"""`new-corpus` writes every piece of a corpus under its name, overwrites nothing, and says what it cannot work with."""
+"""`new-corpus` writes every piece of a corpus under its name, overwrites nothing, and reports invalid input."""
 
 from __future__ import annotations
 

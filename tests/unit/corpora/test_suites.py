@@ -1,4 +1,4 @@
-"""Suites: what becomes of the declarations."""
+"""Suites that are made from the declarations."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_expectation_of_several_tables_becomes_one_for_each(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())
 def test_suite_of_a_corpus_judges_no_other_corpus(corpus_id: str) -> None:
-    """A claim about a table that has other corpora too names its own, in SQL or in its rows."""
+    """A claim about a table of several corpora names its own, in SQL or in its rows."""
     shared = {table for table, columns in core_tables.TABLES.items() if "corpus_id" in columns.split()}
     for entry in load_corpus_suite(corpus_id).expectations:
         if entry.table.partition(".")[2] in shared:

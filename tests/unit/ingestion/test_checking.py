@@ -15,7 +15,7 @@ from pipelines.ingestion import checking, landing
 from tests.unit.item_files import DOCUMENT, ENTRIES, ITEM, ITEMS, SPLITS, land, make_corpus, read
 
 TEXT = json.dumps(ITEM)[1:-1]
-"""The members of an item, to be put among others."""
+"""The members of an item, to be combined with others."""
 DEEP = "[" * 5000 + "]" * 5000
 DEEP_OBJECT = '{"a":' * 100_000 + "1" + "}" * 100_000
 
@@ -26,7 +26,7 @@ def with_members(members: str) -> str:
 
 
 def land_among_others(tmp_path: Path, record: str):
-    """Land the record between two that are as they should be."""
+    """Land the record between two valid ones."""
     return land(tmp_path, f"[{json.dumps(ITEM)}, {record}, {json.dumps(ITEM)}]".encode(), ITEMS)
 
 
@@ -63,7 +63,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("record", "reason"), REFUSED.values(), ids=list(REFUSED))
 def test_record_that_would_lose_something_is_quarantined_as_a_whole(tmp_path: Path, record: str, reason: str) -> None:
-    """Lost the first value, came back as Infinity, or ended in an internal error."""
+    """Regression: the first value was lost, came back as Infinity, or ended in an internal error."""
     landed = land_among_others(tmp_path, record)
     (refused,) = landed.quarantine
     assert refused["error"].startswith(reason.replace(" - at `$", " - at `$[1]"))
@@ -86,7 +86,7 @@ KEPT = {
 
 @pytest.mark.parametrize("value", KEPT.values(), ids=list(KEPT))
 def test_unknown_value_that_can_be_restored_is_kept(tmp_path: Path, value: str) -> None:
-    """The twins of what is set aside."""
+    """The valid twins of the records that are set aside."""
     landed = land_among_others(tmp_path, with_members(f'"zz": {value}'))
     assert [extra["json_pointer"] for extra in landed.extras] == ["/1/zz"]
     assert json.loads(landed.extras[0]["value"]) == json.loads(value)
@@ -95,7 +95,7 @@ def test_unknown_value_that_can_be_restored_is_kept(tmp_path: Path, value: str) 
 
 
 def test_unknown_key_with_a_lone_surrogate_has_a_pointer_that_can_be_stored(tmp_path: Path) -> None:
-    """UTF-8 has no bytes for it, and writing the table of extra keys failed."""
+    """Regression: UTF-8 has no bytes for it, and writing the table of extra keys failed."""
     landed = land_among_others(tmp_path, with_members(r'"~u/\ud83d": 1'))
     (extra,) = landed.extras
     assert extra["json_pointer"].encode() == b"/1/~0u~1~ud83d"
@@ -116,7 +116,7 @@ def test_record_key_with_a_lone_surrogate_sets_its_record_aside(tmp_path: Path) 
 
 
 def test_record_with_a_repeated_key_is_set_aside(tmp_path: Path) -> None:
-    """The build was aborted; the first record of the key is landed, those after it are kept whole."""
+    """Regression: the build was aborted. The first record with the key is landed, the later ones are kept whole."""
     landed = land(tmp_path, b'{"a": ["x"], "b": [], "a": ["y"] , "a": 7}\n', ENTRIES, "entries.json")
     error = "the key 'a' occurs twice in the file - at `$.a`"
     assert landed.quarantine == [
@@ -154,7 +154,7 @@ def test_file_with_ambiguous_parts_is_rejected_with_its_place(tmp_path: Path, te
 
 
 def test_parts_and_documents_with_deep_records_are_landed(tmp_path: Path) -> None:
-    """In each container the record alone is set aside."""
+    """In each container, only the record is set aside."""
     text = f'{{"dev": [{json.dumps(ITEM)}, {DEEP}], "train": []}}'
     landed = land(tmp_path, gzip.compress(text.encode()), SPLITS, "splits.json.gz")
     assert (landed.parts, landed.record_count, len(landed.quarantine)) == (["dev", "train"], 2, 1)
@@ -187,7 +187,7 @@ def test_file_that_is_not_json_is_rejected_with_its_place_at_any_depth(tmp_path:
 
 
 def test_ten_thousand_rejected_records_take_seconds(tmp_path: Path) -> None:
-    """They took 13 s, a millisecond and more each."""
+    """Regression: they took 13 s, a millisecond and more each."""
     started = time.process_time()
     landed = land(tmp_path, gzip.compress(json.dumps([7] * 10_000).encode()), ITEMS, "train/items.json.gz")
     assert len(landed.quarantine) == 10_000
@@ -195,7 +195,7 @@ def test_ten_thousand_rejected_records_take_seconds(tmp_path: Path) -> None:
 
 
 def test_file_with_too_many_rejected_records_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And its twin: as many as may be are set aside."""
+    """And its twin: the maximum number of records is set aside."""
     monkeypatch.setattr(checking, "MOST_REFUSED", 20)
     assert len(land(tmp_path, [7] * 20, ITEMS).quarantine) == 20
     with pytest.raises(LandingError) as refused:
@@ -207,7 +207,7 @@ def test_file_with_too_many_rejected_records_is_rejected(tmp_path: Path, monkeyp
 
 
 def test_file_with_too_many_unknown_keys_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unknown keys are bounded like refusals."""
+    """Unknown keys have the same limit as rejected records."""
     monkeypatch.setattr(checking, "MOST_EXTRAS", 20)
     assert len(land(tmp_path, [ITEM | {"zz": 1}] * 20, ITEMS).extras) == 20
     with pytest.raises(LandingError) as refused:
@@ -251,7 +251,7 @@ def test_damaged_raw_file_is_landed_again(tmp_path: Path, damage) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"garbage"])
 def test_damaged_empty_file_is_written_again(tmp_path: Path, content: bytes) -> None:
-    """Nothing helped, not even force."""
+    """Regression: not even `--force` repaired it."""
     corpus = make_corpus(tmp_path, ITEMS)
     empty = tmp_path / "raw" / landing.write_empty(corpus, ITEMS, tmp_path / "raw")
     whole = empty.read_bytes()

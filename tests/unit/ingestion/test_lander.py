@@ -26,7 +26,7 @@ PATH = "train/items.json"
 
 @pytest.fixture
 def task(tmp_path: Path) -> LandingTask:
-    """A file of two items to land."""
+    """Return a file of two items to land."""
     (tmp_path / "toy/train").mkdir(parents=True)
     (tmp_path / "toy" / PATH).write_text(json.dumps([ITEM, ITEM]))
     return LandingTask(make_corpus(tmp_path, ITEMS), ITEMS, tmp_path / "toy", PATH, tmp_path / "raw")
@@ -46,7 +46,7 @@ def replace_in_one_step(file: Path, content: bytes) -> None:
 def test_file_that_changes_between_hashing_and_reading_is_landed_as_it_was_hashed(
     task: LandingTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    """DuckDB read the other file, and its rows were published under the checksum of the first."""
+    """Regression: DuckDB read the other file, and its rows were published under the checksum of the first."""
     file = tmp_path / "toy" / PATH
     before = items("was hashed", 3)
     file.write_bytes(before)
@@ -91,7 +91,7 @@ def test_file_that_stays_is_read_once(task: LandingTask, tmp_path: Path, monkeyp
 
 
 def test_file_that_is_replaced_all_the_time_is_landed_as_one_of_its_states(task: LandingTask, tmp_path: Path) -> None:
-    """16 of 30 landings of a file that was swapped had the other's rows under its checksum."""
+    """Regression: in 16 of 30 landings of an exchanged file, the rows of one had the checksum of the other."""
     file = tmp_path / "toy" / PATH
     contents = {landing.sha256_of(items(text, 1000)): text for text in ("first", "second")}
     stop = threading.Event()
@@ -117,7 +117,7 @@ def test_file_that_is_replaced_all_the_time_is_landed_as_one_of_its_states(task:
 
 
 def test_file_that_changes_at_every_read_is_rejected(task: LandingTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is written while it is read has no settled state."""
+    """A file that is read while it is written has no definite state."""
     file, attempts = task.source / PATH, []
 
     def touch_and_look(path: Path) -> records.FileState | None:
@@ -148,7 +148,7 @@ def test_file_that_changed_once_while_it_was_read_is_read_again(
 
 
 def test_two_changes_within_a_tick_are_two_states(tmp_path: Path) -> None:
-    """Fails if a state may be noted so soon after a change that the next one has the same times."""
+    """Fails if a state can be recorded so soon after a change that the next state has the same times."""
     file = tmp_path / "file"
     for number in range(20):
         file.write_bytes(b"%03d" % number)
@@ -172,7 +172,7 @@ def test_two_changes_within_a_tick_are_two_states(tmp_path: Path) -> None:
     ids=["deleted", "cut", "overwritten", "appended to", "replaced by the same", "touched", "left alone"],
 )
 def test_file_that_has_changed_at_the_end_is_reported(task: LandingTask, change, told: str | None) -> None:
-    """A build of which a file was cut or deleted meanwhile ended as if nothing had happened."""
+    """Regression: a build with a file that was truncated or deleted in the meantime succeeded silently."""
     landed = land_file(task)
     change(task.source / PATH)
     found = list(landing_results.changes_since([landed], task.source.parent))
@@ -180,7 +180,7 @@ def test_file_that_has_changed_at_the_end_is_reported(task: LandingTask, change,
 
 
 def test_file_that_is_missing_when_it_is_read_is_rejected_in_one_line(task: LandingTask, tmp_path: Path) -> None:
-    """Found when the folder was read, deleted before the file was."""
+    """The file was found when the folder was listed, and deleted before it was read."""
     release = Release(task.corpus, task.source, ((ITEMS, PATH), (ITEMS, "dev/items.json")), (), ())
     with (
         Lander(tmp_path / "raw", Settings()) as lander,

@@ -1,4 +1,4 @@
-"""Landing a file: what is refused, what is set aside, and that types and order survive."""
+"""Landing a file: content that is rejected or set aside, and the order and types of all other content."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_many_records_are_written_in_groups_and_in_order(
 
 
 def test_no_thread_of_duckdb_removes_a_rewritten_file() -> None:
-    """A COPY that fails is repeated into the same Parquet; once its file was gone when it was to be moved there."""
+    """Regression: a failed COPY is repeated into the same Parquet, and once its file was missing at the end."""
     (threads,) = landing._connection().execute("select current_setting('async_threads')").fetchone()
     assert threads == 0
 
@@ -160,7 +160,7 @@ def test_part_that_is_not_an_array_is_named(tmp_path: Path) -> None:
     ids=["array", "entries", "splits"],
 )
 def test_file_without_records_has_a_note(tmp_path: Path, content: object, entity: Entity, path: str) -> None:
-    """An empty array in the place of a release is JSON, and no dialogue of it is there."""
+    """An empty array in place of a release is JSON, but has no dialogues."""
     landed = land(tmp_path, content, entity, path)
     assert (landed.record_count, landed.notes[-1]) == (0, "has no records")
 
@@ -317,7 +317,7 @@ def test_schema_hash_covers_every_module_that_affects_landing() -> None:
 
 
 def test_files_of_a_killed_landing_are_removed_by_the_next_build(tmp_path: Path) -> None:
-    """The records of a killed landing stayed for ever, and their name met that of a process on another machine."""
+    """Regression: the records of a killed landing stayed, and a process on another machine could have their name."""
     paths = WarehousePaths(tmp_path)
     program = (
         "import os, signal, sys\n"

@@ -1,4 +1,4 @@
-"""Writing generated releases: strict shape, the same bytes for the same seed, nothing of others overwritten."""
+"""Writing generated releases: strict shape, the same bytes for the same seed, and no foreign file overwritten."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def decode(entity: Entity, data: bytes) -> int:
-    """Decode a file strictly; the number of its records."""
+    """Decode a file strictly, and return the number of its records."""
     if entity.container is Container.LINES:
         lines = data.decode().splitlines()
         assert all(line.endswith(",") and line.count(",") == 1 for line in lines)
@@ -132,7 +132,7 @@ def test_each_file_is_reported(tmp_path):
 
 @pytest.mark.parametrize("foreign", ["notes.txt", "train/notes.txt", "link"])
 def test_foreign_file_in_a_generated_release_is_not_removed(tmp_path: Path, foreign: str) -> None:
-    """The whole folder was removed before the release was generated again."""
+    """Regression: the whole folder was removed before the release was generated again."""
     corpus_id = CORPORA[0]
     simulate(tmp_path, SAMPLE_SCALE, corpora=(corpus_id,))
     before = digests(tmp_path)

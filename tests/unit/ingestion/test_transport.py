@@ -38,7 +38,7 @@ def test_session_requests_the_original_bytes():
 def test_body_must_receive_some_bytes_within_each_timeout(
     monkeypatch: pytest.MonkeyPatch, pieces: list[tuple[int, float]], is_enough: bool
 ) -> None:
-    """A byte a second is never silence; a modem, or a link that is shared by several downloads, is waited for."""
+    """A socket never times out on one byte per second; a modem, or a link that several downloads share, is accepted."""
     now, coming = 0.0, iter(pieces)
 
     def read(_: int) -> bytes:

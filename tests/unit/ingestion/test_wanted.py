@@ -91,7 +91,7 @@ def test_problem_says_what_was_expected_and_observed(tmp_path, facts, problem):
     ],
 )
 def test_problem_says_what_is_in_place_of_a_data_file(tmp_path, content, kind):
-    """Servers give a page that asks to sign in, or their error, with status 200; GitHub gives pointers of Git LFS."""
+    """Servers answer with a login page or an error under status 200; GitHub answers with Git LFS pointers."""
     (tmp_path / "x").write_bytes(content)
     problem = listed_file(tmp_path, sha256="0" * 64).problem(tmp_path / "x")
     assert problem.startswith("expected sha256 ")
@@ -165,7 +165,7 @@ CHECKED = {"sha256": "0" * 64, "bytes": 9}
     ],
 )
 def test_rest_of_another_version_is_not_appended_to_a_part(tmp_path, facts, begun, rest, is_continued):
-    """Without a checksum nothing would tell that a file is made of parts of two."""
+    """Without a checksum, a file made of two different files would not be noticed."""
     part = Part(listed_file(tmp_path, **facts))
     part.path.parent.mkdir(parents=True, exist_ok=True)
     part.begin(begun)

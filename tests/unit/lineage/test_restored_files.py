@@ -17,7 +17,7 @@ ENTRIES = Entity("things", dict, Container.ENTRIES, r"x\.json")
 
 
 def put(entity: Entity, exceptions: list[tuple[str, str]], *records: Record) -> list[Any]:
-    """The values of the records after these exceptions are put back."""
+    """Return the values of the records after these exceptions are restored."""
     file = SourceFile("toy/x.json", "x.json", None, 1, "", exceptions=exceptions)
     return [json.loads(record.text) for record in put_back(entity, file, iter(records))]
 
@@ -69,7 +69,7 @@ def test_elements_are_inserted_in_the_order_of_their_numbers() -> None:
 
 
 def test_quarantined_document_is_restored_unchanged() -> None:
-    """Core has no row of a document that the schema refuses, and a query can still make an empty document of no rows."""
+    """Core has no row of a document that the schema rejects, and a query can still make an empty document of no rows."""
     document = Entity("thing", dict, Container.DOCUMENT, r"x\.json")
     file = SourceFile("toy/x.json", "x.json", None, 1, "", quarantine=[(0, "", b"[]")])
     (found,) = put_back(document, file, iter([Record(0, None, "", b'{"names": []}')]))
@@ -80,7 +80,7 @@ def test_quarantined_document_is_restored_unchanged() -> None:
 
 
 def test_rejected_record_with_an_equal_key_is_unchanged() -> None:
-    """Values put back into the first of two equal keys are not searched in the second, which is in quarantine."""
+    """Content of the first of two equal keys is not searched for in the second, which is in quarantine."""
     file = SourceFile(
         "toy/x.json", "x.json", None, 1, "", extras=[("/a/names/Oslo/x", 1)], quarantine=[(1, "/a", b'{"names": {}}')]
     )

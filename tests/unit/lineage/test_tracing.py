@@ -23,7 +23,7 @@ def at(container: Container, text: str, *pointers: str | None) -> list[str | Non
 
 
 def test_records_are_found_beside_unreadable_ones() -> None:
-    """A record nested thousands of levels deep made the trace of every key of its file an internal error."""
+    """Regression: a record with thousands of levels made the trace of every key of its file an internal error."""
     text = f'[{DEEP}, {{"a/b": ["é", 1.10]}}, "\\ud83d"]'
     assert at(Container.ARRAY, text, "/1", "/1/a~1b/1", None, "/1/c", "/9", "") == [
         '{"a/b": ["é", 1.1]}',
@@ -36,7 +36,7 @@ def test_records_are_found_beside_unreadable_ones() -> None:
 
 
 def test_first_of_equal_keys_is_shown() -> None:
-    """The one that was landed, not the one that a reader of the whole file would keep."""
+    """The record that was landed, not the one that a reader of the whole file would keep."""
     assert at(Container.ENTRIES, '{"a": [1], "a": [2], "b": []}', "/a", "/a/0", "/b") == ["[1]", "1", "[]"]
 
 
@@ -46,6 +46,6 @@ def test_documents_and_lines_are_found() -> None:
 
 
 def test_lone_surrogate_is_shown_as_it_is_written() -> None:
-    """Nothing that is shown may be without bytes in UTF-8."""
+    """Everything that is shown must be valid UTF-8."""
     (value,) = at(Container.ARRAY, r'[{"zz": "\ud83d"}]', "/0")
     assert value == r'{"zz": "\ud83d"}'

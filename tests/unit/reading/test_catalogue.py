@@ -89,7 +89,7 @@ def test_description_as_json_has_every_field(con):
 
 
 def test_links_are_those_of_existing_tables(con):
-    """Of the keys and joins that are declared: this build has neither the columns nor the other tables."""
+    """Only declared keys and joins count: this build has neither the columns nor the other tables."""
     assert catalogue.describe_table(con, "fct_turns").links == Links((), (), ("core.fct_frames",))
     assert catalogue.describe_table(con, "raw.fruit__apples").links == Links(())
 

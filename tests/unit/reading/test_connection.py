@@ -1,4 +1,4 @@
-"""The connection to what was published: what it opens, and the fence around it."""
+"""The connection to a published build: the files that it opens, and the restrictions of its queries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_raw_tables_are_exactly_the_files_of_the_manifest(paths):
 
 
 def test_raw_table_may_have_more_files_than_a_process_can_have_open(paths):
-    """One for each file of a release: at scale 10 there are 1,810 of SGD, and most systems allow 1,024."""
+    """One for each file of a release: at scale 10, SGD has 1,810 files, and most systems allow 1,024 open files."""
     files = [write_raw(paths, f"apples-{number:03}", [number]) for number in range(120)]
     manifest = json.loads(paths.build_manifest(BUILD).read_text())
     paths.build_manifest(BUILD).write_text(json.dumps(manifest | {"raw": {"fruit__apples": files}}))
@@ -148,7 +148,7 @@ def test_no_statement_reads_a_file(con, paths, statement, target):
 
 
 def quoted(path: Path) -> str:
-    """Return the path as it is written inside a string of SQL."""
+    """Return the path as part of a string in SQL."""
     return str(path).replace("'", "''")
 
 

@@ -1,4 +1,4 @@
-"""A damaged file of the published build is named by whatever reads it, and no other error is taken for damage."""
+"""A damaged file of the published build is named by every reader, and no other error is taken for damage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADERS = 3 * 4096
 
 @pytest.fixture
 def described(paths: WarehousePaths) -> WarehousePaths:
-    """The build of the fixture, with what its database is known by."""
+    """Return the build of the fixture, with the recorded facts about its database."""
     manifest = builds.read_manifest(paths, BUILD)
     known = builds.describe_file(paths.build_database(BUILD))
     paths.build_manifest(BUILD).write_bytes(builds.encode_manifest(msgspec.structs.replace(manifest, database=known)))
@@ -56,7 +56,7 @@ def error_of_a_reader(paths: WarehousePaths, query: str = "from fct_turns") -> E
 
 @pytest.mark.parametrize("keeps_time", [False, True])
 def test_damaged_block_is_reported_with_the_file_and_what_to_do(described: WarehousePaths, keeps_time: bool) -> None:
-    """One whose time did not change is touched, or the next build would not read it again."""
+    """A file whose time did not change is touched, so that the next build reads it again."""
     database = described.build_database(BUILD)
     spoil(database, keeps_time)
     told = damage.cause_of(error_of_a_reader(described), described)
@@ -68,7 +68,7 @@ def test_damaged_block_is_reported_with_the_file_and_what_to_do(described: Wareh
 
 
 def test_error_of_a_query_is_not_damage(described: WarehousePaths) -> None:
-    """An error in a query, or in our own code, keeps its message."""
+    """An error in a query, or in this project's code, keeps its own message."""
     for query in ("from nowhere", "select cast(utterance as integer) from fct_turns", "select"):
         assert damage.cause_of(error_of_a_reader(described, query), described) is None, query
     assert damage.cause_of(duckdb.IOException("elsewhere"), described) is None
@@ -90,7 +90,7 @@ def test_damaged_raw_file_is_reported(described: WarehousePaths) -> None:
 def test_every_command_that_reads_names_the_file(
     described: WarehousePaths, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They ended in an internal error without a file."""
+    """Regression: they ended in an internal error without a file."""
     database = described.build_database(BUILD)
     spoil(database)
     assert main([*arguments, "--warehouse", str(described.root)]) == 2
@@ -108,7 +108,7 @@ def test_every_command_that_reads_names_the_file(
     ],
 )
 def test_build_of_another_version_is_named(described: WarehousePaths, query: str, lacking: str) -> None:
-    """A kept build was made before a table or column was added: going back to it ended in an internal error."""
+    """Regression: going back to a build from before a table or column was added ended in an internal error."""
     told = str(damage.cause_of(error_of_a_reader(described, query), described))
     assert told.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks {lacking}")
     assert told.endswith(f"`{command('build', warehouse=described.root)}` builds it again")

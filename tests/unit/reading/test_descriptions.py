@@ -1,4 +1,4 @@
-"""Raw tables are listed and described, where they are queried and in the dictionary; what comes in order says by what."""
+"""Raw tables are listed and described, for queries and in the dictionary; ordered results say by which column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TABLE = next(table for corpus in registry.load_corpora() for table in descriptio
 
 
 def add_raw_table(paths) -> None:
-    """Let the published build have a raw table of the first corpus."""
+    """Give the published build a raw table of the first corpus."""
     manifest = json.loads(paths.build_manifest(BUILD).read_text())
     manifest["raw"][TABLE.name] = [write_raw(paths, "landed", [0, 1])]
     paths.build_manifest(BUILD).write_text(json.dumps(manifest))
@@ -30,7 +30,7 @@ def run(paths, *arguments: str) -> str:
 
 
 def test_raw_tables_are_listed_and_described(paths):
-    """In the words of the schema, and with what landing adds."""
+    """With the descriptions of the schema, and with the columns that landing adds."""
     add_raw_table(paths)
     assert re.search(rf"raw\.{TABLE.name} +2 +One row per record", run(paths, "tables"))
     for name in (TABLE.name, f"raw.{TABLE.name}"):
@@ -54,7 +54,7 @@ def test_unreadable_raw_table_does_not_prevent_the_list(paths):
 
 
 def test_dictionary_has_every_raw_table_and_field():
-    """Each with what the schema says of it."""
+    """Each with its description in the schema."""
     text = descriptions.dictionary()
     for corpus in registry.load_corpora():
         for table in descriptions.raw_tables(corpus):
@@ -64,7 +64,7 @@ def test_dictionary_has_every_raw_table_and_field():
 
 
 def test_no_example_orders_by_a_key_that_sorts_as_text():
-    """/10 comes before /2; queries and README order by the number, and the dictionary says so."""
+    """/10 comes before /2 as text; queries and README order by the number, and the dictionary says so."""
     texts = [path.read_text() for path in (CLONE / "warehouse" / "queries").glob("*.sql")]
     texts.append((CLONE / "README.md").read_text())
     ordered = re.compile(r"order by[^;)\n]*\b(?:turn|frame|action|slot|call|result|vote)_key\b")

@@ -1,4 +1,4 @@
-"""A dialogue as a reader sees it: its spans are cut right, and no text of a corpus does anything but be read."""
+"""A dialogue as a reader sees it: its spans are marked correctly, and texts of a corpus are only text."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_json_keeps_every_text_and_controls_no_terminal() -> None:
 
 
 class Page(HTMLParser):
-    """The tags of a page, its attributes, and its text."""
+    """Collect the tags of a page, their attributes, and the text."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

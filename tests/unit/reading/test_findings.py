@@ -1,4 +1,4 @@
-"""Tracing: every key of core has a way back."""
+"""Tracing: every key of core leads back to the source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dialogue_warehouse.paths import DBT_PROJECT
 from dialogue_warehouse.reading.findings import KEYED_TABLES
 
 NOT_OWN = {"dim_scenarios": "scenario_key", "dim_key_pointers": "traced_key"}
-"""Unique columns whose keys are those of other tables."""
+"""Unique columns whose keys belong to other tables."""
 
 
 def test_every_key_of_core_can_be_traced() -> None:

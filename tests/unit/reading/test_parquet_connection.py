@@ -1,4 +1,4 @@
-"""The fence around a query holds for a build whose tables are Parquet: the cases of `test_connection`, and its own."""
+"""The restrictions of queries on a build with Parquet tables: the cases of `test_connection`, and more."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = [
 
 @pytest.fixture
 def paths(tmp_path: Path) -> WarehousePaths:
-    """A warehouse folder with one published build; its name holds what SQL would trip on."""
+    """Return a warehouse folder with one published build; its name has characters that SQL treats specially."""
     paths = WarehousePaths(tmp_path / "o'brien")
     make_parquet_build(paths)
     return paths
@@ -56,7 +56,7 @@ def paths(tmp_path: Path) -> WarehousePaths:
 
 @pytest.fixture
 def con(paths: WarehousePaths) -> Iterator[connection.Connection]:
-    """The published build, opened."""
+    """Return the published build, opened."""
     with connection.open_published(paths, raw=True) as con:
         yield con
 

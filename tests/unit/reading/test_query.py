@@ -1,4 +1,4 @@
-"""One SELECT or EXPLAIN runs; anything else is refused in one line."""
+"""One SELECT or EXPLAIN runs; anything else is rejected in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value is the same wherever it is shown: on the terminal, in every form of a result, in the dashboard, in the report."""
+"""A value is the same on every surface: terminal, every form of a result, dashboard, report."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ VALUES: dict[str, tuple[str, Any]] = {
     "map {date 'infinity': interval 1 day}": ('{"infinity": "1 day"}', {"infinity": "1 day"}),
     "map {[1]: 1}[[2]]": (NULL, None),
 }  # fmt: skip
-"""An expression of SQL -> its text, and what its JSON is."""
+"""An expression of SQL -> its text, and its value in JSON."""
 NAMES = ("a", "a_2")
-"""Both columns of a query are called `a`."""
+"""Both columns of a query have the name `a`."""
 
 
 def twice(expression: str) -> str:
-    """A query with two columns of one name, of which the first is another value."""
+    """Return a query with two columns of the same name; the first has another value."""
     return f"select 'other' as a, {expression} as a"
 
 
@@ -89,14 +89,14 @@ def written(con: duckdb.DuckDBPyConnection, expression: str, write: Any) -> str:
 
 
 def shown(con: duckdb.DuckDBPyConnection, expression: str, render: Any) -> list[str]:
-    """The lines that a terminal shows."""
+    """Return the lines that a terminal shows."""
     stream = io.StringIO()
     render(query.run_query(con, twice(expression)), Console(file=stream, width=300))
     return stream.getvalue().splitlines()
 
 
 def in_parquet(con: duckdb.DuckDBPyConnection, expression: str) -> tuple[Any, ...]:
-    """The row that a Parquet file holds, read as the command reads it."""
+    """Return the row of a Parquet file, read as the command reads it."""
     stream = io.BytesIO()
     result_files.stream_parquet(query.run_query(con, twice(expression)), stream)
     with duckdb.connect() as other:
@@ -111,7 +111,8 @@ def in_parquet(con: duckdb.DuckDBPyConnection, expression: str) -> tuple[Any, ..
 def test_value_is_the_same_on_every_surface(con: duckdb.DuckDBPyConnection, expression: str) -> None:
     """A query has two columns of one name, decimals, nanoseconds, infinite dates, lists, maps, NULL or ''.
 
-    A page that keeps one of two columns of a name shows wrong values: https://github.com/streamlit/streamlit/issues/10932
+    A page that keeps only one of two columns with the same name shows wrong values:
+    https://github.com/streamlit/streamlit/issues/10932
     """
     text, value = VALUES[expression]
     table = shown(con, expression, printing.render_table)
@@ -143,7 +144,7 @@ def test_value_is_the_same_on_every_surface(con: duckdb.DuckDBPyConnection, expr
 
 
 def same(left: Any, right: Any) -> bool:
-    """Compare what JSON holds: numbers by their value, none of which is a text or a boolean."""
+    """Compare JSON values: numbers by value; no number equals a text or a boolean."""
     match left, right:
         case dict(), dict():
             return list(left) == list(right) and all(same(left[key], right[key]) for key in left)
@@ -161,7 +162,7 @@ def test_report_shows_a_measured_cell_as_the_table_does(cell: Any) -> None:
 
 
 def test_rows_keep_their_order_if_values_are_cast(con: duckdb.DuckDBPyConnection) -> None:
-    """The cast goes around the query; DuckDB keeps the order of its rows. This fails when a version no longer does."""
+    """The cast is around the query; DuckDB keeps the order of its rows. This test fails if a version no longer does."""
     text = "select date '2020-01-01' + cast(range as integer) as d, range from range(300_000) order by hash(range)"
     expected = con.execute("select range from range(300_000) order by hash(range)").fetchall()
     assert [(number,) for _, number in run(con, text)] == expected
@@ -177,7 +178,7 @@ def test_place_of_an_error_is_in_the_query(con: duckdb.DuckDBPyConnection) -> No
     ("form", "escaped"), [("csv", r"a\x1b[2Jb\x9b"), ("json", r"a\u001b[2Jb\u009b"), ("markdown", r"a\x1b")]
 )
 def test_control_characters_do_not_reach_a_terminal(paths, form: str, escaped: str) -> None:
-    """A text of a corpus may clear the screen; into a pipe it goes as it is."""
+    """A text of a corpus could clear the screen; in a pipe it is unchanged."""
     leader, follower = pty.openpty()
     text = "select 'a' || chr(27) || '[2Jb' || chr(155) as a"
     try:

@@ -1,4 +1,4 @@
-"""Kinds of files in place of a data file: each is named in one line, which says what to do."""
+"""Other kinds of files in place of a data file: each is named in one line, which says what to do."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ TEXTS = {
 
 
 def zipped(*names: str) -> bytes:
-    """An archive made by Python's zipfile."""
+    """Return an archive made by Python's zipfile."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name in names:
@@ -90,7 +90,7 @@ def written(write: Callable[[pa.Table, io.BytesIO], object]) -> bytes:
 
 
 def tarred() -> bytes:
-    """An archive made by Python's tarfile."""
+    """Return an archive made by Python's tarfile."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("items.json"))
@@ -121,9 +121,9 @@ KINDS = TEXTS | BINARY
 @pytest.mark.parametrize("name", ["train/items.json", "data.json.gz", "split.csv", "rows.jsonl", "rows.parquet"])
 @pytest.mark.parametrize(("data", "told"), KINDS.values(), ids=list(KINDS))
 def test_other_kind_of_file_is_named_under_any_name(data: bytes, told: str, name: str) -> None:
-    """A pointer, a page, an archive under the name of a data file was "broken gzip" or "not JSON at byte 0".
+    """Regression: a pointer, a page or an archive named like a data file was "broken gzip" or "not JSON at byte 0".
 
-    The last thing to be called by its name is the Parquet file that is named so.
+    Only a Parquet file under the name of one is the file itself.
     """
     if name.endswith(".parquet") and told == "a Parquet file":
         assert unpack(f"toy/{name}", data).content == data
@@ -136,7 +136,7 @@ def test_other_kind_of_file_is_named_under_any_name(data: bytes, told: str, name
 
 @pytest.mark.parametrize(("data", "told"), KINDS.values(), ids=list(KINDS))
 def test_other_kind_of_file_is_named_inside_an_archive(data: bytes, told: str) -> None:
-    """`curl | gzip` packs the page of an error as well as a file."""
+    """`curl | gzip` compresses an error page in the same way as a file."""
     with pytest.raises(LandingError) as refused:
         unpack("toy/data.json.gz", gzip.compress(data, mtime=0))
     assert str(refused.value).startswith(f"toy/data.json.gz: is {told}, not the file: ")
@@ -184,7 +184,7 @@ def test_databases_are_named(tmp_path: Path) -> None:
     ],
 )
 def test_possible_text_of_the_file_is_not_another_kind(text: bytes) -> None:
-    """The failing twin: what has no mark of another kind is left to the reader of its container."""
+    """The failing twin: a file without the mark of another kind is left to the reader of its container."""
     assert other_kind("train.json", text) is None
 
 
@@ -216,7 +216,7 @@ ANSWERS = {
 def test_error_answer_in_json_is_rejected_in_every_container(
     tmp_path: Path, answer: dict, told: str, entity, path: str
 ) -> None:
-    """It is JSON: a file of entries took its keys for records, and set all of them aside in silence."""
+    """Regression: it is JSON, so a file of entries read its keys as records and set all of them aside silently."""
     with pytest.raises(LandingError) as refused:
         land(tmp_path, answer, entity, path)
     assert str(refused.value).startswith(f"toy/{path}: is the error answer of a server ('{told}'), not the file: ")
@@ -238,7 +238,7 @@ def test_other_json_is_not_an_error_answer(answer: object) -> None:
 
 
 def test_valid_error_answer_is_rejected_in_place_of_a_listed_file(tmp_path: Path) -> None:
-    """A file of names and texts takes any object of texts: two of its records were `message` and its documentation."""
+    """Regression: a file of names and texts accepts any object of texts, so `message` became a record."""
     texts = Entity("texts", str, Container.ENTRIES, r"texts\.json")
     answer = b'{"message": "API rate limit exceeded", "documentation_url": "https://x"}'
     (tmp_path / "texts.json").write_bytes(answer)
@@ -253,7 +253,7 @@ def test_valid_error_answer_is_rejected_in_place_of_a_listed_file(tmp_path: Path
 
 
 def test_advice_is_to_fetch_a_release_and_not_another_form_of_it() -> None:
-    """`fetch` downloads the files of the publishers alone."""
+    """`fetch` downloads only files of the publishers."""
     for name, is_fetched in (
         ("dev/items.json", True),
         ("data.json.gz", True),
@@ -266,7 +266,7 @@ def test_advice_is_to_fetch_a_release_and_not_another_form_of_it() -> None:
 
 
 def test_records_that_look_like_an_error_answer_are_landed(tmp_path: Path) -> None:
-    """The failing twin: the schema decides, and takes these."""
+    """The failing twin: the schema decides, and accepts these."""
     assert land(tmp_path, {"message": ["Not Found"], "status": []}, ENTRIES, "entries.json").record_count == 2
 
 

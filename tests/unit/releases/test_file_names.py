@@ -1,4 +1,4 @@
-"""Files whose names are nearly right are read; of several candidates for one file the better name is."""
+"""Files with slightly wrong names are read; the best of several candidates for one file is used."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FAR = (
 
 @pytest.mark.parametrize("path", NEAR)
 def test_file_is_read_under_a_similar_name(tmp_path: Path, path: str) -> None:
-    """Files compressed, unpacked, in other case, or laid out as in a clone were skipped silently.
+    """Regression: files compressed, unpacked, in other case, or laid out as in a clone were skipped silently.
 
     https://github.com/facebookresearch/ParlAI/issues/343
     """
@@ -67,7 +67,7 @@ def test_exact_name_keeps_its_path_and_is_not_another_name(tmp_path: Path) -> No
 
 
 def test_best_of_several_names_is_read_and_the_others_are_named(tmp_path: Path) -> None:
-    """The order is that of the documentation: own place, letter case, compression."""
+    """The order is that of the documentation: exact path, letter case, compression."""
     names = [NAMES, "names.json.gz", "Names.json", "data/names.json", "repository/data/names.json"]
     better = names[0]
     release = found(tmp_path, *names)
@@ -83,14 +83,14 @@ def test_best_of_several_names_is_read_and_the_others_are_named(tmp_path: Path) 
 
 
 def test_missing_files_are_counted_among_the_listed_ones(tmp_path: Path) -> None:
-    """A file that is read and not listed was counted among those expected: "181 of 189" where 184 are listed."""
+    """Regression: files that are read but not listed were counted as expected: "181 of 189", although 184 are listed."""
     release = found(tmp_path, TALKS, "train/talks_002.json", "dev/talks_001.json")
     assert (len(release.files), len(release.missing), release.listed) == (3, 2, 3)
 
 
 @pytest.mark.parametrize("corpus", registry.load_corpora(), ids=lambda corpus: corpus.corpus_id)
 def test_clone_of_the_publishers_repository_is_read_completely(tmp_path: Path, corpus) -> None:
-    """A clone placed as the corpus' folder is read, for each corpus from its own source.toml."""
+    """A clone in place of the corpus's folder is read, as the source.toml of the corpus says."""
     folder = tmp_path / corpus.corpus_id
     data = [file for file in corpus.files if not file.is_documentation]
     for file in corpus.files:
@@ -120,7 +120,7 @@ def verification(source: Path, path: str, found_as: str) -> str:
 
 
 def test_listed_checksum_is_compared_with_the_text(tmp_path: Path) -> None:
-    """The checksum of a plain file holds for its text, however it is compressed."""
+    """The checksum of a plain file applies to its text, with any compression."""
     for level in (1, 9):
         write(tmp_path, "names.json.gz", text=gzip.compress(TEXT, level))
         assert verification(tmp_path, NAMES, "names.json.gz") == "verified"
@@ -138,7 +138,7 @@ def test_listed_checksum_of_an_archive_says_nothing_about_its_text(tmp_path: Pat
 
 
 def test_generated_release_in_the_publishers_layout_is_generated(tmp_path: Path) -> None:
-    """Its mark is moved with its files, and they are not taken for real ones."""
+    """Its marker is moved with its files, so that they do not count as real ones."""
     write(tmp_path, "data/names.json", ALL)
     write(tmp_path, "data/SIMULATED.json", text=b'{"scale": 0.5, "seed": 1}')
     release = finding.find_release(CORPUS, tmp_path)
@@ -181,7 +181,7 @@ def test_error_about_a_file_names_the_file_on_disk(tmp_path: Path) -> None:
 
 
 def test_file_that_was_read_is_found_again_where_it_was_or_under_another_name(tmp_path: Path) -> None:
-    """`verify` and `trace` read the file that was read, also when a better name has come since."""
+    """`verify` and `trace` read the file of the build, even if there is now a file with a better name."""
     folder = write(tmp_path, "data/names.json")
     places = Places(tmp_path, {f"toy/{NAMES}": "data/names.json"})
     assert places.find(CORPUS, NAMES) == folder / "data/names.json"

@@ -16,7 +16,7 @@ from pipelines.ingestion import landing
 
 
 def form_of(tmp_path: Path, *paths: str, corpus_id: str = "mutualfriends") -> finding.Release:
-    """Put empty files below a source and look for the Hugging Face form of a corpus there."""
+    """Write empty files below a source and look for the Hugging Face form of a corpus there."""
     for path in paths:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
@@ -108,7 +108,7 @@ def test_other_files_of_a_form_are_known(tmp_path: Path) -> None:
 
 
 def test_folder_without_a_config_is_not_read_if_there_are_several(tmp_path: Path) -> None:
-    """`data` has the only config of a data set, and nothing says of which table it is where there are two."""
+    """`data` is the only config of a data set; if there are two tables, the folder may belong to either."""
     path = "schema_guided_dstc8/data/train-00000-of-00001.parquet"
     found = form_of(tmp_path, path, corpus_id="sgd")
     assert found.files == ()
@@ -133,7 +133,7 @@ def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
 def test_other_object_at_the_path_of_a_file_is_rejected(
     tmp_path: Path, made: Callable[[Path], object], told: str
 ) -> None:
-    """A build waited for the other end of a pipe, or took the file for missing."""
+    """Regression: a build waited for the other end of a pipe, or took the file for missing."""
     corpus = registry.load_corpora()[0]
     listed = next(file for file in corpus.files if corpus.entity_of(file.path) and not file.is_documentation)
     place = tmp_path / corpus.corpus_id / listed.path

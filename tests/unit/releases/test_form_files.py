@@ -1,4 +1,4 @@
-"""Files of other forms: read strictly and in little memory, landed as the release is, refused in one line."""
+"""Files of other forms: read strictly and with little memory, landed like the release, rejected in one line."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_numbers_in_json_lines_are_rounded_like_the_column() -> None:
     ids=["no end", "blank end", "CRLF", "index of pandas"],
 )
 def test_json_lines_are_read_with_every_line_end(data: bytes) -> None:
-    """A file without an end of its last line was refused: https://github.com/Modalities/modalities/issues/395."""
+    """Regression: the end of the last line was required: https://github.com/Modalities/modalities/issues/395."""
     assert list(form_files.read_rows(table_of("mutualfriends"), "x.jsonl", data)) == [FRIENDS, FRIENDS]
 
 
@@ -316,7 +316,7 @@ def rows_of_nulls() -> bytes:
     ],
 )
 def test_decompression_bomb_is_rejected_before_it_is_unpacked(write: Callable[[], bytes]) -> None:
-    """A file of 15 KB with one text in a thousand rows took 3.3 GB."""
+    """Regression: a file of 15 KB with one text in a thousand rows took 3.3 GB."""
     data = write()
     usual = pa.default_memory_pool()
     watched = pa.proxy_memory_pool(usual)
@@ -333,7 +333,7 @@ def test_decompression_bomb_is_rejected_before_it_is_unpacked(write: Callable[[]
 
 
 def test_large_texts_are_read() -> None:
-    """Ten megabytes of text that a dictionary repeats are not treated as a decompression bomb."""
+    """Ten megabytes of text that a dictionary repeats are not a bomb."""
     row = copy.deepcopy(FRIENDS)
     row["events"]["data_messages"][0] = "a" * 10_000
     assert sum(1 for _ in form_files.read_rows(TABLE, "x.parquet", written(rows_of(row, 1_000)))) == 1_000

@@ -1,4 +1,4 @@
-"""Republications with other column types: the same values are the same rows, whatever their writer chose."""
+"""Republications with other column types: the same values are the same rows, with any writer."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def retyped(
 
 
 def fitted(value: Any, of: pa.DataType) -> Any:
-    """The value as pyarrow takes it for a column of this type."""
+    """Return the value as pyarrow takes it for a column of this type."""
     if isinstance(value, dict):
         return {name: fitted(member, of.field(name).type) for name, member in value.items()}
     if isinstance(value, list):
@@ -92,7 +92,7 @@ def in_another_order(table: pa.Table) -> bytes:
 
 
 def as_lists_of_objects(value: Any, of: pa.DataType) -> Any:
-    """The value with each object of parallel lists as the list of objects that newer versions of `datasets` keep."""
+    """Return the value with each object of parallel lists as a list of objects, as in newer versions of `datasets`."""
     if value is None or not pa.types.is_nested(of):
         return value
     if pa.types.is_list(of):
@@ -154,7 +154,7 @@ def plain_lines(table: pa.Table) -> bytes:
 
 
 def of_duckdb(version: str) -> Write:
-    """Let DuckDB write a table; version 2 has texts with their lengths in front, of which Arrow makes no dictionary."""
+    """Let DuckDB write a table; version 2 has texts after their lengths, which Arrow reads without a dictionary."""
 
     def write(table: pa.Table) -> bytes:
         with tempfile.TemporaryDirectory() as folder, duckdb.connect() as con:
@@ -217,7 +217,7 @@ LINES: dict[str, Write] = {
 @pytest.mark.parametrize("name", [*WRITERS, *LINES])
 @pytest.mark.parametrize(("corpus_id", "row", "_"), EXAMPLES)
 def test_same_values_are_the_same_rows(corpus_id: str, row: dict, _: dict, name: str) -> None:
-    """`load_dataset("json").to_parquet()` writes double and int64, polars string views: both were refused.
+    """Regression: `load_dataset("json").to_parquet()` writes double and int64, polars string views; both were rejected.
 
     https://github.com/pola-rs/polars/issues/26427
     """
@@ -231,7 +231,7 @@ def test_same_values_are_the_same_rows(corpus_id: str, row: dict, _: dict, name:
 
 
 def test_column_of_other_values_is_not_an_index_under_any_name() -> None:
-    """A column `index` with text is data of a user: it is refused, not left out."""
+    """A column `index` with text is data of the publisher: it is rejected, not left out."""
     rows = pa.Table.from_pylist([FRIENDS], schema=FRIENDS_TABLE.columns).append_column("index", pa.array(["a"]))
     for path, data in (("x.parquet", written(rows)), ("x.jsonl", plain_lines(rows))):
         with pytest.raises(FormFileError, match="column index is unknown"):
@@ -283,7 +283,7 @@ def test_value_that_does_not_fit_is_rejected_with_its_row_and_column(
 
 
 def fitted_but_for(value: Any, of: pa.DataType, kept: Any) -> Any:
-    """The value as pyarrow takes it; `kept` as it is."""
+    """Return the value as pyarrow takes it; `kept` values are unchanged."""
     if isinstance(value, dict):
         return {name: fitted_but_for(member, of.field(name).type, kept) for name, member in value.items()}
     if isinstance(value, list):
@@ -312,7 +312,7 @@ SPEAKERS, ACTS = GUIDED_TABLE.class_names.values()
 
 
 def named_classes() -> dict[str, Any]:
-    """The row with the name of each class in the place of its id."""
+    """Return the row with the name of each class in place of its id."""
     row = changed(SCHEMA_GUIDED, "turns/speaker", [SPEAKERS[number] for number in SCHEMA_GUIDED["turns"]["speaker"]])
     for turn, frames in enumerate(SCHEMA_GUIDED["turns"]["frames"]):
         for frame, actions in enumerate(frames["actions"]):
@@ -322,7 +322,7 @@ def named_classes() -> dict[str, Any]:
 
 
 def test_classes_are_read_by_name() -> None:
-    """Data frames hold the names of classes; a file of `datasets` holds their numbers."""
+    """Data frames have the names of classes; a file of `datasets` has their numbers."""
     row = named_classes()
     for path, data in (("x.parquet", written(pa.Table.from_pylist([row]))), ("x.jsonl", lines(row))):
         assert list(form_files.read_rows(GUIDED_TABLE, path, data)) == [SCHEMA_GUIDED]
@@ -332,7 +332,7 @@ def test_classes_are_read_by_name() -> None:
 
 
 def features_of(speakers: Any, notation: str) -> dict[str, Any]:
-    """The features of a file, in the notations of several versions of `datasets`."""
+    """Return the features of a file, in the notations of several versions of `datasets`."""
     label = {"names": speakers, "_type": "ClassLabel"}
     match notation:
         case "sequence":

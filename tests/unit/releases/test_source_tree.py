@@ -87,7 +87,7 @@ HARMLESS = (
 
 @pytest.mark.parametrize("path", NOT_READ, ids=ascii)
 def test_file_that_is_not_read_is_named_with_its_kind(tmp_path: Path, path: str) -> None:
-    """A corpus of which nothing was read was published with 0 dialogues, without a notice about the files in its folder.
+    """Regression: a corpus without any read file was published with 0 dialogues, and its files were not mentioned.
 
     https://github.com/ConvLab/ConvLab-3/issues/166
     """
@@ -114,7 +114,7 @@ def test_page_lists_the_kinds_of_ignored_files() -> None:
 
 
 def test_folder_without_read_files_is_one_entry(tmp_path: Path) -> None:
-    """The variants in a clone, in a separate folder beside the data, were skipped silently."""
+    """Regression: the variants in a separate folder of a clone, beside the data, were skipped silently."""
     variants = [f"toy_x/data/v{number}/train/talks_00{number}.json" for number in range(1, 6)]
     release = found(tmp_path, TALKS, "train/notes.dat", *variants)
     (group,) = release.ignored
@@ -132,7 +132,7 @@ def test_line_about_many_files_stays_short(tmp_path: Path) -> None:
 
 
 def test_folder_that_is_a_link_is_read(tmp_path: Path) -> None:
-    """A split on another disk, linked into the release, was skipped silently."""
+    """Regression: a split on another disk, linked into the release, was skipped silently."""
     write(tmp_path / "elsewhere", TALKS)
     folder = write(tmp_path, NAMES)
     (folder / "train").symlink_to(tmp_path / "elsewhere/toy/train")
@@ -182,7 +182,10 @@ def test_other_object_than_a_file_is_named_and_rejected_at_its_path(
 
 
 def test_folder_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
-    """Its files were missing, and nothing said that they may be there. Root of another name space has no rights."""
+    """Regression: its files were missing, without a hint that they may be there.
+
+    Root of another namespace has no rights.
+    """
     folder = write(tmp_path, TALKS, NAMES)
     (folder / "train").chmod(0)
     code = (
@@ -212,7 +215,7 @@ def test_other_object_at_the_path_of_a_corpus_folder_is_named(tmp_path: Path) ->
 
 
 def test_source_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
-    """Its folders may still be read if their names are known."""
+    """Its folders can still be read if their names are known."""
     (source := tmp_path / "releases").write_text("")
     assert entries(source) == {"unreadable": {"": ""}}
 
@@ -225,7 +228,7 @@ def entries(source: Path, form: str = "release") -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize("corpus", registry.load_corpora(), ids=lambda corpus: corpus.corpus_id)
 def test_unknown_folder_is_named_with_the_similar_corpus(tmp_path: Path, corpus) -> None:
-    """A release in a folder with a similar name was skipped silently."""
+    """Regression: a release in a folder with a similar name was skipped silently."""
     name = corpus.corpus_id
     parts = [name.upper(), f"{name}_x_v1", f"{name}-master", corpus.title.partition(" (")[0].partition(":")[0]]
     for part in parts:
@@ -237,7 +240,7 @@ def test_unknown_folder_is_named_with_the_similar_corpus(tmp_path: Path, corpus)
 
 
 def test_folder_is_named_with_that_of_the_requested_form(tmp_path: Path) -> None:
-    """For a download of the Hub the message named the folder of the release, where no file of that form is read."""
+    """Regression: for a download of the Hub, the error named the folder of the release, where that form is not read."""
     for corpus in registry.load_corpora():
         form = registry.load_form(corpus.corpus_id, "huggingface")
         (tmp_path / corpus.corpus_id / f"{corpus.corpus_id}-hub").mkdir(parents=True)
@@ -274,7 +277,7 @@ def test_releases_in_another_form_are_named(tmp_path: Path) -> None:
 
 
 def test_source_in_another_form_is_rejected_with_the_option_that_reads_it(tmp_path: Path) -> None:
-    """Beside releases, the message took its folder for the folder of one corpus."""
+    """Regression: beside releases, the error took its folder for that of one corpus."""
     forms = {corpus_id: registry.load_form(corpus_id, "huggingface") for corpus_id in registry.corpus_ids()}
     corpus_id, form = next((corpus_id, form) for corpus_id, form in forms.items() if form)
     corpus = next(corpus for corpus in registry.load_corpora() if corpus.corpus_id == corpus_id)

@@ -1,4 +1,4 @@
-"""Unpacking: the content decides, what is not UTF-8 or unpacks without end is refused, what is unusual is noted."""
+"""Unpacking: the content decides; text that is not UTF-8 and bombs are rejected, and unusual content is noted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOMB_BYTES = 300 * 2**20
 
 
 def bomb(size: int) -> bytes:
-    """An archive of an array of so many bytes, packed a thousand times smaller."""
+    """Return an archive of an array of this many bytes, compressed to a thousandth."""
     packer = zlib.compressobj(9, wbits=31)
     piece = b"7," * 2**19
     return packer.compress(b"[") + b"".join(packer.compress(piece) for _ in range(size // len(piece))) + packer.flush()
@@ -60,7 +60,7 @@ def test_broken_archive_is_rejected(data: bytes) -> None:
 
 
 def test_archive_of_300_mb_is_rejected_early_by_its_ratio() -> None:
-    """Read with one call, it took five minutes and all memory."""
+    """Regression: one call to read it took five minutes and all memory."""
     data = bomb(BOMB_BYTES)
     started = time.process_time()
     tracemalloc.start()
@@ -73,7 +73,7 @@ def test_archive_of_300_mb_is_rejected_early_by_its_ratio() -> None:
 
 
 def test_archive_above_the_maximum_size_is_rejected_at_any_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And its twin: the same archive passes a larger limit."""
+    """And its twin: the same archive passes with a larger limit."""
     data = gzip.compress(WORDS, 1, mtime=0)
     monkeypatch.setattr(unpacking, "LARGEST_TEXT", len(WORDS) - 1)
     with pytest.raises(LandingError, match="unpacks to more than 2 GiB"):
@@ -83,7 +83,7 @@ def test_archive_above_the_maximum_size_is_rejected_at_any_ratio(monkeypatch: py
 
 
 def test_archive_is_unpacked_in_little_more_than_the_memory_of_its_text() -> None:
-    """One read of 16 GiB and a byte asked the system for so much, whatever was in the archive."""
+    """Regression: one read of 16 GiB requested this memory from the system, whatever the archive had."""
     program = (
         "import resource, sys\n"
         "from dialogue_warehouse.releases.unpacking import unpack\n"
@@ -109,7 +109,7 @@ def test_zeros_after_an_archive_are_skipped_with_a_note(zeros: int, told: str) -
 
 
 def test_zeros_after_a_text_are_skipped_with_a_note() -> None:
-    """A download that reserves its space first leaves them, and so do tapes."""
+    """Downloads that reserve their space first leave zeros, and so do tapes."""
     assert unpack("toy/a.csv", b"dlg-1,\n" + bytes(70_000)) == Text(
         b"dlg-1,\n", ("skipped 70,000 zero bytes at its end",)
     )
@@ -123,7 +123,7 @@ def test_archive_with_damaged_first_bytes_is_not_a_text(data: bytes) -> None:
 
 @pytest.mark.parametrize("marks", [1, 2])
 def test_byte_order_mark_is_skipped_with_a_note(marks: int) -> None:
-    """A mark is written by editors on Windows, a second one by tools that join files."""
+    """Editors on Windows write a mark; tools that join files write a second one."""
     marked = "\ufeff".encode() * marks + b"[1]"
     note = "skipped a byte-order mark at its beginning"
     assert unpack("toy/a.json", marked) == Text(b"[1]", (note,))
@@ -148,7 +148,7 @@ LAYERS = {
 
 @pytest.mark.parametrize(("name", "times", "notes"), LAYERS.values(), ids=list(LAYERS))
 def test_content_decides_how_often_a_file_is_unpacked(name: str, times: int, notes: tuple[str, ...]) -> None:
-    """Browsers and servers add or remove a layer of gzip, and leave the name as it was."""
+    """Browsers and servers add or remove a layer of gzip without changing the name."""
     data = b"[1]"
     for _ in range(times):
         data = gzip.compress(data, mtime=0)
@@ -162,16 +162,16 @@ def test_file_that_is_compressed_too_often_is_rejected() -> None:
 
 
 def test_bomb_in_a_second_layer_is_rejected() -> None:
-    """The limit is that of the file, not of the archive that is inside."""
+    """The limit applies to the file, not to the archive inside it."""
     with pytest.raises(LandingError, match=r"unpacks to more than [0-9,]+ bytes"):
         unpack("toy/a.json.gz", gzip.compress(bomb(64 * 2**20), mtime=0))
 
 
 @pytest.mark.parametrize("content", [b"7,", b""], ids=["short", "empty"])
 def test_archive_of_many_members_takes_linear_time(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An archive of 160,000 members took 25 s: what follows a member was copied and searched for each of them.
+    """Regression: an archive of 160,000 members took 25 s, because the rest was copied and searched for each of them.
 
-    Counted are the bytes that zlib gets to see, because times differ between machines.
+    The test counts the bytes that zlib receives, because times differ between machines.
     """
     given = []
     inflate = zlib.decompressobj

@@ -1,4 +1,4 @@
-"""A made-up corpus and its files on disk, in whatever places."""
+"""A made-up corpus and its files on disk, in any places."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CORPUS = Corpus(
 
 
 def write(source: Path, *paths: str, text: bytes = TEXT) -> Path:
-    """Write files below the folder of the corpus; that folder."""
+    """Write files below the folder of the corpus; return that folder."""
     folder = source / CORPUS.corpus_id
     for path in paths:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -43,11 +43,11 @@ def write(source: Path, *paths: str, text: bytes = TEXT) -> Path:
 
 
 def found(source: Path, *paths: str) -> Release:
-    """The release at a source after these files have been written there."""
+    """Return the release at a source after these files have been written there."""
     write(source, *paths)
     return find_release(CORPUS, source)
 
 
 def ignored(release: Release) -> dict[str, list[tuple[str, str]]]:
-    """Path and expected path of the files of each kind that are not read."""
+    """Return path and expected path of the files of each kind that are not read."""
     return {group.kind: [(file.path, file.expected) for file in group.first] for group in release.ignored}

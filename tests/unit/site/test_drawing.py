@@ -14,7 +14,7 @@ HOSTILE = '"><script>alert(1)</script>\x1b[31m\u202e'
 
 
 class Drawn(HTMLParser):
-    """The bars and the text of a chart."""
+    """Collect the bars and the text of a chart."""
 
     def __init__(self, chart: drawing.Chart) -> None:
         super().__init__()

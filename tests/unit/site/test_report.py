@@ -1,4 +1,4 @@
-"""The report's parts: measured tables side by side, escaping, and a folder that is replaced whole or not at all."""
+"""The report's parts: tables side by side, escaping, and a folder that is replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ VOICE = {"quotes_whom": "own_measurement", "judged_on": "generated", "claim_coun
 
 
 def changed(kind: str, change: str, cases: list[dict[str, object]], more: int = 0) -> dict[str, object]:
-    """A row of `quality.build_changes` as its page gets it."""
+    """Return a row of `quality.build_changes` as its page gets it."""
     table = {"row": "core.fct_turns", "claim": "quality.claim_checks", "rule": "quality.violations", "column": None}
     return {"kind": kind, "change": change, "corpus_id": HOSTILE, "table_name": table[kind], "more": more} | {
         "cases": [{"before": None, "after": None, "anchor": None, "is_verdict": False} | case for case in cases],
@@ -136,7 +136,7 @@ DIFFERENCES = contents.Differences(
 
 
 class Tags(HTMLParser):
-    """The elements of a page with their attributes."""
+    """Collect the elements of a page with their attributes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -213,7 +213,7 @@ def test_only_web_addresses_become_links(hostile) -> None:
 
 
 def test_claims_name_their_source_and_the_judged_files(hostile) -> None:
-    """In the row of a claim, and counted apart on the first page."""
+    """In the row of a claim, and counted separately on the first page."""
     pages = report.render(hostile)
     assert "Quoted from this project&#39;s own measurement" in pages["claims.html"]
     assert "Tested on 1,234 rows of generated files." in pages["claims.html"]
@@ -358,7 +358,7 @@ def test_changes_name_counts_and_outcomes() -> None:
 
 
 def test_page_of_changes_says_if_there_is_an_earlier_build(hostile) -> None:
-    """Nothing to compare with is not the same as nothing that changed."""
+    """ "Nothing to compare with" is not the same as "nothing changed"."""
     full = report.render(hostile)["changes.html"]
     assert "and 7 more" in full
     assert "<b>8</b> rows added" in full
@@ -430,7 +430,7 @@ def test_old_report_is_restored_if_the_new_one_cannot_replace_it(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["notes.txt", "thesis.html", "dialogue-1.html", "folder", "index.css"])
 def test_report_folder_with_foreign_files_is_not_replaced(tmp_path: Path, name: str) -> None:
-    """Foreign files in the folder of a report were removed with it."""
+    """Regression: files in the folder of a report were deleted with it."""
     to = tmp_path / "site"
     to.mkdir()
     for page in ("index.html", "report.css", f"dialogue-{'0' * 16}.html"):

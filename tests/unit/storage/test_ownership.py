@@ -51,7 +51,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_foreign_folder_is_rejected_and_unchanged(tmp_path: Path, kind: str) -> None:
-    """`build --warehouse FOLDER` removed their raw/, .scratch/ and *.old, and replaced their dialogues.duckdb."""
+    """Regression: `build --warehouse FOLDER` removed raw/, .scratch/ and *.old there, and replaced dialogues.duckdb."""
     folder = tmp_path / "warehouse"
     folder.mkdir()
     FOREIGN[kind](folder)
@@ -104,7 +104,7 @@ def test_earlier_warehouse_folder_gets_the_mark(tmp_path: Path, kind: str) -> No
 
 
 def test_folder_of_the_clone_is_a_warehouse(tmp_path: Path) -> None:
-    """Its documents are there from the start, whatever else was fetched or built into it."""
+    """Its documents are there from the start, with any files that were fetched or built into it."""
     assert IS_CLONE
     clone = tmp_path / "clone"
     write(clone / ownership.PROJECT, (CLONE / ownership.PROJECT).read_text())
@@ -148,7 +148,7 @@ def test_root_home_file_and_dead_link_are_rejected(tmp_path: Path, monkeypatch: 
     ],
 )
 def test_link_inside_a_warehouse_is_rejected_by_its_name(tmp_path: Path, place: str) -> None:
-    """Landed files were removed from the folder that `raw` led to."""
+    """Regression: landed files were removed from the folder that the link `raw` led to."""
     paths = WarehousePaths(tmp_path / "warehouse")
     ownership.claim(paths)
     precious = write(tmp_path / "precious" / "a.parquet")
@@ -171,7 +171,7 @@ def test_warehouse_itself_may_be_a_link_to_a_folder(tmp_path: Path) -> None:
 
 
 def test_simultaneous_builds_in_an_empty_folder_all_own_it(tmp_path: Path) -> None:
-    """No build takes the mark of another build, or its next files, for foreign files."""
+    """No build takes the mark of another, or a file that another writes next, for a foreign file."""
     for number in range(50):
         paths, failed = WarehousePaths(tmp_path / str(number)), []
         barrier = threading.Barrier(4)

@@ -205,7 +205,7 @@ def test_a_parquet_result_leaves_standard_output_empty(con, capsys, tmp_path):
 
 @pytest.mark.parametrize("place", ["new", "there", "read-only", "link"])
 def test_parquet_file_of_a_warehouse_is_never_written(con, paths, tmp_path, place):
-    """`--parquet` replaced a file of the published build: one that was read-only, as all of them are."""
+    """Regression: `--parquet` replaced a file of the published build, although these are read-only."""
     file = paths.raw / "fruit" / "apples" / ("new.parquet" if place == "new" else "apples-1.parquet")
     before = file.read_bytes() if file.exists() else None
     if place == "read-only":
@@ -219,7 +219,7 @@ def test_parquet_file_of_a_warehouse_is_never_written(con, paths, tmp_path, plac
 
 
 def test_read_only_file_and_pipe_are_not_replaced_by_parquet(con, tmp_path):
-    """A pipe was opened to see if it is Parquet, which waits for ever."""
+    """Regression: a pipe was opened to see if it is Parquet, which waits for ever."""
     file, pipe = tmp_path / "a.parquet", tmp_path / "pipe.parquet"
     result_files.write_parquet(query.run_query(con, "select 1 as n"), file)
     result_files.write_parquet(query.run_query(con, "select 2 as n"), file)  # one's own result is replaced

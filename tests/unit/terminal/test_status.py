@@ -20,7 +20,7 @@ from tests.unit.published import BUILD, make_build
 
 @pytest.fixture
 def fruit(monkeypatch) -> Corpus:
-    """A corpus of two data files and a documentation file, the only one there is."""
+    """Return the only corpus: two data files and a documentation file."""
     corpus = Corpus(
         corpus_id="fruit",
         title="",

@@ -1,4 +1,4 @@
-"""Generates a Hotline release: calls of a caller and an agent, in the shape and the numbers that the README says."""
+"""Generate a Hotline release: calls of a caller and an agent, with the shape and the numbers of the README."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ TOPICS = {
     "opening_hours": ("Are you open on {}?", "day", ("Monday", "Friday", "Easter Sunday")),
     "lost_property": ("I left my {} on the tram.", "item", ("umbrella", "bag", "guitar")),
 }
-"""Topic -> the caller's question, the slot in it and its values."""
+"""Topic -> the caller's question, its slot and the slot's values."""
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """The three files of the release."""
+    """Return the three files of the release."""
     counts = {stem: scaled(count, scale, minimum=2) for stem, count in CALLS.items()}
     return [PlannedFile(f"{stem}.json", count * BYTES_A_CALL, (stem, count)) for stem, count in counts.items()]
 
 
 def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
-    """One array of calls, indented by two."""
+    """Yield an array of calls, indented by two."""
     stem, count = planned.parameters
     rng = random_stream(seed, "hotline", planned.path)
     yield from indented_array(_call(f"{stem}-{number}", number, rng) for number in range(count))
 
 
 def _call(call_id: str, number: int, rng: random.Random) -> dict[str, Any]:
-    """A call; the second of each file ends with its caller, which is the known defect."""
+    """Return a call; the second call of each file ends with the caller, which is the known defect."""
     topic, (question, slot, values) = rng.choice(list(TOPICS.items()))
     value = rng.choice(values)
     start = question.index("{}")

@@ -92,7 +92,7 @@ ballots as (
     group by dialogue_key
 ),
 
--- Landing refuses a question whose vote key `intent` is missing or not 0. `intent` is not an option and has no row.
+-- Landing rejects a question whose vote key `intent` is missing or not 0. `intent` is not an option and has no row.
 stray_vote_key as (
     select
         dialogue_key,

@@ -1,4 +1,4 @@
-{#- The corpus knows no services; its one domain is the hotline. -#}
+{#- The corpus has no services; its only domain is the hotline. -#}
 select
     dialogue_key,
     corpus_id,
