@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from dialogue_warehouse.errors import CheckError
-from pipelines.ingestion import fetching
 from pipelines.ingestion import wanted as wanted_files
-from pipelines.ingestion.fetching import Outcome
+from pipelines.ingestion.fetch_display import refuse_failures
+from pipelines.ingestion.wanted import Outcome
 from tests.integration.downloads import (
     CONTENT,
     QUICK,
@@ -170,7 +170,7 @@ def test_wrong_content_is_kept_aside_and_the_others_go_on(web, tmp_path, content
     assert "observed" in wrong.cause
     assert str(tmp_path / "demo" / "a.mismatch") in wrong.cause
     with pytest.raises(CheckError, match=r"^demo/a: what 127\.0\.0\.1:\d+ gave is not the listed file"):
-        fetching.refuse_failures([wrong, right])
+        refuse_failures([wrong, right])
 
 
 def test_endless_content_does_not_fill_the_disk(web, tmp_path, monkeypatch):
@@ -198,8 +198,15 @@ def test_gzip_file_stays_gzipped_whatever_the_server_says_about_it(web, tmp_path
 def test_gzip_that_nobody_asked_for_is_undone(web, tmp_path):
     file = listed(web, "a")
     packed = gzip.compress(CONTENT, mtime=0)
-    web.faults["/a"] = [lambda handler, _content: handler.answer(200, packed, Content_Encoding="gzip")]
+    encodings = []
+
+    def pack(handler: Handler, _content: bytes) -> None:
+        encodings.append(handler.headers["Accept-Encoding"])
+        handler.answer(200, packed, Content_Encoding="gzip")
+
+    web.faults["/a"] = [pack]
     assert fetched(tmp_path, file) == CONTENT
+    assert encodings == ["identity"]
 
 
 def test_chunked_content_arrives_and_its_cut_is_noticed(web, tmp_path):

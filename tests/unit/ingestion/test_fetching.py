@@ -7,9 +7,10 @@ import pytest
 from dialogue_warehouse.corpora.release import SourceFile
 from dialogue_warehouse.errors import CheckError
 from pipelines.ingestion import fetching
-from pipelines.ingestion.fetching import Hosts, Outcome, Result, refuse_failures
-from pipelines.ingestion.transport import UnavailableError
-from pipelines.ingestion.wanted import plan
+from pipelines.ingestion.connections import UnavailableError
+from pipelines.ingestion.fetch_display import refuse_failures
+from pipelines.ingestion.fetching import Hosts
+from pipelines.ingestion.wanted import Outcome, Result, plan
 from tests.unit.ingestion.listed_files import corpus, listed_file
 
 
