@@ -13,7 +13,7 @@ import math
 import os
 import ssl
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import certifi
 import pycurl
 
+from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.errors import InputError
 
 CONNECT_SECONDS = 10.0
@@ -66,7 +67,7 @@ def host_of(url: str) -> str:
     return f"{parts.scheme}://" if parts.scheme == "file" else parts.netloc.rpartition("@")[2]
 
 
-def perform(curl: pycurl.Curl, url: str, seconds: float, options: Mapping[int, Any]) -> None:
+def perform(curl: pycurl.Curl, url: str, seconds: float, options: dict[int, Any]) -> None:
     """Make a request with these options of libcurl; a callback may end it by ABORT, or by an error, which is raised.
 
     A server that sends fewer than LEAST_RATE bytes a second for so many seconds is given up. Raises UnavailableError,
@@ -153,29 +154,31 @@ def _proxy(url: str) -> str:
 def _certificates() -> dict[int, Any]:
     """Return the options for the trusted certificates. Raises InputError for a variable that names nothing usable."""
     named = [(name, place) for name in VARIABLES if (place := os.environ.get(name))]
-    files, folders = [], []
+    texts, folders = [], []
     for name, place in named:
         found = [folder for folder in place.split(os.pathsep) if Path(folder).is_dir()]
         try:
-            if found:
-                folders += [folder for folder in found if [next(Path(folder).iterdir(), None)]]
-            else:
-                ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=place)
-                files.append(place)
-        except ssl.SSLError as error:
+            for folder in found:
+                next(Path(folder).iterdir(), None)
+            if not found:
+                texts.append(read_regular(Path(place)))
+                known = texts[-1].decode("ascii", "ignore")
+                ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=known)
+        except (ssl.SSLError, ValueError) as error:
             raise InputError(f"{name}: {place} is not a PEM file of certificates") from error
-        except (OSError, ValueError) as error:
-            raise InputError(f"{name}: {place} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        except OSError as error:
+            raise InputError(f"{name}: {place} cannot be read: {error.strerror}") from error
+        folders += found
     if not named:
         usual = ssl.get_default_verify_paths()
-        files = [certifi.where(), *filter(None, [usual.cafile])]
-        folders = list(filter(None, [usual.capath]))
-    blob = b"\n".join(Path(file).read_bytes() for file in files) or None
+        texts = [certifi.contents().encode(), *([read_regular(Path(usual.cafile))] if usual.cafile else [])]
+        folders = [usual.capath] if usual.capath else []
     folder = os.pathsep.join(folders) or None
-    options = {pycurl.CAPATH: folder, pycurl.PROXY_CAPATH: folder}
-    if blob:
-        return options | {pycurl.CAINFO_BLOB: blob, pycurl.PROXY_CAINFO_BLOB: blob}
-    return options | {pycurl.CAINFO: None, pycurl.PROXY_CAINFO: None}
+    options: dict[int, Any] = {pycurl.CAPATH: folder, pycurl.PROXY_CAPATH: folder}
+    if not texts:
+        return options | {pycurl.CAINFO: None, pycurl.PROXY_CAINFO: None}
+    text = b"\n".join(texts)
+    return options | {pycurl.CAINFO_BLOB: text, pycurl.PROXY_CAINFO_BLOB: text}
 
 
 def _meaning(curl: pycurl.Curl, code: int, url: str, seconds: float) -> UnavailableError | TransientError:

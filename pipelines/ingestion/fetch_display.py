@@ -74,14 +74,14 @@ class FetchDisplay:
         now = time.perf_counter()
         if now - self._reported.get(cause, -HEARTBEAT) >= HEARTBEAT:
             self._reported[cause] = now
-            self._reporter.line(f"{'retry':<8} {wanted.name}: {cause}; again in {seconds:.1f} s")
+            self._reporter.line(f"{'retry':<8} {wanted.name}: {cause}; retry in {seconds:.1f} s")
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
         """Show that the next address of a file is tried; once for each corpus and cause."""
         key = f"{wanted.corpus.corpus_id} {cause} {host}"
         if key not in self._reported:
             self._reported[key] = time.perf_counter()
-            self._reporter.line(f"{'mirror':<8} {wanted.name}: {cause}; asking {host} instead")
+            self._reporter.line(f"{'mirror':<8} {wanted.name}: {cause}; trying {host}")
 
     def finish(self, result: Result) -> None:
         """Note that a file is finished; print a line when it is the last of its corpus."""
@@ -130,9 +130,9 @@ def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:
     for result in results:
         if result.cause is None and not result.wanted.is_verifiable:
             name = result.wanted.name
-            console.print(f"notice: {name}: unverified, no checksum of it is listed", markup=False, soft_wrap=True)
+            console.print(f"notice: {name}: not verified, because no checksum is listed", markup=False, soft_wrap=True)
     if _count(results, Outcome.FAILED):
-        console.print("what failed is tried again by the same command, and continued where it broke off")
+        console.print("run the same command again to retry the failed files; interrupted downloads continue")
     if any(result.cause is None for result in results):
         build = command("build", "--source", to, warehouse=warehouse)
         console.print(f"next: {build}", markup=False, soft_wrap=True)
@@ -163,7 +163,8 @@ def notices(results: list[Result]) -> Iterator[str]:
             key = (result.wanted.corpus.corpus_id, result.host, result.failed_before)
             groups.setdefault(key, []).append(result)
     for group in groups.values():
-        yield f"{_named(group)}: from {group[0].host}, because {'; '.join(dict.fromkeys(group[0].failed_before))}"
+        causes = "; ".join(dict.fromkeys(group[0].failed_before))
+        yield f"{_named(group)}: downloaded from {group[0].host}, because {causes}"
 
 
 def _named(results: list[Result]) -> str:
@@ -189,16 +190,17 @@ def _by_hand(wanted: list[Wanted]) -> Iterator[str]:
 def _other_ways(wanted: list[Wanted], mirror: str | None) -> Iterator[str]:
     """Yield other ways to get files than from the addresses that failed, a line each."""
     if any(one.is_verifiable for one in wanted):
-        yield "a copy from elsewhere will do, at the same place: `build` compares its checksum"
+        yield "a copy from elsewhere works too, at the same path: `build` compares its checksum"
     if mirror:
-        yield "without DIALOGUE_MIRROR the publishers are asked"
+        yield "without DIALOGUE_MIRROR, files are downloaded from the publishers"
     else:
-        yield "DIALOGUE_MIRROR=URL asks for URL/<corpus_id>/<path> instead (https:, http: or file:)"
+        yield "DIALOGUE_MIRROR=URL downloads URL/<corpus_id>/<path> instead (https:, http: or file:)"
     for corpus_id in dict.fromkeys(one.corpus.corpus_id for one in wanted):
         for name in FORMS:
             if form := registry.load_form(corpus_id, name):
                 build = command("build", "--form", name, "--source", "FOLDER", "--corpora", corpus_id)
-                yield f"another form of {corpus_id}: {form.homepage} to FOLDER/{form.dataset}, then `{build}`"
+                place = f"FOLDER/{form.dataset}"
+                yield f"another form of {corpus_id}: download {form.homepage} to {place}, then run `{build}`"
 
 
 def _count(results: list[Result], outcome: Outcome) -> int:

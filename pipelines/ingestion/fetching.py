@@ -82,13 +82,13 @@ class Downloader:
         except UnavailableError as error:
             return Result(wanted, Outcome.FAILED, cause=error.cause, helps_by_hand=error.helps_by_hand)
         except OSError as error:
-            return Result(wanted, Outcome.FAILED, cause=f"{wanted.target.parent} cannot be used: {error.strerror}")
+            return Result(wanted, Outcome.FAILED, cause=f"{wanted.target.parent} cannot be written: {error.strerror}")
 
     def _present(self, wanted: Wanted) -> Result:
         """Accept the file that is there, or fail: it may belong to the user."""
-        problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is no file"
+        problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is not a file"
         if problem:
-            raise UnavailableError(f"another file is in its place and was left alone: {problem}; move it away", False)
+            raise UnavailableError(f"another file is at its path and was not changed: {problem}; move it away", False)
         Part(wanted).discard()
         return self._result(wanted, Outcome.PRESENT)
 
@@ -130,7 +130,7 @@ class Downloader:
             part.is_resumable = False  # it may consist of parts of two files
         aside = wanted.target.with_name(wanted.target.name + ASIDE)
         part.move(aside)
-        raise UnavailableError(f"what {host_of(url)} gave is not the listed file: {problem}; kept as {aside}")
+        raise UnavailableError(f"{host_of(url)} sent another file than the listed one: {problem}; kept as {aside}")
 
     def _receive_whole(self, wanted: Wanted, url: str, part: Part) -> str | None:
         """Receive a whole file. Return the difference from the listed file, None if there is none."""
@@ -207,7 +207,7 @@ def fetch(settings: Settings, to: Path, watcher: FetchDisplay) -> list[Result]:
     wanted = plan(registry.load_corpora(settings.only), to, settings.mirror)
     if to == (paths := WarehousePaths(settings.warehouse)).landing:
         if to.is_symlink():
-            raise InputError(f"{to}: is a link, and links inside a warehouse are not followed; name its target by --to")
+            raise InputError(f"{to}: is a link, and links inside a warehouse are not followed; pass its target to --to")
         ownership.claim(paths)
     with hold_folder(to):
         watcher.start(wanted)

@@ -184,7 +184,7 @@ def _copy(url: str, begin: Begin, offset: int) -> Head:
         while (chunk := stream.read(CHUNK)) and write(chunk):
             pass
     if state_of(path) != before:
-        raise TransientError("the file at the mirror changes while it is read")
+        raise TransientError("the file at the mirror changed while it was read")
     return head
 
 

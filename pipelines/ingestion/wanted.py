@@ -116,13 +116,13 @@ class Result:
 def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> list[Wanted]:
     """Return every listed file of some corpora, with its URLs and its place below `to`.
 
-    Raises InputError for a path that leaves its folder, and for a folder that holds a generated release.
+    Raises InputError for a path that leaves its folder, and for a folder with a generated release.
     """
     wanted = []
     for corpus in corpora:
         folder = to / corpus.corpus_id
         if holds_generated(folder):
-            raise InputError(f"{folder} holds a generated release ({MARKER}): fetch --to another folder")
+            raise InputError(f"{folder}: contains a generated release ({MARKER}); choose another folder with --to")
         for file in corpus.files:
             if not _stays_inside(file.path):
                 raise InputError(f"{corpus.corpus_id}/source.toml: the path {file.path!r} leaves the corpus's folder")

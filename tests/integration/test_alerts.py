@@ -95,7 +95,7 @@ def test_a_failure_is_told_once_and_so_is_its_end(paths: WarehousePaths, hook: t
         "sgd: S01: dialogues (critical): 3, expected 4; such as sgd/dev/x.json /7\npublished: nothing yet"
     )
     assert "is no JSON" in told[1]
-    assert f"The build of {paths.root} is well again.\nIt had failed since 20" in told[2]
+    assert f"The build of {paths.root} succeeds again.\nIt had failed since 20" in told[2]
     alerts.tell_failure(paths, settings, "abcd/x.json: is no JSON")  # the same again, later
     assert len(hook[0].told) == 4
 
@@ -250,7 +250,7 @@ def test_the_command_tells_of_a_failure_and_of_its_end(
     well = run_command("build", "--warehouse", paths.root, DIALOGUE_ALERT_WEBHOOK=hook[1])
     assert well.returncode == 0, well.stderr
     assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
-    assert "is well again" in hook[0].told[1]["text"]
+    assert "succeeds again" in hook[0].told[1]["text"]
     paths.alerts.unlink()
     os.mkfifo(paths.alerts)
     unrecorded = f"notice: {paths.alerts}: an alert could not be recorded: a link, or not a regular file; remove it"

@@ -169,7 +169,7 @@ def test_wrong_content_is_kept_aside_and_the_others_go_on(web, tmp_path, content
     assert "expected" in wrong.cause
     assert "observed" in wrong.cause
     assert str(tmp_path / "demo" / "a.mismatch") in wrong.cause
-    with pytest.raises(CheckError, match=r"^demo/a: what 127\.0\.0\.1:\d+ gave is not the listed file"):
+    with pytest.raises(CheckError, match=r"^demo/a: 127\.0\.0\.1:\d+ sent another file than the listed one"):
         refuse_failures([wrong, right])
 
 
@@ -261,4 +261,4 @@ def test_folder_at_the_place_or_file_in_the_way_is_a_failure_of_that_file(web, t
     (tmp_path / "demo" / "b").write_text("")
     results = run(tmp_path, listed(web, "a"), listed(web, "b/c"), listed(web, "d"))
     assert [result.outcome for result in results] == [Outcome.FAILED, Outcome.FAILED, Outcome.FETCHED]
-    assert results[1].cause == f"{tmp_path}/demo/b cannot be used: File exists"
+    assert results[1].cause == f"{tmp_path}/demo/b cannot be written: File exists"

@@ -137,7 +137,7 @@ def test_command_says_what_failed_and_what_to_do(web, tmp_path):
     assert "next:" not in completed.stdout
     errors = completed.stderr[completed.stderr.index("error:") :].splitlines()
     assert errors[0].startswith(
-        f"error: {corpus.corpus_id}/{wrong.path}: what {web.url[7:]} gave is not the listed file: "
+        f"error: {corpus.corpus_id}/{wrong.path}: {web.url[7:]} sent another file than the listed one: "
     )
     assert "; it is a web page; kept as " in errors[0]
     assert errors[1].strip().startswith("by hand: http")

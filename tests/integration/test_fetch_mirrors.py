@@ -81,7 +81,7 @@ def test_mirror_is_asked_when_an_address_fails(web: Web, tmp_path, faults: list[
     assert told in cause
     host = mirror_of(web).removeprefix("http://")
     (notice,) = notices([result])
-    assert notice == f"demo/a: from {host}, because {cause}"
+    assert notice == f"demo/a: downloaded from {host}, because {cause}"
 
 
 @pytest.mark.parametrize("url", [f"{DEAD}/a", "http://nowhere.invalid/a", "https://127.0.0.1:9/a"])
@@ -102,8 +102,8 @@ def test_mirrors_of_the_corpus_come_after_those_of_the_file(web: Web, tmp_path, 
     host, dead = web.url.removeprefix("http://"), DEAD.removeprefix("http://")
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mirror")]
     assert told == [
-        f"mirror   demo/a: {dead} cannot be reached (Connection refused); asking {host} instead",
-        f"mirror   demo/b/c: {host} answered 404 Not Found; asking {host} instead",
+        f"mirror   demo/a: {dead} cannot be reached (Connection refused); trying {host}",
+        f"mirror   demo/b/c: {host} answered 404 Not Found; trying {host}",
     ]
 
 
@@ -115,8 +115,8 @@ def test_all_addresses_that_failed_are_listed_with_other_ways(web: Web, tmp_path
         refuse_failures(results)
     first, *others = str(raised.value).splitlines()
     host, dead = web.url.removeprefix("http://"), DEAD.removeprefix("http://")
-    causes = f"{dead} cannot be reached (Connection refused); {host} answered 404 Not Found; what {host} gave is not"
-    assert first.startswith(f"demo/a: {causes} the listed file: expected {len(CONTENT):,} bytes, observed 19")
+    causes = f"{dead} cannot be reached (Connection refused); {host} answered 404 Not Found; {host} sent another file"
+    assert first.startswith(f"demo/a: {causes} than the listed one: expected {len(CONTENT):,} bytes, observed 19")
     assert "secret" not in str(raised.value)
     assert [line.split()[0] for line in others] == ["by", "a", "DIALOGUE_MIRROR=URL"]
     assert f"{DEAD}/data/a to {tmp_path}/demo/a" in others[0]
