@@ -61,6 +61,7 @@ def _mail(settings: Settings, text: str) -> None:
         pycurl.MAIL_FROM: settings.alert_from,
         pycurl.MAIL_RCPT: list(settings.alert_to),
         ALLOW_REFUSED_RECIPIENTS: 1,
+        pycurl.NETRC: pycurl.NETRC_IGNORED,  # only the password of the settings is sent
         pycurl.UPLOAD: 1,
         pycurl.READFUNCTION: io.BytesIO(bytes(message)).read,
         pycurl.WRITEFUNCTION: lambda _: None,

@@ -143,13 +143,13 @@ def post_json(url: str, content: dict[str, Any], seconds: float) -> int:
         pycurl.HEADERFUNCTION: answer.add,
         pycurl.WRITEFUNCTION: lambda _: ABORT,
     }
-    try:
-        with contextlib.closing(pycurl.Curl()) as curl:
+    with contextlib.closing(pycurl.Curl()) as curl:
+        try:
             perform(curl, url, seconds, options)
-    except TransientError:
-        if not answer.is_whole or answer.status < HTTPStatus.OK:
-            raise
-    return answer.status
+        except TransientError:
+            if not answer.is_whole or curl.getinfo(pycurl.RESPONSE_CODE) < HTTPStatus.OK:
+                raise
+        return curl.getinfo(pycurl.RESPONSE_CODE)
 
 
 def _followed(url: str, location: str) -> str:

@@ -162,6 +162,29 @@ def test_webhook_that_answers_without_end_does_not_hold_a_build(
     assert all(expected in reason for expected, reason in zip(told, found, strict=True))
 
 
+def test_status_of_a_proxy_is_not_that_of_the_webhook(peer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy = peer(lambda connection: connection.sendall(b"HTTP/1.1 407 No\r\n\r\n"))
+    monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy}")
+    reason = "hooks.invalid cannot be reached through the proxy (it answered 407)"
+    assert undelivered(alert_webhook="https://hooks.invalid/x") == [f"webhook: {reason}"]
+
+
+@pytest.mark.parametrize("is_set", [True, False])
+def test_webhook_gets_the_message_after_an_interim_answer(peer: Any, is_set: bool) -> None:
+    received = []
+
+    def answer(connection: socket.socket) -> None:
+        received.append(connection.recv(9999))
+        interim = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" if is_set else b""
+        connection.sendall(interim + b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    assert undelivered("é: y", alert_webhook=f"http://{peer(answer)}/a b/é") == []
+    head, _, body = received[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /a%20b/%C3%A9 HTTP/1.1\r\n")
+    assert b"Content-Type: application/json" in head
+    assert body == '{"text":"é: y"}'.encode()
+
+
 @pytest.mark.parametrize(
     ("again", "pause"),
     [

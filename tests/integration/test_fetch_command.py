@@ -152,7 +152,7 @@ def test_command_that_reaches_nobody_says_it_once(tmp_path):
     plain = run_command("fetch", "--to", tmp_path, **dead)
     assert plain.returncode == 1
     assert plain.stderr.count("127.0.0.1:9 cannot be reached (Connection refused)") == 2
-    assert plain.stderr.count("retry ") == plain.stderr.count("error:") == 1
+    assert plain.stderr.count("retry    ") == plain.stderr.count("error:") == 1
     quiet = run_command("fetch", "--to", tmp_path, "--quiet", **dead)
     assert (quiet.returncode, quiet.stdout) == (1, "")
     assert quiet.stderr == plain.stderr[plain.stderr.index("error:") :].replace("\r", "")
