@@ -127,7 +127,7 @@ def ascii_url(url: str) -> str:
         try:
             parts = parts._replace(netloc=f"{user}{at}{host.encode('idna').decode()}")
         except UnicodeError:
-            raise UnavailableError(f"{host} is not the name of a host") from None
+            raise UnavailableError(f"{host} is not a valid host") from None
     return urllib.parse.quote(parts.geturl(), safe="!#$%&'()*+,/:;=?@[]~")
 
 
@@ -193,7 +193,7 @@ def _meaning(curl: pycurl.Curl, code: int, url: str, seconds: float) -> Unavaila
     if status >= HTTPStatus.BAD_REQUEST:
         return TransientError(f"{host} answered {status}")
     if code == pycurl.E_URL_MALFORMAT:
-        return UnavailableError(f"{host} is not the name of a host")
+        return UnavailableError(f"{host} is not a valid host")
     if code == pycurl.E_USE_SSL_FAILED:
         return UnavailableError(f"{host} offers no encryption")
     if code == pycurl.E_SSL_CONNECT_ERROR:

@@ -157,6 +157,8 @@ def _followed(url: str, location: str) -> str:
     try:
         target = urllib.parse.urljoin(url, location)
         scheme = urllib.parse.urlsplit(target).scheme
+        if not target.isprintable():
+            raise ValueError(target)
     except ValueError:
         raise UnavailableError(f"{host_of(url)} redirects to an address that is not a URL") from None
     if scheme not in ("http", "https"):

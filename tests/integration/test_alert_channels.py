@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import socket
 import socketserver
 import ssl
@@ -160,6 +162,23 @@ def test_webhook_that_answers_without_end_does_not_hold_a_build(
     assert time.monotonic() - started < 5
     assert len(found) == len(told)
     assert all(expected in reason for expected, reason in zip(told, found, strict=True))
+
+
+def test_signal_ends_the_wait_for_a_server(peer: Any) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
+    started = time.monotonic()
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            undelivered(alert_webhook=f"http://{peer(lambda _: time.sleep(30))}/x")
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert time.monotonic() - started < 5
 
 
 def test_status_of_a_proxy_is_not_that_of_the_webhook(peer: Any, monkeypatch: pytest.MonkeyPatch) -> None:

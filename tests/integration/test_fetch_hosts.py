@@ -143,6 +143,8 @@ def test_endless_redirects_are_not(web, tmp_path):
         ("file:///etc/passwd", "redirects to file:, which is not followed"),
         ("FTP://127.0.0.1/x", "redirects to ftp:, which is not followed"),
         ("http://[", "redirects to an address that is not a URL"),
+        ("http://\x1b[2J/", "redirects to an address that is not a URL"),
+        ("http://127.0.0.1:99999/", "127.0.0.1:99999 is not a valid host"),
     ],
 )
 def test_redirect_to_anything_else_is_not_followed(web, tmp_path, target, told):

@@ -87,5 +87,5 @@ def test_what_is_no_json_is_refused(text: str) -> None:
 
 
 def test_repeated_key_is_refused_by_name_however_deep() -> None:
-    with pytest.raises(RepeatedKeyError, match=r"^the key 'b' stands twice in an object$"):
+    with pytest.raises(RepeatedKeyError, match=r"^the key 'b' occurs twice in an object$"):
         decode_strictly('[{"a": {"b": 1, "c": 2, "b": 1}}]')

@@ -213,7 +213,7 @@ def test_unknown_keys_are_kept_with_pointer_and_value(tmp_path: Path) -> None:
 def test_key_twice_inside_a_record_sets_that_record_aside(tmp_path: Path) -> None:
     text = json.dumps([ITEM, ITEM]).replace('"scores": {"b": 1.5', '"scores": {"a": 9.0, "b": 1.5', 1)
     landed = land(tmp_path, text.encode(), ITEMS)
-    assert [record["error"] for record in landed.quarantine] == ["the key 'a' stands twice in an object - at `$[0]`"]
+    assert [record["error"] for record in landed.quarantine] == ["the key 'a' occurs twice in an object - at `$[0]`"]
     assert len(read(tmp_path, landed)) == 1
 
 
