@@ -2,7 +2,7 @@
 
 The mark is the first file that is written into a new or empty folder. In a folder without it nothing is written or
 removed. Warehouses of versions that wrote no mark are recognized by their files, and get one. One process at a time
-holds the lock.
+holds the lock, which the system releases when the process ends, so that no lock is ever stale.
 """
 
 from __future__ import annotations

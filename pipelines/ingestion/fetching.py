@@ -142,7 +142,11 @@ class Downloader:
         return problem
 
     def _receive_patiently(self, wanted: Wanted, url: str, part: Part) -> str | None:
-        """Receive a file, with retries. Return the encoding around it."""
+        """Receive a file, with retries. Return the encoding around it.
+
+        Libraries for retries repeat a call a number of times; here an attempt that made progress starts the count
+        again, a server may ask for a longer wait, and a host that is given up ends the attempts of its other files.
+        """
         host = host_of(url)
         failures, most = 0, part.size
         while True:

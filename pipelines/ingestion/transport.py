@@ -1,6 +1,7 @@
 """Read a URL from an offset on: one attempt, over HTTP or from a file. The caller decides what to do when it fails.
 
-Bytes are passed on as the server sends them, never decoded. Redirects are followed to http and https only.
+Bytes are passed on as the server sends them, never decoded. Redirects are followed to http and https only, and here:
+libcurl, requests and httpx would read the body of each redirect, however long it is.
 """
 
 from __future__ import annotations
