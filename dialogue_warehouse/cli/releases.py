@@ -39,7 +39,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
         raise click.exceptions.Exit(INTERRUPTED) from None
     if not quiet:
         fetch_display.print_fetched(results, to, settings.warehouse)
-    fetching.refuse_failures(results, settings.mirror)
+    fetch_display.refuse_failures(results, settings.mirror)
 
 
 @cli.command()

@@ -72,7 +72,7 @@ def writing_into(folder: Path) -> Generator[None]:
     """Hold a shared lock on a folder while a temporary file or folder is in it. Without file locks it does nothing."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
-            held.enter_context(_locked(folder, fcntl.LOCK_SH, SECONDS))
+            held.enter_context(_folder_locked(folder, fcntl.LOCK_SH, SECONDS))
         yield
 
 
@@ -82,7 +82,7 @@ def alone_in(folder: Path) -> Generator[bool | None]:
     with contextlib.ExitStack() as held:
         is_alone: bool | None = True
         try:
-            held.enter_context(_locked(folder, fcntl.LOCK_EX, 0.0))
+            held.enter_context(_folder_locked(folder, fcntl.LOCK_EX, 0.0))
         except BlockingIOError:
             is_alone = False
         except OSError:
@@ -90,9 +90,16 @@ def alone_in(folder: Path) -> Generator[bool | None]:
         yield is_alone
 
 
+def _folder_locked(folder: Path, kind: int, seconds: float) -> contextlib.AbstractContextManager[None]:
+    return locked(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), kind, seconds, PAUSE)
+
+
 @contextlib.contextmanager
-def _locked(folder: Path, kind: int, seconds: float) -> Generator[None]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def locked(descriptor: int, kind: int, seconds: float, pause: float) -> Generator[None]:
+    """Hold a lock on an open file or folder, and close it at the end; try again after each pause.
+
+    Raises BlockingIOError if another process holds the lock for longer than `seconds`.
+    """
     until = time.monotonic() + seconds
     try:
         while True:
@@ -102,7 +109,7 @@ def _locked(folder: Path, kind: int, seconds: float) -> Generator[None]:
             except BlockingIOError:
                 if time.monotonic() >= until:
                     raise
-                time.sleep(PAUSE)
+                time.sleep(pause)
         yield
     finally:
         os.close(descriptor)

@@ -1,6 +1,7 @@
 """JSON pointers (RFC 6901) and strict JSON.
 
-Python's own reader accepts NaN and Infinity, and keeps the last of two values with the same key. Here both are errors.
+Python's own reader accepts NaN and Infinity, and keeps the last of two values with the same key. Here both are errors;
+msgspec and orjson have no option that refuses a repeated key.
 A key can contain half a surrogate pair, for which UTF-8 has no bytes. A pointer writes it as `~u` and four hexadecimal
 digits.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 ARRAY_INDEX = re.compile(r"0|[1-9][0-9]*", re.ASCII)
@@ -122,11 +124,8 @@ def with_path(what: str, path: str) -> str:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise RepeatedKeyError(f"the key '{shown(key)}' occurs twice in an object")
-            seen.add(key)
+        repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise RepeatedKeyError(f"the key '{shown(repeated)}' occurs twice in an object")
     return members
 
 

@@ -2,7 +2,7 @@
 
 The mark is the first file that is written into a new or empty folder. In a folder without it nothing is written or
 removed. Warehouses of versions that wrote no mark are recognized by their files, and get one. One process at a time
-holds the lock.
+holds the lock, which the system releases when the process ends, so that no lock is ever stale.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ import contextlib
 import fcntl
 import os
 import re
-import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -60,7 +58,7 @@ def claim(paths: WarehousePaths) -> None:
         if _read_mark(paths) is None:
             files.write_atomically(paths.mark, _content())
     except OSError as error:
-        raise InputError(f"{paths.root}: no warehouse can be there: {error.strerror}") from error
+        raise InputError(f"{paths.root}: cannot be a warehouse: {error.strerror}") from error
 
 
 def refuse_foreign(paths: WarehousePaths) -> None:
@@ -70,7 +68,7 @@ def refuse_foreign(paths: WarehousePaths) -> None:
     if real == Path(real.anchor) or real == _home():
         raise InputError(f"{root}: cannot be a warehouse; choose a folder below it with --warehouse")
     if root.is_symlink() and not root.exists():
-        raise InputError(f"{root}: is a link that leads nowhere; choose another folder with --warehouse")
+        raise InputError(f"{root}: is a broken link; choose another folder with --warehouse")
     if not root.exists():
         return
     if not root.is_dir():
@@ -214,8 +212,8 @@ class BusyError(BuildError):
     """Another build is running, so this one did not start."""
 
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds between two attempts to get the lock. Each pause is twice as long as the one before."""
+PAUSE = 1.0
+"""Seconds between two attempts to get the lock."""
 
 
 @contextlib.contextmanager
@@ -231,30 +229,14 @@ def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
     try:
         opened = os.open(paths.lock, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     except OSError as error:
-        if paths.lock.is_symlink():
-            raise InputError(f"{paths.lock}: is a link; the lock of a warehouse must be a file") from None
         raise InputError(f"{paths.lock}: cannot be written: {error.strerror}") from error
-    with os.fdopen(opened, "w") as lock:
+    with contextlib.ExitStack() as held:
         try:
-            is_taken = _taken(lock, patience)
+            held.enter_context(files.locked(opened, fcntl.LOCK_EX, patience, PAUSE))
+        except BlockingIOError:
+            raise BusyError(f"{paths.root}: another build is running") from None
         except OSError as error:
-            lacks = f"its file system has no locks ({error.strerror})"
             raise InputError(
-                f"{paths.root}: {lacks}; put the warehouse on one that has, such as a local disk"
+                f"{paths.root}: its file system has no locks ({error.strerror}); use another one, such as a local disk"
             ) from error
-        if not is_taken:
-            raise BusyError(f"{paths.root}: another build is running")
         yield
-
-
-def _taken(lock: IO[str], patience: float) -> bool:
-    """Tell if the lock was acquired; retry until `patience` seconds have passed."""
-    until, pause = time.monotonic() + patience, FIRST_PAUSE
-    while True:
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        if time.monotonic() >= until:
-            return False
-        time.sleep(min(pause, until - time.monotonic()))
-        pause = min(2 * pause, LONGEST_PAUSE)

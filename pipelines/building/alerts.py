@@ -68,7 +68,8 @@ def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_pa
     if trouble is not None and trouble.text == text:
         return None
     with contextlib.suppress(OSError):  # then the message is sent again next time
-        _keep(paths, Trouble(text, trouble.since if trouble else _now()))
+        since = trouble.since if trouble else _now()
+        files.write_atomically(paths.trouble, msgspec.json.encode(Trouble(text, since)))
     part = " in part" if is_in_part else ""
     return _tell(paths, settings, "failure", f"The build of {paths.root} has failed{part}.\n{text}{_standing(paths)}")
 
@@ -124,7 +125,7 @@ def _standing(paths: WarehousePaths) -> str:
 
 def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> str | None:
     """Send a message to every channel and record it. Return the reason if it could not be recorded, else None."""
-    from pipelines.building import channels  # needs requests, which most builds do not
+    from pipelines.building import channels  # needs libcurl, which most builds do not
 
     undelivered = tuple(_without_secrets(place, settings)[:LONGEST] for place in channels.undelivered(settings, text))
     alert = Alert(at=_now(), kind=kind, text=text, undelivered=undelivered)
@@ -177,11 +178,6 @@ def _trouble(paths: WarehousePaths) -> Trouble | None:
     with contextlib.suppress(InputError):
         return files.read(paths.trouble, Trouble, "the last alert")
     return None
-
-
-def _keep(paths: WarehousePaths, trouble: Trouble) -> None:
-    paths.root.mkdir(parents=True, exist_ok=True)
-    files.write_atomically(paths.trouble, msgspec.json.encode(trouble))
 
 
 def _now() -> str:

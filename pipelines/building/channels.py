@@ -1,34 +1,30 @@
 """Channels of alerts: a webhook and a mail server. Neither can delay a build for long, whatever it answers.
 
-The reason that a message did not arrive is described by the type of the error. The text of a library's error may
-contain the URL, spelled differently, and the text of a server's answer may contain anything.
+No reason that a message did not arrive contains a text of the server, or more of a URL than its host.
 """
 
 from __future__ import annotations
 
-import smtplib
-import ssl
+import contextlib
+import io
 import urllib.parse
 from collections.abc import Iterator
 from email.message import EmailMessage
+from email.policy import SMTP
+
+import pycurl
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.settings import Settings
-from pipelines.ingestion import connections, transport
-from pipelines.ingestion.connections import EndlessLinesError, LineReader, TransientError, UnavailableError
+from pipelines.ingestion import transport
+from pipelines.ingestion.connections import TransientError, UnavailableError, host_of, perform
 
 SECONDS = 10.0
-"""Seconds within which a server must answer each time."""
+"""Seconds in which a webhook must answer, and then send at least some bytes."""
 MOST_SECONDS = 30.0
-"""Seconds that all answers of a mail server may take together."""
-REASONS: dict[type[Exception], str] = {
-    EndlessLinesError: "the server sends answers without end",
-    smtplib.SMTPNotSupportedError: "the server offers no encryption, or no login",
-    smtplib.SMTPRecipientsRefused: "the server refuses the recipients",
-    smtplib.SMTPServerDisconnected: "the server cuts the connection, or says nothing",
-    TimeoutError: "no answer in time",
-}
-"""The reason that a message did not arrive, by the type of the error."""
+"""Seconds that sending a mail may take."""
+ALLOW_REFUSED_RECIPIENTS = 290
+"""CURLOPT_MAIL_RCPT_ALLOWFAILS of libcurl, which pycurl does not name: the mail is sent to the other recipients."""
 
 
 def undelivered(settings: Settings, text: str) -> Iterator[str]:
@@ -36,22 +32,10 @@ def undelivered(settings: Settings, text: str) -> Iterator[str]:
     for channel, send in (("webhook", _post), ("mail", _mail)):
         try:
             send(settings, text)
+        except (UnavailableError, TransientError, InputError) as error:
+            yield f"{channel}: {error}"
         except Exception as error:  # nothing that a server does may fail a build
-            yield f"{channel}: {_reason(error)}"
-
-
-def _reason(error: Exception) -> str:
-    match error:
-        case UnavailableError() | TransientError():
-            return error.cause
-        case InputError():
-            return str(error)
-        case ssl.SSLCertVerificationError():
-            return connections.refusal(error, "the server")
-        case smtplib.SMTPResponseException():
-            return f"the server answers {error.smtp_code}"
-    known = next((text for kind, text in REASONS.items() if isinstance(error, kind)), None)
-    return known or getattr(error, "strerror", None) or type(error).__name__
+            yield f"{channel}: {type(error).__name__}"
 
 
 def _post(settings: Settings, text: str) -> None:
@@ -59,46 +43,29 @@ def _post(settings: Settings, text: str) -> None:
         return
     status = transport.post_json(settings.alert_webhook, {"text": text}, SECONDS)
     if not 200 <= status < 300:
-        raise UnavailableError(f"the server answers {status}")
+        raise UnavailableError(f"{host_of(settings.alert_webhook)} answered {status}")
 
 
 def _mail(settings: Settings, text: str) -> None:
     if settings.alert_smtp is None:
         return
     server = urllib.parse.urlsplit(settings.alert_smtp)
-    message = EmailMessage()
+    message = EmailMessage(SMTP)
     message["Subject"] = f"dialogue-warehouse: {text.splitlines()[0]}"
     message["From"] = settings.alert_from
     message["To"] = ", ".join(settings.alert_to)
     message.set_content(text)
-    with _connected(server) as connection:
-        if server.scheme == "smtp+starttls":
-            connection.starttls(context=connections.context())
-        if server.username:
-            connection.login(urllib.parse.unquote(server.username), urllib.parse.unquote(server.password or ""))
-        connection.send_message(message)
-
-
-def _connected(server: urllib.parse.SplitResult) -> smtplib.SMTP:
-    host = server.hostname or "localhost"
-    if server.scheme == "smtps":
-        return _Encrypted(host, server.port or 465, timeout=SECONDS, context=connections.context())
-    return _Plain(host, server.port or 25, timeout=SECONDS)
-
-
-class _Plain(smtplib.SMTP):
-    """A connection to a mail server that limits the length of replies and the time that they take."""
-
-    def getreply(self) -> tuple[int, bytes]:
-        """Read the next reply. Raises EndlessLinesError."""
-        if self.file is None and self.sock is not None:
-            self.file = LineReader(self.sock.makefile("rb", buffering=0), MOST_SECONDS)
-        try:
-            return super().getreply()
-        except EndlessLinesError:
-            self.close()
-            raise
-
-
-class _Encrypted(_Plain, smtplib.SMTP_SSL):
-    """The same connection, encrypted from its start."""
+    options = {
+        pycurl.TIMEOUT_MS: int(1000 * MOST_SECONDS),
+        pycurl.USE_SSL: pycurl.USESSL_NONE if server.scheme == "smtp" else pycurl.USESSL_ALL,
+        pycurl.MAIL_FROM: settings.alert_from,
+        pycurl.MAIL_RCPT: list(settings.alert_to),
+        ALLOW_REFUSED_RECIPIENTS: 1,
+        pycurl.NETRC: pycurl.NETRC_IGNORED,  # only the password of the settings is sent
+        pycurl.UPLOAD: 1,
+        pycurl.READFUNCTION: io.BytesIO(bytes(message)).read,
+        pycurl.WRITEFUNCTION: lambda _: None,
+    }
+    url = server._replace(scheme=server.scheme.removesuffix("+starttls")).geturl()
+    with contextlib.closing(pycurl.Curl()) as curl:
+        perform(curl, url, MOST_SECONDS, options)

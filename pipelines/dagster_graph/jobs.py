@@ -13,7 +13,8 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from pipelines.building import fingerprint
 from pipelines.ingestion import fetching
-from pipelines.ingestion.fetching import Result, SilentWatcher
+from pipelines.ingestion.fetch_display import FetchDisplay, notices, refuse_failures
+from pipelines.ingestion.wanted import Result
 
 EVERYTHING = "everything"
 FETCH = "fetch"
@@ -53,7 +54,7 @@ def download(context: dg.OpExecutionContext) -> None:
     settings = context.resources.settings
     to = settings.source or WarehousePaths(settings.warehouse).landing
     try:
-        results = fetching.fetch(settings, to, SilentWatcher())
+        results = fetching.fetch(settings, to, FetchDisplay(quiet=True))
     except InputError as error:
         raise dg.Failure(str(error), allow_retries=False) from error
     by_corpus: dict[str, list[Result]] = {}
@@ -68,9 +69,9 @@ def download(context: dg.OpExecutionContext) -> None:
                     metadata={"files": len(fetched), "bytes": sum(result.bytes for result in fetched)},
                 )
             )
-    for notice in fetching.notices(results):
+    for notice in notices(results):
         context.log.warning(notice)
-    fetching.refuse_failures(results, settings.mirror)
+    refuse_failures(results, settings.mirror)
 
 
 def fetch_job() -> dg.JobDefinition:

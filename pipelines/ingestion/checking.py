@@ -84,7 +84,7 @@ class RecordCheck:
             if not text.strip():
                 self.notes.append("is empty")
             elif not text.endswith((b"\n", b"\r")):
-                self.notes.append("has a last line without an end, which may be cut off")
+                self.notes.append("has a last line without a line break, which may be cut off")
         if self.table is None:
             return records.split_records(self.entity, where, text)
         from dialogue_warehouse.releases import form_files
@@ -125,7 +125,7 @@ class RecordCheck:
         if len(self.extras) > MOST_EXTRAS:
             pointer = self.extras[0]["json_pointer"]
             raise LandingError(
-                f"{self.landed.source_file_id}: the schema does not know more than {MOST_EXTRAS:,} of its keys, "
+                f"{self.landed.source_file_id}: more than {MOST_EXTRAS:,} of its keys are not in the schema, "
                 f"the first at {pointer}"
             )
         return cleaned

@@ -1,171 +1,48 @@
-"""HTTP connections with bounded answers, the certificates that they trust, and the meaning of their errors.
+"""Requests by libcurl: their limits, proxies and certificates, and the meaning of their errors.
 
-The standard library limits one line and the number of headers, but neither the time that they take nor how many interim
-answers (`100 Continue`) come first or trailers last. See https://docs.python.org/3/library/http.client.html.
-Certificates are those that the variables of requests, curl and OpenSSL name; all variables that are set are added up
-and replace the usual ones. See https://docs.openssl.org/master/man3/SSL_CTX_load_verify_locations/. No error shows more
-of a URL than its host.
+libcurl limits the headers of an answer and ends a transfer that is slower than LEAST_RATE, whether it sends a body,
+headers, interim answers or nothing. See https://curl.se/libcurl/c/CURLOPT_LOW_SPEED_TIME.html. Certificates are those
+that the variables of requests, curl and OpenSSL name; all variables that are set are added up and replace the usual
+ones. No error shows more of a URL than its host.
 """
 
 from __future__ import annotations
 
-import contextlib
-import http.client
-import io
+import importlib.metadata
+import math
 import os
-import re
-import socket
 import ssl
-import time
 import urllib.parse
-from collections.abc import Generator
+from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import requests
-import requests.adapters
-import requests.certs
-import urllib3
-import urllib3.connection
-import urllib3.connectionpool
+import certifi
+import pycurl
 
+from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.errors import InputError
 
-MOST_BYTES = 1 << 20
-"""Bytes of lines (status, headers, sizes of chunks, trailers) without a byte of a body between them."""
-
-
-class EndlessLinesError(Exception):
-    """A server sends lines without end."""
-
-
-class LineReader(io.BufferedReader):
-    """Reader of a server's answer; its lines must come within the time that it may be silent, and within MOST_BYTES."""
-
-    def __init__(self, raw: io.RawIOBase, seconds: float | None) -> None:
-        super().__init__(raw)
-        self._seconds = float("inf") if seconds is None else seconds
-        self._begun: float | None = None
-        self._read = 0
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        """Return the next line, at most `size` bytes of it. Raises EndlessLinesError."""
-        most = MOST_BYTES if size is None or size < 0 else size
-        if self._begun is None:
-            self._begun, self._read = time.monotonic(), 0
-        line = b""
-        while len(line) < most and not line.endswith(b"\n"):
-            if time.monotonic() > self._begun + self._seconds or self._read > MOST_BYTES:
-                raise EndlessLinesError
-            waiting = self.peek(1)[: most - len(line)]
-            if not waiting:
-                break
-            line += super().read(waiting.find(b"\n") + 1 or len(waiting))
-        self._read += len(line)
-        return line
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Return bytes of a body, as the standard library reads them."""
-        self._begun = None
-        return super().read(size)
-
-    def read1(self, size: int = -1, /) -> bytes:
-        """Return bytes of a body, as the standard library reads them."""
-        self._begun = None
-        return super().read1(size)
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Read bytes of a body, as the standard library reads them."""
-        self._begun = None
-        return super().readinto(buffer)
-
-
-class _Response(http.client.HTTPResponse):
-    def __init__(self, sock: socket.socket, *arguments: Any, **named: Any) -> None:
-        super().__init__(sock, *arguments, **named)
-        self.fp = LineReader(self.fp.detach(), sock.gettimeout())
-
-
-class _HTTPConnection(urllib3.connection.HTTPConnection):
-    response_class = _Response
-
-
-class _HTTPSConnection(urllib3.connection.HTTPSConnection):
-    response_class = _Response
-
-
-class _HTTPPool(urllib3.connectionpool.HTTPConnectionPool):
-    ConnectionCls: Any = _HTTPConnection
-
-
-class _HTTPSPool(urllib3.connectionpool.HTTPSConnectionPool):
-    ConnectionCls: Any = _HTTPSConnection
-
-
-POOLS: dict[str, Any] = {"http": _HTTPPool, "https": _HTTPSPool}
-
-
-class BoundedAdapter(requests.adapters.HTTPAdapter):
-    """Connections with bounded answers, also through a proxy."""
-
-    def init_poolmanager(self, *arguments: Any, **named: Any) -> None:
-        """Make the manager of direct connections."""
-        super().init_poolmanager(*arguments, **named)
-        self.poolmanager.pool_classes_by_scheme = POOLS
-
-    def proxy_manager_for(self, *arguments: Any, **named: Any) -> Any:
-        """Return the manager of the connections through a proxy."""
-        manager = super().proxy_manager_for(*arguments, **named)
-        manager.pool_classes_by_scheme = POOLS
-        return manager
-
-
-FILE, FOLDER = "SSL_CERT_FILE", "SSL_CERT_DIR"
-BUNDLE = "REQUESTS_CA_BUNDLE"
-VARIABLES = (FILE, FOLDER, BUNDLE, "CURL_CA_BUNDLE")
-HINT = f"{FILE} (or {BUNDLE}) may name a PEM file of the certificates to trust, such as your company's"
+CONNECT_SECONDS = 10.0
+"""Longest wait for a connection."""
+LEAST_RATE = 250
+"""Smallest rate of a transfer, in bytes a second; a modem is faster."""
+CHUNK = 2**18
+"""Largest number of bytes that are read at once; an attempt that received so many made progress."""
+ABORT = -1
+"""Result of a callback that ends its request."""
+VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+HINT = "SSL_CERT_FILE (or REQUESTS_CA_BUNDLE) may name a PEM file of the certificates to trust, such as your company's"
 UNKNOWN_ISSUER = {2, 18, 19, 20, 21}
 """OpenSSL's codes for a certificate without a trusted issuer: another list of trusted certificates can help."""
-
-
-def context() -> ssl.SSLContext:
-    """Return the settings of TLS connections that trust these certificates.
-
-    Raises InputError for a variable that names nothing usable.
-    """
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    named = [(name, place) for name in VARIABLES if (place := os.environ.get(name))]
-    for name, place in named:
-        _trust(made, name, place)
-    if not named:
-        made.load_default_certs()
-        made.load_verify_locations(requests.certs.where())
-    return made
-
-
-def refusal(error: ssl.SSLCertVerificationError, owner: str) -> str:
-    """Describe a certificate that is not accepted, and the variable to set where that can help."""
-    hint = f"; {HINT}" if error.verify_code in UNKNOWN_ISSUER else ""
-    return f"the certificate of {owner} is not accepted: {error.verify_message.rstrip('.')}{hint}"
-
-
-def _trust(made: ssl.SSLContext, name: str, place: str) -> None:
-    """Trust the certificates of a file, or of folders that are separated as in PATH."""
-    folders = [folder for folder in place.split(os.pathsep) if Path(folder).is_dir()]
-    try:
-        if folders:
-            for folder in folders:
-                next(Path(folder).iterdir(), None)
-                made.load_verify_locations(capath=folder)
-        else:
-            made.load_verify_locations(cafile=place)
-    except ssl.SSLError as error:
-        raise InputError(f"{name}: {place} is not a PEM file of certificates") from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name}: {place} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-
-
-MOST_REDIRECTS = 5
+UNREACHABLE = {
+    pycurl.E_COULDNT_RESOLVE_PROXY: "its name is not known",
+    pycurl.E_COULDNT_RESOLVE_HOST: "its name is not known",
+    pycurl.E_COULDNT_CONNECT: "no answer",
+}
+CUT = {pycurl.E_PARTIAL_FILE, pycurl.E_GOT_NOTHING, pycurl.E_RECV_ERROR, pycurl.E_SEND_ERROR}
+PROXY_SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 
 
 class UnavailableError(Exception):
@@ -184,70 +61,159 @@ class TransientError(Exception):
         self.cause, self.seconds, self.is_unreachable = cause, seconds, is_unreachable
 
 
-class NotResumableError(Exception):
-    """The server does not send the bytes from the offset on, or not those of the same file."""
-
-
 def host_of(url: str) -> str:
     """Return the host of a URL, `host:port` or `file://`, without credentials."""
     parts = urllib.parse.urlsplit(url)
     return f"{parts.scheme}://" if parts.scheme == "file" else parts.netloc.rpartition("@")[2]
 
 
-@contextlib.contextmanager
-def translated(url: str, seconds: float) -> Generator[None]:
-    """Turn an error of a library during a request to this URL into UnavailableError or TransientError."""
+def perform(curl: pycurl.Curl, url: str, seconds: float, options: dict[int, Any]) -> None:
+    """Make a request with these options of libcurl; a callback may end it by ABORT, or by an error, which is raised.
+
+    A server that sends fewer than LEAST_RATE bytes a second for so many seconds is given up. Raises UnavailableError,
+    TransientError, and InputError for variables of the environment that cannot be used.
+    """
+    raised: list[BaseException] = []
+    curl.reset()  # connections stay open
+    for option, value in (_usual_options(url, seconds) | options).items():
+        curl.setopt(option, _keeping_errors(value, raised) if callable(value) else value)
     try:
-        yield
-    except InputError:
-        raise
-    except EndlessLinesError as error:
-        raise TransientError(f"{host_of(url)} sent headers without end for {seconds:g} s") from error
-    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
-        raise _meaning(error, _host_asked(error, url), seconds) from error
+        curl.perform()
+    except pycurl.error as error:
+        if raised:
+            raise raised[0] from None
+        if error.args[0] != pycurl.E_WRITE_ERROR:  # a callback's ABORT
+            raise _meaning(curl, error.args[0], url, seconds) from error
 
 
-def _host_asked(error: Exception, url: str) -> str:
-    """Return the host of the failed request, which a redirect may have named."""
-    request = getattr(error, "request", None)
-    return host_of(getattr(request, "url", None) or url)
+def _usual_options(url: str, seconds: float) -> dict[int, Any]:
+    proxy = _proxy(url)
+    usual: dict[int, Any] = {
+        pycurl.URL: ascii_url(url),
+        pycurl.PROXY: proxy,
+        pycurl.NOSIGNAL: 1,
+        pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
+        pycurl.USERAGENT: f"dialogue-warehouse/{importlib.metadata.version('dialogue-warehouse')}",
+        pycurl.NETRC: pycurl.NETRC_OPTIONAL,
+        pycurl.BUFFERSIZE: CHUNK,
+        pycurl.CONNECTTIMEOUT_MS: int(1000 * CONNECT_SECONDS),
+        pycurl.LOW_SPEED_LIMIT: LEAST_RATE,
+        pycurl.LOW_SPEED_TIME: math.ceil(seconds),
+        pycurl.NOPROGRESS: 0,
+        pycurl.XFERINFOFUNCTION: lambda *_: None,  # lets Python handle signals during the request
+    }
+    is_encrypted = any(one.lower().startswith(("https:", "smtp")) for one in (url, proxy))
+    return usual | (_certificates() if is_encrypted else {})
 
 
-def _meaning(error: Exception, host: str, seconds: float) -> UnavailableError | TransientError:
-    causes = list(_chain(error))
-    is_of_proxy = any(isinstance(cause, urllib3.exceptions.ProxyError) for cause in causes)
-    for cause in causes:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return UnavailableError(refusal(cause, f"the proxy for {host}" if is_of_proxy else host))
-    if isinstance(error, requests.exceptions.ReadTimeout | urllib3.exceptions.ReadTimeoutError):
-        return TransientError(f"{host} sent nothing for {seconds:g} s")
-    if isinstance(error, requests.exceptions.TooManyRedirects):
-        return UnavailableError(f"{host} redirects more than {MOST_REDIRECTS} times")
-    if is_of_proxy or any(isinstance(cause, urllib3.exceptions.NewConnectionError | TimeoutError) for cause in causes):
-        way = " through the proxy" if is_of_proxy else ""
-        return TransientError(f"{host} cannot be reached{way} ({_reason(causes)})", is_unreachable=True)
-    if isinstance(error, requests.exceptions.SSLError):
-        return TransientError(f"{host} cannot be reached over TLS ({_reason(causes)})", is_unreachable=True)
-    if isinstance(error, requests.exceptions.ConnectionError | urllib3.exceptions.HTTPError):
+def _keeping_errors(callback: Callable[..., Any], raised: list[BaseException]) -> Callable[..., Any]:
+    """Keep an error of a callback, which pycurl would print and not raise."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return callback(*arguments)
+        except BaseException as error:
+            raised.append(error)
+            return ABORT
+
+    return call
+
+
+def ascii_url(url: str) -> str:
+    """Return a URL as HTTP writes it: a host in Punycode, and other characters as percent codes."""
+    parts = urllib.parse.urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    if not host.isascii():
+        try:
+            parts = parts._replace(netloc=f"{user}{at}{host.encode('idna').decode()}")
+        except UnicodeError:
+            raise UnavailableError(f"{host} is not a valid host") from None
+    return urllib.parse.quote(parts.geturl(), safe="!#$%&'()*+,/:;=?@[]~")
+
+
+def _proxy(url: str) -> str:
+    """Return the proxy that the environment names for a URL, or ""; libcurl reads NO_PROXY itself.
+
+    libcurl would not read HTTP_PROXY, and would not say which variable is wrong.
+    """
+    scheme = urllib.parse.urlsplit(url).scheme
+    if scheme not in ("http", "https"):
+        return ""
+    for name in (f"{scheme}_proxy", f"{scheme}_proxy".upper(), "all_proxy", "ALL_PROXY"):
+        if proxy := os.environ.get(name):
+            try:
+                parts = urllib.parse.urlsplit(proxy.strip() if "://" in proxy else f"http://{proxy.strip()}")
+                if parts.scheme in PROXY_SCHEMES and parts.hostname and parts.port != 0:
+                    return parts.geturl()
+            except ValueError:
+                pass
+            raise InputError(f"{name}: not the URL of a proxy, http://HOST:PORT or https://HOST:PORT")
+    return ""
+
+
+def _certificates() -> dict[int, Any]:
+    """Return the options for the trusted certificates. Raises InputError for a variable that names nothing usable."""
+    named = [(name, place) for name in VARIABLES if (place := os.environ.get(name))]
+    texts, folders = [], []
+    for name, place in named:
+        found = [folder for folder in place.split(os.pathsep) if Path(folder).is_dir()]
+        try:
+            for folder in found:
+                next(Path(folder).iterdir(), None)
+            if not found:
+                texts.append(read_regular(Path(place)))
+                known = texts[-1].decode("ascii", "ignore")
+                ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=known)
+        except (ssl.SSLError, ValueError) as error:
+            raise InputError(f"{name}: {place} is not a PEM file of certificates") from error
+        except OSError as error:
+            raise InputError(f"{name}: {place} cannot be read: {error.strerror}") from error
+        folders += found
+    if not named:
+        usual = ssl.get_default_verify_paths()
+        texts = [certifi.contents().encode(), *([read_regular(Path(usual.cafile))] if usual.cafile else [])]
+        folders = [usual.capath] if usual.capath else []
+    folder = os.pathsep.join(folders) or None
+    options: dict[int, Any] = {pycurl.CAPATH: folder, pycurl.PROXY_CAPATH: folder}
+    if not texts:
+        return options | {pycurl.CAINFO: None, pycurl.PROXY_CAINFO: None}
+    text = b"\n".join(texts)
+    return options | {pycurl.CAINFO_BLOB: text, pycurl.PROXY_CAINFO_BLOB: text}
+
+
+def _meaning(curl: pycurl.Curl, code: int, url: str, seconds: float) -> UnavailableError | TransientError:
+    """Return the error that a code of libcurl means. See https://curl.se/libcurl/c/libcurl-errors.html."""
+    host, status = host_of(url), curl.getinfo(pycurl.RESPONSE_CODE)
+    is_sent = curl.getinfo(pycurl.CONNECT_TIME) or curl.getinfo(pycurl.REQUEST_SIZE)
+    if code == pycurl.E_PEER_FAILED_VERIFICATION:
+        of_proxy, of_host = curl.getinfo(pycurl.PROXY_SSL_VERIFYRESULT), curl.getinfo(pycurl.SSL_VERIFYRESULT)
+        owner = f"the proxy for {host}" if of_proxy else host
+        hint = f"; {HINT}" if (of_proxy or of_host) in UNKNOWN_ISSUER else ""
+        return UnavailableError(f"the certificate of {owner} is not accepted: {curl.errstr()}{hint}")
+    if status >= HTTPStatus.BAD_REQUEST:
+        return TransientError(f"{host} answered {status}")
+    if code == pycurl.E_URL_MALFORMAT:
+        return UnavailableError(f"{host} is not a valid host")
+    if code == pycurl.E_USE_SSL_FAILED:
+        return UnavailableError(f"{host} offers no encryption")
+    if code == pycurl.E_SSL_CONNECT_ERROR:
+        return TransientError(f"{host} cannot be reached over TLS", is_unreachable=True)
+    if code in UNREACHABLE or (code == pycurl.E_OPERATION_TIMEDOUT and not is_sent):
+        way = " through the proxy" if curl.getinfo(pycurl.USED_PROXY) else ""
+        return TransientError(f"{host} cannot be reached{way} ({_reason(curl, code)})", is_unreachable=True)
+    if code == pycurl.E_OPERATION_TIMEDOUT and url.startswith("smtp"):
+        return TransientError(f"{host} took longer than {seconds:g} s")
+    if code == pycurl.E_OPERATION_TIMEDOUT:
+        return TransientError(f"{host} sent fewer than {LEAST_RATE} bytes a second for {seconds:g} s")
+    if code in CUT:
         return TransientError(f"{host} cut the connection")
-    return UnavailableError(f"{host} gave an answer that cannot be used ({type(error).__name__})")
+    return TransientError(f"{host} sent an answer that cannot be used (error {code} of libcurl)")
 
 
-def _reason(causes: list[BaseException]) -> str:
-    """Return the reason that a connection failed, in the words of the system, never in those of a server."""
-    for cause in reversed(causes):
-        if isinstance(cause, ssl.SSLError) and cause.reason:
-            return cause.reason.lower().replace("_", " ")
-        if isinstance(cause, OSError) and cause.strerror:
-            return cause.strerror
-        if refused := re.match(r"Tunnel connection failed: (\d{3})\b", str(cause)):
-            return f"it answered {refused[1]}"
-    return "no answer"
-
-
-def _chain(error: BaseException | None) -> Generator[BaseException]:
-    """Yield an error and its causes, outermost first."""
-    while error is not None:
-        yield error
-        inner = error.__cause__ or getattr(error, "reason", None) or (error.args[0] if error.args else None)
-        error = inner if isinstance(inner, BaseException) else None
+def _reason(curl: pycurl.Curl, code: int) -> str:
+    """Return the reason that a connection failed, never in the words of a server."""
+    if status := curl.getinfo(pycurl.HTTP_CONNECTCODE):
+        return f"it answered {status}"
+    if code == pycurl.E_COULDNT_CONNECT and (number := curl.getinfo(pycurl.OS_ERRNO)):
+        return os.strerror(number)
+    return UNREACHABLE.get(code, "no answer")

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich import box
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-if TYPE_CHECKING:
-    from pipelines.ingestion.fetching import Result
-    from pipelines.ingestion.wanted import Wanted
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.common.text import command, readable_size
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import CheckError
+from dialogue_warehouse.settings import FORMS
 from dialogue_warehouse.terminal.printing import make_console
-from pipelines.ingestion import fetching
+from pipelines.ingestion.wanted import Outcome, Result, Wanted
 
-OUTCOMES = ("fetched", "already there", "failed")
+DISPLAYED_FILES = 5
+"""Files that are named one by one when they failed for the same cause."""
 HEARTBEAT = 15.0
 """Seconds between two lines about downloads that take long, where there is no terminal."""
 
@@ -73,14 +74,14 @@ class FetchDisplay:
         now = time.perf_counter()
         if now - self._reported.get(cause, -HEARTBEAT) >= HEARTBEAT:
             self._reported[cause] = now
-            self._reporter.line(f"{'retry':<8} {wanted.name}: {cause}; again in {seconds:.1f} s")
+            self._reporter.line(f"{'retry':<8} {wanted.name}: {cause}; retry in {seconds:.1f} s")
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
         """Show that the next address of a file is tried; once for each corpus and cause."""
         key = f"{wanted.corpus.corpus_id} {cause} {host}"
         if key not in self._reported:
             self._reported[key] = time.perf_counter()
-            self._reporter.line(f"{'mirror':<8} {wanted.name}: {cause}; asking {host} instead")
+            self._reporter.line(f"{'mirror':<8} {wanted.name}: {cause}; trying {host}")
 
     def finish(self, result: Result) -> None:
         """Note that a file is finished; print a line when it is the last of its corpus."""
@@ -88,11 +89,11 @@ class FetchDisplay:
         results = self._results.setdefault(corpus_id, [])
         results.append(result)
         self._open[corpus_id].remove(result.wanted.name)
-        if result.outcome == OUTCOMES[-1]:
+        if result.outcome is Outcome.FAILED:
             self._totals[result.wanted.name] = self._done[result.wanted.name]
         self._show()
         if not self._open[corpus_id]:
-            counts = [f"{count:,} {name}" for name in OUTCOMES if (count := _count(results, name))]
+            counts = [f"{count:,} {name}" for name in Outcome if (count := _count(results, name))]
             detail = f"{', '.join(counts)}, {readable_size(sum(result.bytes for result in results))}"
             seconds = time.perf_counter() - self._started
             self._reporter.line(f"{'fetch':<8} {corpus_id:<15} {detail:<48} {seconds:6.1f} s")
@@ -115,27 +116,92 @@ def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
     table.add_column("corpus", "total", no_wrap=True)
     table.add_column("license", no_wrap=True)
-    for heading, cell in (("files", f"{len(results):,}"), *((name, f"{_count(results, name):,}") for name in OUTCOMES)):
+    for heading, cell in (("files", f"{len(results):,}"), *((name, f"{_count(results, name):,}") for name in Outcome)):
         table.add_column(heading, cell, justify="right", no_wrap=True)
     table.add_column("size", readable_size(sum(result.bytes for result in results)), justify="right", no_wrap=True)
     for corpus, group in itertools.groupby(results, key=lambda result: result.wanted.corpus):
         own = list(group)
-        counts = [len(own), *(_count(own, name) for name in OUTCOMES)]
+        counts = [len(own), *(_count(own, name) for name in Outcome)]
         size = readable_size(sum(result.bytes for result in own))
         table.add_row(corpus.corpus_id, corpus.license, *(f"{count:,}" for count in counts), size)
     console.print(table)
-    for notice in fetching.notices(results):
+    for notice in notices(results):
         console.print(f"notice: {notice}", markup=False, soft_wrap=True)
     for result in results:
         if result.cause is None and not result.wanted.is_verifiable:
             name = result.wanted.name
-            console.print(f"notice: {name}: unverified, no checksum of it is listed", markup=False, soft_wrap=True)
-    if _count(results, OUTCOMES[-1]):
-        console.print("what failed is tried again by the same command, and continued where it broke off")
+            console.print(f"notice: {name}: not verified, because no checksum is listed", markup=False, soft_wrap=True)
+    if _count(results, Outcome.FAILED):
+        console.print("run the same command again to retry the failed files; interrupted downloads continue")
     if any(result.cause is None for result in results):
         build = command("build", "--source", to, warehouse=warehouse)
         console.print(f"next: {build}", markup=False, soft_wrap=True)
 
 
-def _count(results: list[Result], outcome: str) -> int:
-    return sum(result.outcome == outcome for result in results)
+def refuse_failures(results: list[Result], mirror: str | None = None) -> None:
+    """Raise CheckError with a line for each cause, and below them the other ways to get the files."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        if result.cause:
+            groups.setdefault(result.cause, []).append(result)
+    lines = []
+    for cause, failed in groups.items():
+        lines.append(f"{_named(failed)}: {cause}")
+        if failed[0].helps_by_hand:
+            lines += [f"       by hand: {line}" for line in _by_hand([result.wanted for result in failed])]
+    if missing := [result.wanted for result in results if result.helps_by_hand]:
+        lines += [f"       {line}" for line in _other_ways(missing, mirror)]
+    if lines:
+        raise CheckError("\n".join(lines))
+
+
+def notices(results: list[Result]) -> Iterator[str]:
+    """Yield the files that a mirror sent, and the reasons that the addresses before it failed."""
+    groups: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        if result.failed_before:
+            key = (result.wanted.corpus.corpus_id, result.host, result.failed_before)
+            groups.setdefault(key, []).append(result)
+    for group in groups.values():
+        causes = "; ".join(dict.fromkeys(group[0].failed_before))
+        yield f"{_named(group)}: downloaded from {group[0].host}, because {causes}"
+
+
+def _named(results: list[Result]) -> str:
+    """Return the names of the first files of some results, and the number of the others."""
+    names = [result.wanted.name for result in results]
+    more = f" and {len(names) - DISPLAYED_FILES:,} more files" if len(names) > DISPLAYED_FILES else ""
+    return f"{', '.join(names[:DISPLAYED_FILES])}{more}"
+
+
+def _by_hand(wanted: list[Wanted]) -> Iterator[str]:
+    """Yield lines that say what to download and where to put it: a file, or all files of a corpus."""
+    groups: dict[tuple[str, Path], list[Wanted]] = {}
+    for one in wanted:
+        folder = one.target.parents[one.file.path.count("/")]
+        groups.setdefault((one.file.url.removesuffix(one.file.path), folder), []).append(one)
+    for (base, folder), group in groups.items():
+        if len(group) == 1:
+            yield f"{group[0].file.url} to {group[0].target}"
+        else:
+            yield f"{base}<path> to {folder}/<path> ({len(group):,} files)"
+
+
+def _other_ways(wanted: list[Wanted], mirror: str | None) -> Iterator[str]:
+    """Yield other ways to get files than from the addresses that failed, a line each."""
+    if any(one.is_verifiable for one in wanted):
+        yield "a copy from elsewhere works too, at the same path: `build` compares its checksum"
+    if mirror:
+        yield "without DIALOGUE_MIRROR, files are downloaded from the publishers"
+    else:
+        yield "DIALOGUE_MIRROR=URL downloads URL/<corpus_id>/<path> instead (https:, http: or file:)"
+    for corpus_id in dict.fromkeys(one.corpus.corpus_id for one in wanted):
+        for name in FORMS:
+            if form := registry.load_form(corpus_id, name):
+                build = command("build", "--form", name, "--source", "FOLDER", "--corpora", corpus_id)
+                place = f"FOLDER/{form.dataset}"
+                yield f"another form of {corpus_id}: download {form.homepage} to {place}, then run `{build}`"
+
+
+def _count(results: list[Result], outcome: Outcome) -> int:
+    return sum(result.outcome is outcome for result in results)

@@ -44,14 +44,11 @@ def simulate(
 ) -> list[SimulatedFile]:
     """Write the generated releases of all corpora, or the named ones, to `to/<corpus_id>/<path>`.
 
-    A release that was generated before is replaced. Raises InputError for a folder that holds anything else.
+    A release that was generated before is replaced. Raises InputError for a folder with anything else in it.
     """
     if scale <= 0:
-        raise InputError(f"scale is {scale}, it has to be above 0")
-    corpus_ids = tuple(sorted(set(corpora))) or registry.corpus_ids()
-    unknown = [corpus_id for corpus_id in corpus_ids if corpus_id not in registry.corpus_ids()]
-    if unknown:
-        raise InputError(f"{unknown[0]}: no such corpus; there are {', '.join(registry.corpus_ids())}")
+        raise InputError(f"scale is {scale}, but must be above 0")
+    corpus_ids = sorted({corpus.corpus_id for corpus in registry.load_corpora(corpora)})
     for corpus_id in corpus_ids:
         _prepare(to / corpus_id, scale, seed)
     tasks = [(to, corpus_id, planned, seed) for corpus_id in corpus_ids for planned in simulator(corpus_id).plan(scale)]
@@ -70,7 +67,7 @@ def _prepare(folder: Path, scale: float, seed: int) -> None:
     """Make an empty folder with an unfinished marker, which says that its content is generated.
 
     A release that was generated there before is removed, file by file. Raises InputError, with nothing removed, for a
-    folder that holds anything else.
+    folder with anything else in it.
     """
     if folder.is_symlink():
         raise InputError(f"{folder}: is a link; generated releases are written into folders, not through links")
@@ -79,7 +76,7 @@ def _prepare(folder: Path, scale: float, seed: int) -> None:
     is_generated = source_tree.holds_generated(folder)
     for path in found:
         if not (is_generated and _is_own(path, folder, corpus)):
-            raise InputError(f"{folder} holds files that were not generated, such as {path}; choose another folder")
+            raise InputError(f"{folder}: contains files that were not generated, such as {path}; choose another folder")
     for path in found:
         path.unlink()
     for below, _, _ in os.walk(folder, topdown=False):

@@ -5,6 +5,7 @@ The next run continues `<name>.part` where that can be trusted.
 
 from __future__ import annotations
 
+import enum
 import gzip
 import hashlib
 import re
@@ -21,6 +22,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.releases import file_kinds
 from dialogue_warehouse.releases.source_tree import MARKER, UNFINISHED, holds_generated
 from dialogue_warehouse.releases.unpacking import git_blob_hash
+from pipelines.ingestion.connections import CHUNK
 from pipelines.ingestion.transport import Version, address_of
 
 LARGEST_UNLISTED = 2**28
@@ -85,16 +87,42 @@ def _other_kind(name: str, path: Path, is_other: bool) -> str | None:
     return kind.name if kind else None
 
 
+class Outcome(enum.StrEnum):
+    """The outcome of a listed file."""
+
+    FETCHED = "fetched"
+    PRESENT = "already there"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one listed file."""
+
+    wanted: Wanted
+    outcome: Outcome
+    bytes: int = 0
+    """Size of the downloaded file."""
+    cause: str | None = None
+    """The reason that it failed; the same text for each file that failed for the same cause."""
+    helps_by_hand: bool = False
+    """True if it can be downloaded in another way."""
+    host: str | None = None
+    """The host that sent it."""
+    failed_before: tuple[str, ...] = ()
+    """The reason that each address before it failed."""
+
+
 def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> list[Wanted]:
     """Return every listed file of some corpora, with its URLs and its place below `to`.
 
-    Raises InputError for a path that leaves its folder, and for a folder that holds a generated release.
+    Raises InputError for a path that leaves its folder, and for a folder with a generated release.
     """
     wanted = []
     for corpus in corpora:
         folder = to / corpus.corpus_id
         if holds_generated(folder):
-            raise InputError(f"{folder} holds a generated release ({MARKER}): fetch --to another folder")
+            raise InputError(f"{folder}: contains a generated release ({MARKER}); choose another folder with --to")
         for file in corpus.files:
             if not _stays_inside(file.path):
                 raise InputError(f"{corpus.corpus_id}/source.toml: the path {file.path!r} leaves the corpus's folder")
@@ -116,10 +144,6 @@ def _stays_inside(path: str) -> bool:
 def _below(base_url: str, name: str) -> str:
     base = urllib.parse.urlsplit(base_url)
     return base._replace(path=f"{base.path.rstrip('/')}/{urllib.parse.quote(name)}", fragment="").geturl()
-
-
-CHUNK = 2**18
-"""Largest number of bytes that are read at once; an attempt that received so many made progress."""
 
 
 class Part:

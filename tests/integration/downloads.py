@@ -17,14 +17,13 @@ from dialogue_warehouse.settings import Settings
 from pipelines.ingestion import fetching
 from pipelines.ingestion import wanted as wanted_files
 from pipelines.ingestion.fetch_display import FetchDisplay
-from pipelines.ingestion.fetching import Outcome, Result
-from pipelines.ingestion.wanted import Wanted
+from pipelines.ingestion.wanted import Outcome, Result, Wanted
 from tests.unit.ingestion.listed_files import corpus
 
 CONTENT = bytes(range(256)) * 4096
 """1 MiB."""
 
-QUICK = Settings(backoff=0.01, timeout=0.5, attempts=3)
+QUICK = Settings(backoff=0.01, timeout=1.0, attempts=3)
 
 Fault = Callable[["Handler", bytes], None]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import ssl
 import subprocess
 from pathlib import Path
 
@@ -13,14 +12,14 @@ import pytest
 from dialogue_warehouse.corpora.release import SourceFile
 from dialogue_warehouse.errors import InputError
 from pipelines.ingestion import connections, transport
-from pipelines.ingestion.connections import UnavailableError
 from tests.conftest import run_command
 from tests.integration.downloads import CONTENT, Web, fetched, listed, refused, run
 
 pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
 
-FILES = [name for name in connections.VARIABLES if name != connections.FOLDER]
-FOLDERS = [name for name in connections.VARIABLES if name != connections.FILE]
+FILE, FOLDER = "SSL_CERT_FILE", "SSL_CERT_DIR"
+FILES = [name for name in connections.VARIABLES if name != FOLDER]
+FOLDERS = [name for name in connections.VARIABLES if name != FILE]
 
 
 def subject_hash(certificate: Path) -> str:
@@ -40,7 +39,8 @@ def company_folder(company_certificate: Path, tmp_path_factory: pytest.TempPathF
 def test_untrusted_certificate_is_rejected_with_the_variable_to_set(company_web: Web, tmp_path) -> None:
     host = company_web.url.removeprefix("https://")
     cause = refused(tmp_path, listed(company_web, "a"))
-    assert cause.startswith(f"the certificate of {host} is not accepted: self-signed certificate; SSL_CERT_FILE (or ")
+    assert cause.startswith(f"the certificate of {host} is not accepted: ")
+    assert "self-signed certificate (18); SSL_CERT_FILE (or " in cause
     assert "REQUESTS_CA_BUNDLE" in cause
     assert company_web.asked == []
 
@@ -68,15 +68,15 @@ def test_certificates_of_all_variables_are_trusted_together(
 ) -> None:
     """Conda sets SSL_CERT_FILE to the usual certificates; the company's certificate is in a folder, one of several."""
     monkeypatch.setenv(name, str(usual_certificates()))
-    monkeypatch.setenv(connections.FOLDER, f"{tmp_path / 'nowhere'}:{company_folder}")
+    monkeypatch.setenv(FOLDER, f"{tmp_path / 'nowhere'}:{company_folder}")
     assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
 
 
 def test_variable_of_one_command_is_added_to_that_of_the_machine(
     company_web: Web, company_certificate: Path, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setenv(connections.BUNDLE, str(usual_certificates()))
-    monkeypatch.setenv(connections.FILE, str(company_certificate))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(usual_certificates()))
+    monkeypatch.setenv(FILE, str(company_certificate))
     assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
 
 
@@ -86,18 +86,19 @@ def usual_certificates() -> Path:
 
 
 def test_other_certificates_are_not_enough(company_web: Web, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv(connections.FILE, str(usual_certificates()))
-    assert "is not accepted: self-signed certificate" in refused(tmp_path, listed(company_web, "a"))
+    monkeypatch.setenv(FILE, str(usual_certificates()))
+    assert "self-signed certificate" in refused(tmp_path, listed(company_web, "a"))
 
 
 def test_certificate_of_another_host_is_refused_without_a_variable(
     company_web: Web, company_certificate: Path, tmp_path, monkeypatch
 ) -> None:
     """No list of certificates helps if the host name is wrong."""
-    monkeypatch.setenv(connections.FILE, str(company_certificate))
+    monkeypatch.setenv(FILE, str(company_certificate))
     url = company_web.url.replace("127.0.0.1", "localhost")
     cause = refused(tmp_path, SourceFile("a", f"{url}/a"))
-    assert cause.startswith(f"the certificate of {url.removeprefix('https://')} is not accepted: Hostname mismatch")
+    assert cause.startswith(f"the certificate of {url.removeprefix('https://')} is not accepted: ")
+    assert "matches target hostname 'localhost'" in cause
     assert "SSL_CERT_FILE" not in cause
 
 
@@ -115,17 +116,16 @@ def test_certificate_of_a_proxy_is_checked_in_the_same_way(
     company_web.files["http://nowhere.invalid/a"] = CONTENT
     file = SourceFile("a", "http://nowhere.invalid/a")
     cause = refused(tmp_path, file)
-    assert cause.startswith(
-        "the certificate of the proxy for nowhere.invalid is not accepted: self-signed certificate;"
-    )
-    monkeypatch.setenv(connections.FILE, str(company_certificate))
+    assert cause.startswith("the certificate of the proxy for nowhere.invalid is not accepted: ")
+    assert "self-signed certificate (18); SSL_CERT_FILE (or " in cause
+    monkeypatch.setenv(FILE, str(company_certificate))
     assert fetched(tmp_path, file) == CONTENT
 
 
 def test_host_without_tls_is_not_an_interrupted_connection(web: Web, tmp_path) -> None:
     url = web.url.replace("http:", "https:")
     cause = refused(tmp_path, SourceFile("a", f"{url}/a"))
-    assert cause.startswith(f"{web.url.removeprefix('http://')} cannot be reached over TLS (")
+    assert cause == f"{web.url.removeprefix('http://')} cannot be reached over TLS"
 
 
 @pytest.mark.parametrize("name", connections.VARIABLES)
@@ -139,13 +139,11 @@ def test_unusable_variable_is_named(company_web: Web, tmp_path, monkeypatch, nam
         run(tmp_path / "to", listed(company_web, "a"))
     assert "\n" not in str(raised.value)
     with pytest.raises(InputError, match=f"^{name}: "):
-        connections.context()
-    with pytest.raises(InputError, match=f"^{name}: "):
         transport.post_json(f"{company_web.url}/hook", {}, 1.0)
 
 
 def test_variable_is_not_read_without_encryption(web: Web, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv(connections.FILE, str(tmp_path / "missing"))
+    monkeypatch.setenv(FILE, str(tmp_path / "missing"))
     assert fetched(tmp_path, listed(web, "a")) == CONTENT
 
 
@@ -156,13 +154,3 @@ def test_command_says_which_variable_is_wrong(company_web: Web, tmp_path) -> Non
     told = f"error: SSL_CERT_FILE: {tmp_path / 'missing.pem'} cannot be read: No such file or directory"
     assert completed.stderr.splitlines()[-1] == told
     assert "Traceback" not in completed.stderr
-
-
-def test_context_of_a_mail_server_trusts_the_same(company_certificate: Path, company_web: Web, monkeypatch) -> None:
-    monkeypatch.setenv(connections.FILE, str(company_certificate))
-    assert len(connections.context().get_ca_certs()) == 1
-    monkeypatch.delenv(connections.FILE)
-    assert len(connections.context().get_ca_certs()) > 50
-    assert connections.context().verify_mode is ssl.CERT_REQUIRED
-    with pytest.raises(UnavailableError, match="is not accepted"):
-        transport.post_json(f"{company_web.url}/hook", {}, 1.0)

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from dialogue_warehouse.errors import CheckError
-from pipelines.ingestion import fetching
 from pipelines.ingestion import wanted as wanted_files
-from pipelines.ingestion.fetching import Outcome
+from pipelines.ingestion.fetch_display import refuse_failures
+from pipelines.ingestion.wanted import Outcome
 from tests.integration.downloads import (
     CONTENT,
     QUICK,
@@ -169,8 +169,8 @@ def test_wrong_content_is_set_aside_and_the_others_continue(web, tmp_path, conte
     assert "expected" in wrong.cause
     assert "observed" in wrong.cause
     assert str(tmp_path / "demo" / "a.mismatch") in wrong.cause
-    with pytest.raises(CheckError, match=r"^demo/a: what 127\.0\.0\.1:\d+ gave is not the listed file"):
-        fetching.refuse_failures([wrong, right])
+    with pytest.raises(CheckError, match=r"^demo/a: 127\.0\.0\.1:\d+ sent another file than the listed one"):
+        refuse_failures([wrong, right])
 
 
 def test_endless_content_does_not_fill_the_disk(web, tmp_path, monkeypatch):
@@ -198,8 +198,15 @@ def test_gzip_file_stays_compressed_with_any_content_encoding(web, tmp_path):
 def test_unrequested_gzip_encoding_is_decoded(web, tmp_path):
     file = listed(web, "a")
     packed = gzip.compress(CONTENT, mtime=0)
-    web.faults["/a"] = [lambda handler, _content: handler.answer(200, packed, Content_Encoding="gzip")]
+    encodings = []
+
+    def pack(handler: Handler, _content: bytes) -> None:
+        encodings.append(handler.headers["Accept-Encoding"])
+        handler.answer(200, packed, Content_Encoding="gzip")
+
+    web.faults["/a"] = [pack]
     assert fetched(tmp_path, file) == CONTENT
+    assert encodings == ["identity"]
 
 
 def test_chunked_content_is_received_and_its_interruption_is_noticed(web, tmp_path):
@@ -254,4 +261,4 @@ def test_folder_at_the_path_or_file_above_it_is_a_failure_of_that_file(web, tmp_
     (tmp_path / "demo" / "b").write_text("")
     results = run(tmp_path, listed(web, "a"), listed(web, "b/c"), listed(web, "d"))
     assert [result.outcome for result in results] == [Outcome.FAILED, Outcome.FAILED, Outcome.FETCHED]
-    assert results[1].cause == f"{tmp_path}/demo/b cannot be used: File exists"
+    assert results[1].cause == f"{tmp_path}/demo/b cannot be written: File exists"

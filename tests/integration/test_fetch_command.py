@@ -20,8 +20,8 @@ from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import CheckError
 from pipelines.ingestion import fetching
 from pipelines.ingestion import wanted as wanted_files
-from pipelines.ingestion.fetch_display import FetchDisplay
-from pipelines.ingestion.fetching import Outcome
+from pipelines.ingestion.fetch_display import FetchDisplay, refuse_failures
+from pipelines.ingestion.wanted import Outcome
 from tests.conftest import CLONE, run_command
 from tests.integration.downloads import (
     CONTENT,
@@ -47,7 +47,7 @@ import json, sys
 from pathlib import Path
 from pipelines.ingestion import fetching, wanted as wanted_files
 from dialogue_warehouse.corpora.release import Corpus, SourceFile
-from pipelines.ingestion.fetch_display import FetchDisplay
+from pipelines.ingestion.fetch_display import FetchDisplay, refuse_failures
 from dialogue_warehouse.settings import Settings
 files = tuple(SourceFile(**file) for file in json.loads(sys.argv[2]))
 wanted = wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", files, (), Path()),), Path(sys.argv[1]))
@@ -137,7 +137,7 @@ def test_command_says_what_failed_and_what_to_do(web, tmp_path):
     assert "next:" not in completed.stdout
     errors = completed.stderr[completed.stderr.index("error:") :].splitlines()
     assert errors[0].startswith(
-        f"error: {corpus.corpus_id}/{wrong.path}: what {web.url[7:]} gave is not the listed file: "
+        f"error: {corpus.corpus_id}/{wrong.path}: {web.url[7:]} sent another file than the listed one: "
     )
     assert "; it is a web page; kept as " in errors[0]
     assert errors[1].strip().startswith("by hand: http")
@@ -152,7 +152,7 @@ def test_command_without_a_network_says_so_once(tmp_path):
     plain = run_command("fetch", "--to", tmp_path, **dead)
     assert plain.returncode == 1
     assert plain.stderr.count("127.0.0.1:9 cannot be reached (Connection refused)") == 2
-    assert plain.stderr.count("retry ") == plain.stderr.count("error:") == 1
+    assert plain.stderr.count("retry    ") == plain.stderr.count("error:") == 1
     quiet = run_command("fetch", "--to", tmp_path, "--quiet", **dead)
     assert (quiet.returncode, quiet.stdout) == (1, "")
     assert quiet.stderr == plain.stderr[plain.stderr.index("error:") :].replace("\r", "")
@@ -199,5 +199,5 @@ def test_complete_corpus_is_a_success_and_can_be_built_from(web, tmp_path, monke
     corpus = Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", (file,), (), Path())
     monkeypatch.setattr(registry, "load_corpora", lambda _only=(): (corpus,))
     results = fetching.fetch(QUICK, tmp_path, FetchDisplay(quiet=True))
-    fetching.refuse_failures(results)
+    refuse_failures(results)
     assert (tmp_path / "demo" / "a").read_bytes() == content

@@ -35,7 +35,7 @@ def test_folder_without_locks_is_rejected(code: int, tmp_path: Path) -> None:
     folder = tmp_path / "warehouse"
     ended = run(*CLI, "build", "--warehouse", folder, **refusing(folder, flock=code))
     lacks = f"its file system has no locks ({os.strerror(code)})"
-    told = f"error: {folder}: {lacks}; put the warehouse on one that has, such as a local disk\n"
+    told = f"error: {folder}: {lacks}; use another one, such as a local disk\n"
     assert (ended.returncode, ended.stderr) == (2, told)
 
 

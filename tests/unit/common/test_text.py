@@ -64,7 +64,7 @@ def test_values_are_read_in_every_notation(tmp_path: Path, text: str) -> None:
         (value, index, f"/{index}") for index, value in enumerate(VALUES)
     ]
     assert landed.quarantine == []
-    assert ("has a last line without an end, which may be cut off" in landed.notes) == (text[-1] not in "\r\n")
+    assert ("has a last line without a line break, which may be cut off" in landed.notes) == (text[-1] not in "\r\n")
 
 
 ODD = {
@@ -110,7 +110,7 @@ def test_value_that_the_schema_rejects_is_set_aside_with_line_and_column(tmp_pat
     assert len(read(tmp_path, landed)) == 1
     assert landed.notes == [
         "skipped a byte-order mark at its beginning",
-        "has a last line without an end, which may be cut off",
+        "has a last line without a line break, which may be cut off",
     ]
 
 

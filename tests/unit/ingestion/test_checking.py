@@ -216,7 +216,7 @@ def test_file_with_too_many_unknown_keys_is_rejected(tmp_path: Path, monkeypatch
     with pytest.raises(LandingError) as refused:
         land(tmp_path, [ITEM | {"zz": 1}] * 21, ITEMS)
     assert str(refused.value) == (
-        "toy/train/items.json: the schema does not know more than 20 of its keys, the first at /0/zz"
+        "toy/train/items.json: more than 20 of its keys are not in the schema, the first at /0/zz"
     )
 
 

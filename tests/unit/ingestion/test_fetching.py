@@ -7,9 +7,10 @@ import pytest
 from dialogue_warehouse.corpora.release import SourceFile
 from dialogue_warehouse.errors import CheckError
 from pipelines.ingestion import fetching
-from pipelines.ingestion.fetching import Hosts, Outcome, Result, refuse_failures
-from pipelines.ingestion.transport import UnavailableError
-from pipelines.ingestion.wanted import plan
+from pipelines.ingestion.connections import UnavailableError
+from pipelines.ingestion.fetch_display import refuse_failures
+from pipelines.ingestion.fetching import Hosts
+from pipelines.ingestion.wanted import Outcome, Result, plan
 from tests.unit.ingestion.listed_files import corpus, listed_file
 
 
@@ -18,16 +19,16 @@ def test_each_cause_is_one_line_with_instructions(tmp_path):
     files = [SourceFile(f"train/{i}.json", f"{url}train/{i}.json", sha256="0" * 64) for i in range(200)]
     every = plan((corpus(*files),), tmp_path)
     refused = [Result(one, Outcome.FAILED, cause="example.org cannot be reached", helps_by_hand=True) for one in every]
-    other = Result(listed_file(tmp_path), Outcome.FAILED, cause="what came is not the listed file")
+    other = Result(listed_file(tmp_path), Outcome.FAILED, cause="another file")
     with pytest.raises(CheckError) as raised:
         refuse_failures([*refused, other])
     first, hint, second, copy, mirror = str(raised.value).splitlines()
     assert first.startswith("demo/train/0.json, demo/train/1.json, ")
     assert first.endswith(" and 195 more files: example.org cannot be reached")
     assert hint.strip() == f"by hand: https://example.org/data/<path> to {tmp_path}/demo/<path> (200 files)"
-    assert second == "demo/part/a b.json: what came is not the listed file"
-    assert copy.strip() == "a copy from elsewhere will do, at the same place: `build` compares its checksum"
-    assert mirror.strip().startswith("DIALOGUE_MIRROR=URL asks for URL/<corpus_id>/<path> instead")
+    assert second == "demo/part/a b.json: another file"
+    assert copy.strip() == "a copy from elsewhere works too, at the same path: `build` compares its checksum"
+    assert mirror.strip().startswith("DIALOGUE_MIRROR=URL downloads URL/<corpus_id>/<path> instead")
     with pytest.raises(CheckError, match="without DIALOGUE_MIRROR"):
         refuse_failures(refused, "https://m.example")
     refuse_failures([Result(one, Outcome.PRESENT) for one in every])

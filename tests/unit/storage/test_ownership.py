@@ -130,9 +130,9 @@ def test_root_home_file_and_dead_link_are_rejected(tmp_path: Path, monkeypatch: 
         Path("/tmp/.."): "cannot be a warehouse",
         tmp_path / "home": "cannot be a warehouse",
         tmp_path / "link to home": "cannot be a warehouse",
-        tmp_path / "dead link": "is a link that leads nowhere",
+        tmp_path / "dead link": "is a broken link",
         tmp_path / "file": "is not a folder",
-        tmp_path / "file" / "below": "no warehouse can be there",
+        tmp_path / "file" / "below": "cannot be a warehouse",
     }.items():
         with pytest.raises(InputError, match=rf"^{place}: {why}[^\n]*$"):
             ownership.claim(WarehousePaths(place))
