@@ -468,10 +468,3 @@ def test_ignored_files_are_made_by_the_warehouse() -> None:
         and not re.match(r"warehouse/(README|dictionary)\.md$|warehouse/queries/", name)
     ] == []
     assert json.dumps(listed).count(".parquet") == 0
-
-
-def test_every_connection_has_the_limits_of_the_settings() -> None:
-    """Regression: queries of a build used all available memory; `DIALOGUE_MEMORY_LIMIT` applies to all of them."""
-    connecting = {path.relative_to(CLONE).as_posix() for path in PYTHON if "duckdb.connect(" in path.read_text()}
-    own_limits = {"dialogue_warehouse/reading/connection.py", "pipelines/ingestion/landing.py"}
-    assert connecting == own_limits | {"dialogue_warehouse/common/database.py"}

@@ -1,7 +1,7 @@
-"""Kill the process that publishes, before one of the steps that change a file; for `tests.faults.killing`.
+"""Kill a build before one of the steps that change a file, counted from the first step about a given file.
 
 Python imports this module at its start if the folder is in its path. `FAULT_STEP` is the number of the step, `FAULT_FROM`
-the name of the file whose creation begins the publication.
+the end of the file's path. A step about the file creates it, or opens it as a database of SQLite.
 """
 
 import os
@@ -16,8 +16,9 @@ count = 0
 def kill_at_step(event: str, arguments: tuple[object, ...]) -> None:
     """Count the steps from the first one about the file, and kill the process before the requested step."""
     global count
-    begins = event == "os.rename" and str(arguments[1]).endswith(FROM)
-    if event in STEPS and (count or begins):
+    file = arguments[1] if event == "os.rename" else arguments[0] if event == "sqlite3.connect" else None
+    is_about_it = file is not None and str(file).endswith(FROM)
+    if is_about_it or (count and event in STEPS):
         count += 1
         if count == STEP:
             os.kill(os.getpid(), signal.SIGKILL)
