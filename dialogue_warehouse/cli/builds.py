@@ -89,8 +89,8 @@ def status(**options: Any) -> None:
 def rollback(build_id: str | None, **options: Any) -> None:
     """Publish an earlier BUILD again; by default the one before the published build.
 
-    Readers see it at once. Nothing is built or removed, so the same command can publish the newer build again. BUILD is
-    an id that `status` lists, or the beginning of one.
+    Readers see it at once. Nothing is built or removed, so `rollback` with the newer BUILD publishes that one again.
+    BUILD is an id that `status` lists, or the beginning of one.
     """
     from dialogue_warehouse.storage.publication import roll_back
 

@@ -37,6 +37,8 @@ OUT_OF_MEMORY = "Out of Memory Error"
 NOT_NULL = re.compile(r"NOT NULL constraint failed: \w+\.(\w+)")
 LOST = re.compile(r'No files found that match the pattern "(dialogue-warehouse://[^"]*)"')
 """DuckDB's message when a file of `dialogue_warehouse.storage.parquet_files` is missing."""
+RAISED = re.compile(r"^[A-Za-z_][\w.]*: (.+)$", re.MULTILINE)
+"""The message of an exception in a traceback; from Python 3.12 on, a traceback in DuckDB's message has source lines."""
 ERROR_PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)(\^+)", re.MULTILINE)
 ERROR_HINT = re.compile(r"^(Did you mean .*|Candidate bindings: .*)$", re.MULTILINE)
 
@@ -53,7 +55,7 @@ def one_line(error: BaseException, skipped_lines: int = 0) -> str:
     if lost := LOST.search(message):
         return f"{lost[1]} is missing, a file of the build: build again"
     if message.startswith("Traceback "):  # raised by our own file system
-        return message.partition("\n\n")[0].splitlines()[-1].partition(": ")[2]
+        return RAISED.findall(message)[-1]
     line = message.splitlines()[0].strip()
     hint = ERROR_HINT.search(message)
     if hint:

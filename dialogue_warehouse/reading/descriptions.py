@@ -226,7 +226,7 @@ def _lines() -> Iterator[str]:
                 continue
             yield f"### {name}\n\n{model['description']}\n"
             yield from _links(joined[name])
-            yield "| column | type | what it is |\n|---|---|---|"
+            yield "| column | type | description |\n|---|---|---|"
             for column in model["columns"]:
                 what = re.sub(r'\{\{ doc\("(\w+)"\) \}\}', lambda match: texts[match[1]], column["description"])
                 yield f"| {column['name']} | {column['data_type']} | {what.replace('|', chr(92) + '|')} |"
@@ -236,7 +236,7 @@ def _lines() -> Iterator[str]:
     for corpus in registry.load_corpora():
         for table in raw_tables(corpus):
             yield f"### raw.{table.name}\n\n{table.description}\n"
-            yield "| column | type | what it is |\n|---|---|---|"
+            yield "| column | type | description |\n|---|---|---|"
             for column in table.columns:
                 yield f"| {column.name} | {column.type} | {column.description.replace('|', chr(92) + '|')} |"
             yield ""

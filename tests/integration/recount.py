@@ -1,7 +1,7 @@
 """An independent recount of the releases: the rows that each core table must have, counted in plain Python.
 
 Nothing here, and nothing in the `recount.py` of a corpus's fixtures, imports the project: the counting follows the
-written contract of the shared tables (`house.md` sections 4 and 5), the record shapes follow the corpora's own
+written contract of the shared tables, the record shapes follow the corpora's own
 documentation. If the contract does not define a value (the domain of a corpus that has none, a key that is not the path
 of a row), it is not counted, and the query leaves the column out. Some choices go beyond the contract, and agree with
 the warehouse on purpose: a frame without a state has NULL requested_slots, not `[]`; utterance_count counts the turns

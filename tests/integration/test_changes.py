@@ -116,7 +116,7 @@ def test_changed_columns_verdicts_and_counts_are_reported(paths: WarehousePaths)
     rules = [one for one in found.moved if one.kind == "rule"]
     assert len({rule.name for rule in rules}) == 1
     assert all(int(rule.after or 0) == 2 * int(rule.before or 0) > 0 for rule in rules)
-    assert found.summary() == f"1 claim moved, {counted(len(rules), 'rule')} moved, 5 schema changes"
+    assert found.summary() == f"1 claim changed, {counted(len(rules), 'rule')} changed, 5 schema changes"
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def test_words_of_a_full_disk_in_a_release_are_none() -> None:
     error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
     assert is_full(error)
     error.sqlite_errorname = "SQLITE_IOERR_SHMMAP"
-    assert not is_full(error), "mapping a file takes no room"
+    assert not is_full(error), "mapping a file takes no space"
     assert is_out_of_memory(error)
 
 
@@ -103,7 +103,7 @@ def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path)
         checks.refuse_full_disk(settings, paths)
 
 
-def test_file_that_cannot_be_looked_at_needs_no_room(tmp_path: Path) -> None:
+def test_file_that_cannot_be_looked_at_needs_no_space(tmp_path: Path) -> None:
     """Regression: `--keep-going` failed when it added up the sizes; landing decides that a corpus falls back."""
     file = tmp_path / "source" / "sgd" / "dev" / "dialogues_001.json"
     file.parent.mkdir(parents=True)

@@ -69,7 +69,7 @@ def test_switch_is_on_or_off_or_rejected(monkeypatch, name):
 @pytest.mark.parametrize("text", ["0", "-1", "²", "１", "1.5", "many", "100000", "1" * 5_000])
 def test_invalid_count_is_rejected_with_its_bounds(monkeypatch, name, text):
     """A hundred thousand threads are rejected, not started."""
-    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is no number from 1 to \d+"):
+    with pytest.raises(SettingsError, match=rf"DIALOGUE_{name}: '.*' is not a number from 1 to \d+"):
         from_environment(monkeypatch, name, text)
 
 

@@ -46,7 +46,10 @@ REFUSED = {
     "many known digits": (TEXT.join("{}").replace('"id": 1', f'"id": {"9" * 10_000}'), "a number of 10,000 digits"),
     "deep": (with_members(f'"zz": {DEEP}'), f"nested more than {DEEPEST} levels deep"),
     "deep objects": (with_members(f'"zz": {DEEP_OBJECT}'), f"nested more than {DEEPEST} levels deep"),
-    "deep in a known key": (with_members(f'"tags": {DEEP}'), f"nested more than {DEEPEST} levels deep"),
+    "deep in a known key": (
+        TEXT.join("{}").replace('"tags": []', f'"tags": {DEEP}'),
+        f"nested more than {DEEPEST} levels deep",
+    ),
     "deep record": (DEEP, f"nested more than {DEEPEST} levels deep"),
     "too deep by one": (
         with_members(f'"zz": {"[" * DEEPEST}{"]" * DEEPEST}'),
