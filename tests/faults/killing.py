@@ -40,9 +40,9 @@ def child_killed(scene: Scene, times: int) -> Outcome:
 
 
 def killed_while_publishing(scene: Scene, times: int) -> Outcome:
-    """Before each step that changes a file, from the first of publishing on; every ninth where few are asked for."""
+    """Kill a build before each step that changes a file, from the first one of publishing on."""
     outcome = Outcome()
-    step, stride = 1, 1 if times > 20 else 9
+    step, stride = 1, 1 if times > 20 else 9  # `make faults` with a small SHARE
     while outcome.times < times:
         ended = scene.build(
             PYTHONPATH=f"{HOOKS}{os.pathsep}{CLONE}",
