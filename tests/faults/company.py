@@ -11,7 +11,7 @@ from pathlib import Path
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.storage import builds
 from tests.faults.reading import start_readers, stop_readers
-from tests.faults.scene import Ended, Outcome, Scene, content
+from tests.faults.scene import PATIENCE, Ended, Outcome, Scene, content
 
 QUERIES = ("select count(*) from core.fct_turns", "select max(build_id) from quality.builds")
 LARGEST_GROWTH = {"memory": 1.1, "memory of a run": 1.1, "handles": 1.0, "disk": 1.1, "runs": 1.0, "history": 1.1}
@@ -45,7 +45,7 @@ def two_builds(scene: Scene, times: int) -> Outcome:
             text=True,
             cwd=CLONE,
         )
-        _, told = other.communicate(timeout=120)
+        _, told = other.communicate(timeout=PATIENCE)
         first = scene.finish(one)
         both = sorted([(first.status, first.stderr), (other.returncode, told)])
         outcome.must([status for status, _ in both] == [0, 1], f"{what}: {both}")

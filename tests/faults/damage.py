@@ -63,12 +63,11 @@ OWN: dict[str, Damage] = {
 }
 
 
-def damaged_input(scene: Scene, times: int) -> Outcome:
-    """Damage the largest file of each corpus in each way; one build stops, and one keeps going."""
+def damaged_input(scene: Scene, times: int, keep_going: bool = True) -> Outcome:
+    """Damage the largest file of each corpus in each way; one build stops and, with `keep_going`, another one goes on."""
     outcome = Outcome()
     cases = [(corpus, kind) for kind in INPUTS for corpus in registry.corpus_ids()]
-    stride = max(1, len(cases) // times)
-    for corpus_id, kind in cases[::stride][:times]:
+    for corpus_id, kind in scene.rng.sample(cases, min(times, len(cases))):
         files = [path for path in (scene.source / corpus_id).rglob("*") if path.is_file() and path.suffix != ".txt"]
         largest = max((path for path in files if path.name != "SIMULATED.json"), key=lambda path: path.stat().st_size)
         INPUTS[kind](largest)
@@ -80,8 +79,9 @@ def damaged_input(scene: Scene, times: int) -> Outcome:
         ended = scene.build()
         scene.judge(outcome, ended, {2}, what)
         outcome.must(name in ended.stderr, f"{what}: the error does not name the file: {ended.stderr[:200]}")
-        going = scene.build("--keep-going")
-        outcome.must(going.status == 0, f"{what}, keep going: {going.stderr[-300:]}")
+        if keep_going:
+            going = scene.build("--keep-going")
+            outcome.must(going.status == 0, f"{what}, keep going: {going.stderr[-300:]}")
         _see_to_it_by_hand(corpus_id, scene)
         scene.recover(outcome, what)
         scene.restore()

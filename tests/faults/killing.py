@@ -40,9 +40,9 @@ def child_killed(scene: Scene, times: int) -> Outcome:
 
 
 def killed_while_publishing(scene: Scene, times: int) -> Outcome:
-    """Kill a build before each step that changes a file, from the first step of publishing; every ninth step if `times` is small."""
+    """Kill a build before each step that changes a file, from the first step of publishing."""
     outcome = Outcome()
-    step, stride = 1, 1 if times > 20 else 9
+    step, stride = 1, 1 if times > 20 else 9  # `make faults` with a small SHARE
     while outcome.times < times:
         ended = scene.build(
             PYTHONPATH=f"{HOOKS}{os.pathsep}{CLONE}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from dialogue_warehouse.paths import CLONE, WarehousePaths
 READERS, A_SECOND = 4, 13
 """Four processes, together 52 queries a second."""
 READER = """
-import json, sys, time
+import json, os, sys, time
 from collections import Counter
 from pathlib import Path
 import duckdb
@@ -31,17 +32,20 @@ while not halt.exists():
                 number += 1
                 time.sleep(max(0, began + number / a_second - time.monotonic()))
         seen[json.dumps(answers)] += 1
+        halt.with_suffix(f".{os.getpid()}").touch()
     except Exception as error:
         failures.append(repr(error))
 print(json.dumps({"queries": number, "seen": seen, "failures": failures}))
 """
-"""Arguments: the warehouse, a file that ends the reader when it appears, queries per second, the queries, `ours` or `any` client."""
+"""Arguments: the warehouse, a file that ends the reader when it appears, queries per second, the queries, `ours` or `any` client.
+
+A file beside that one, with the number of the process, shows that it has read."""
 
 
 def start_readers(paths: WarehousePaths, halt: Path, queries: Sequence[str]) -> list[subprocess.Popen[str]]:
-    """Start the readers: half use the connection of this project, half open the published file as any DuckDB client does."""
+    """Start the readers, and wait until each has read: half use this project's connection, half any client of DuckDB."""
     arguments = [str(paths.root), str(halt), str(A_SECOND), json.dumps(queries)]
-    return [
+    started = [
         subprocess.Popen(
             [sys.executable, "-c", READER, *arguments, "ours" if number % 2 else "any"],
             cwd=CLONE,
@@ -50,6 +54,9 @@ def start_readers(paths: WarehousePaths, halt: Path, queries: Sequence[str]) -> 
         )
         for number in range(READERS)
     ]
+    while len(list(halt.parent.glob(f"{halt.name}.*"))) < READERS and all(one.poll() is None for one in started):
+        time.sleep(0.05)
+    return started
 
 
 def stop_readers(readers: list[subprocess.Popen[str]], halt: Path) -> list[dict[str, Any]]:

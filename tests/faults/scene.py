@@ -70,39 +70,61 @@ class Ended:
     stderr: str
 
 
+@dataclass(frozen=True)
+class States:
+    """Two published states of a warehouse: folders that a scene copies, and never changes."""
+
+    before: Path
+    """Warehouse that is published when a fault happens."""
+    after: Path
+    """Warehouse that a build of `source` gives without a fault."""
+    source: Path
+    seconds: float
+    """Seconds that this build took."""
+
+
+def make_states(folder: Path) -> States:
+    """Build the sample, and the sample with one dialogue of SGD fewer."""
+    source, before, after = (folder / name for name in ("releases", "before", "after"))
+    simulate(source, SAMPLE_SCALE)
+    _build(source, before)
+    changed = source / "sgd" / "dev" / "dialogues_001.json"
+    changed.write_text(json.dumps(json.loads(changed.read_text())[1:]))
+    shutil.copytree(before, after, symlinks=True)
+    began = time.monotonic()
+    _build(source, after)
+    return States(before, after, source, time.monotonic() - began)
+
+
+def _build(source: Path, warehouse: Path) -> None:
+    command = (sys.executable, "-m", "dialogue_warehouse", "build", "--quiet", "--source", source)
+    ended = subprocess.run([*command, "--warehouse", warehouse], capture_output=True, text=True, cwd=CLONE, check=False)
+    if ended.returncode:
+        raise RuntimeError(f"a build for the scene failed: {ended.stderr}")
+
+
 class Scene:
-    """A folder with a warehouse, published from a source that has one dialogue of SGD fewer since.
+    """A folder with a published warehouse, and a source that has changed since.
 
     `restore` restores this state; `before` and `after` are the contents of the builds of the two sources.
     """
 
-    def __init__(self, folder: Path, rng: random.Random) -> None:
-        """Build both states of the sample."""
+    def __init__(self, folder: Path, rng: random.Random, states: States | None = None) -> None:
+        """Copy both states, or make them: two builds of the sample."""
         self.rng = rng
         self.folder = Path(tempfile.mkdtemp(prefix="scene-", dir=folder))
         self.source = self.folder / "source"
         self.paths = WarehousePaths(self.folder / "warehouse")
         self.kept = self.folder / "kept"
-        simulate(self.source, SAMPLE_SCALE)
-        self._built("the first build")
-        self.before = content(self.paths.published)
-        self.first = builds.published_build(self.paths)[0]
-        changed = self.source / "sgd" / "dev" / "dialogues_001.json"
-        changed.write_text(json.dumps(json.loads(changed.read_text())[1:]))
-        for name in ("source", "warehouse"):
-            shutil.copytree(self.folder / name, self.kept / name, symlinks=True)
-        began = time.monotonic()
-        self._built("the second build")
-        self.seconds = time.monotonic() - began
-        self.after = content(self.paths.published)
-        self.names = self._names() | {self.paths.alerts.name}
-        assert self.before != self.after
+        states = states or make_states(self.folder / "states")
+        for name, state in (("source", states.source), ("warehouse", states.before)):
+            shutil.copytree(state, self.kept / name, symlinks=True)
         self.restore()
-
-    def _built(self, what: str) -> None:
-        ended = self.build()
-        if ended.status:
-            raise RuntimeError(f"{what} of the scene failed: {ended.stderr}")
+        self.before, self.after = (content(WarehousePaths(one).published) for one in (states.before, states.after))
+        self.first = builds.published_build(self.paths)[0]
+        self.seconds = states.seconds
+        self.names = _names(states.before) | _names(states.after) | {self.paths.alerts.name}
+        assert self.before != self.after
 
     def restore(self) -> None:
         """Restore the files from before the fault."""
@@ -183,19 +205,18 @@ class Scene:
         """Build again: the build must have the content of a build without the fault, and leave no strange files."""
         ended = run_command("build", "--source", self.source, "--quiet", DIALOGUE_WAREHOUSE=str(self.paths.root))
         outcome.must(ended.returncode == 0, f"{what}: the next build: {ended.stderr.strip()[-300:]}")
+        self.inspect(outcome, what)
+
+    def inspect(self, outcome: Outcome, what: str = "") -> None:
+        """Report each difference from the warehouse of a build without the fault as a problem."""
         outcome.must(self.left(outcome, what) == AFTER, f"{what}: the next build has another content")
         try:
             build_id, _ = builds.published_build(self.paths)
             outcome.must(not builds.damage(self.paths, build_id), f"{what}: the published build is damaged")
         except InputError as error:
             outcome.must(False, f"{what}: {error}")
-        strange = self._names() - self.names
+        strange = _names(self.paths.root) - self.names
         outcome.must(not strange, f"{what}: left behind: {sorted(strange)[:5]}")
-
-    def _names(self) -> set[str]:
-        """Return the general names of the warehouse's files, without the files that only Dagster and dbt use."""
-        found = {path.relative_to(self.paths.root).as_posix() for path in self.paths.root.rglob("*")}
-        return {generic(name) for name in found if not name.startswith((".dagster/", ".scratch/target/"))}
 
     def none_left_running(self, outcome: Outcome, children: dict[int, str], what: str) -> None:
         """Check that no process of a build outlives it by more than ten seconds."""
@@ -203,6 +224,12 @@ class Scene:
         while (alive := [pid for pid in children if is_alive(pid)]) and time.monotonic() < until:
             time.sleep(0.05)
         outcome.must(not alive, f"{what}: still running: {[children[pid][:80] for pid in alive]}")
+
+
+def _names(warehouse: Path) -> set[str]:
+    """Return the general names of a warehouse's files, without the files that only Dagster and dbt use."""
+    found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*")}
+    return {generic(name) for name in found if not name.startswith((".dagster/", ".scratch/target/"))}
 
 
 def content(database: Path) -> dict[str, tuple[object, ...]]:

@@ -24,8 +24,10 @@ from tests.conftest import run_command
 
 OLD, NEW = "20260101T000000000000Z", "20260102T000000000000Z"
 GONE = "20250101T000000000000Z"
+LAST = 21
+"""The first step that only clears the scratch folder."""
 PUBLISH = """
-import os, signal, sys
+import os, shutil, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from pipelines.building import publishing
@@ -33,29 +35,43 @@ from pipelines.building.state import Build
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 
-paths, step = WarehousePaths(Path(sys.argv[1])), int(sys.argv[2])
 STEPS = ("os.rename", "os.chmod", "shutil.copyfile", "os.utime", "os.remove", "os.rmdir", "os.mkdir")
-steps = 0
 
-def kill_at_step(event, _arguments):
-    global steps
-    if event in STEPS:
-        steps += 1
-        if steps == step:
-            os.kill(os.getpid(), signal.SIGKILL)
+def publish(paths, step):
+    steps = 0
 
-publishing.refuse_unfit(paths.scratch_database, Settings())  # DuckDB's own files do not count
-publishing.refuse_unfit = lambda database, settings: None
-sys.addaudithook(kill_at_step)
-publishing.publish(Build("20260102T000000000000Z", "run", datetime.now(UTC), "source", ("toy",)), paths)
-publishing.tidy(paths, Settings())
+    def kill_at_step(event, _arguments):
+        nonlocal steps
+        if event in STEPS:
+            steps += 1
+            if steps == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    publishing.refuse_unfit(paths.scratch_database, Settings())  # DuckDB's own files do not count
+    publishing.refuse_unfit = lambda database, settings: None
+    sys.addaudithook(kill_at_step)
+    publishing.publish(Build("20260102T000000000000Z", "run", datetime.now(UTC), "source", ("toy",)), paths)
+    publishing.tidy(paths, Settings())
+    os._exit(0)
+
+passed, folder, last = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+for step in (*range(1, last + 1), 1000):
+    shutil.copytree(passed, folder / str(step))
+    if os.fork() == 0:
+        publish(WarehousePaths(folder / str(step)), step)
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
 """
 
 
 @pytest.fixture
 def passed(tmp_path: Path) -> WarehousePaths:
     """Return a warehouse with a published build, and another build that has passed but is not published yet."""
-    paths = WarehousePaths(tmp_path / "warehouse")
+    return make_passed(tmp_path / "warehouse")
+
+
+def make_passed(root: Path) -> WarehousePaths:
+    """Make such a warehouse."""
+    paths = WarehousePaths(root)
     paths.builds.mkdir(parents=True)
     paths.scratch.mkdir()
     for database in (paths.build_database(OLD), paths.scratch_database):
@@ -64,12 +80,6 @@ def passed(tmp_path: Path) -> WarehousePaths:
     paths.build_manifest(OLD).write_text(json.dumps({"raw": {}}))
     publication.publish(OLD, paths)
     return paths
-
-
-def publish(paths: WarehousePaths, step: int) -> int:
-    """Publish in a process that is killed before this step; return its exit status."""
-    command = [sys.executable, "-c", PUBLISH, str(paths.root), str(step)]
-    return subprocess.run(command, cwd=CLONE, check=False).returncode
 
 
 def test_database_is_on_the_disk_before_readers_see_it(passed: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,35 +96,49 @@ def test_database_is_on_the_disk_before_readers_see_it(passed: WarehousePaths, m
     assert (passed.build_database(NEW).stat().st_ino, False, OLD) in synced
 
 
-@pytest.mark.parametrize("step", range(1, 21))
-def test_killed_publication_is_completed_or_undone(passed: WarehousePaths, step: int) -> None:
-    assert publish(passed, step) == -signal.SIGKILL
-    was_complete = not passed.started_publication.exists() and builds.pointed_build(passed) == NEW
-    told = publication.mend(passed)
-    published = builds.pointed_build(passed)
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a warehouse for each step: the process that published there was killed before the step.
+
+    The processes are forked from one that has imported the libraries. In the last warehouse, none was killed.
+    """
+    folder = tmp_path_factory.mktemp("killed")
+    passed = make_passed(tmp_path_factory.mktemp("passed") / "warehouse")
+    command = [sys.executable, "-c", PUBLISH, passed.root, folder, str(LAST)]
+    ended = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=True)
+    assert [int(status) for status in ended.stdout.split()] == [-signal.SIGKILL] * LAST + [0]
+    return folder
+
+
+@pytest.mark.parametrize("step", range(1, LAST))
+def test_killed_publication_is_completed_or_undone(killed: Path, step: int) -> None:
+    paths = WarehousePaths(killed / str(step))
+    was_complete = not paths.started_publication.exists() and builds.pointed_build(paths) == NEW
+    told = publication.mend(paths)
+    published = builds.pointed_build(paths)
     assert published in (OLD, NEW)
-    assert builds.damage(passed, published) == []
-    assert retention.kept_builds(passed) == ([OLD] if published == OLD else [OLD, NEW])
-    assert sorted(path.stem for path in passed.builds.glob("*.json")) == sorted({OLD, published})
-    assert not passed.started_publication.exists()
-    assert list(passed.root.rglob("*.tmp")) == []
+    assert builds.damage(paths, published) == []
+    assert retention.kept_builds(paths) == ([OLD] if published == OLD else [OLD, NEW])
+    assert sorted(path.stem for path in paths.builds.glob("*.json")) == sorted({OLD, published})
+    assert not paths.started_publication.exists()
+    assert list(paths.root.rglob("*.tmp")) == []
     if published == NEW and not was_complete:
         assert told == [f"build {NEW} had passed, but its publication was interrupted: it is finished now"]
-    assert publication.mend(passed) == []
+    assert publication.mend(paths) == []
 
 
-def test_publication_was_killed_at_each_of_its_steps(passed: WarehousePaths) -> None:
-    """A new step is tested too; the steps after the twentieth only clear the scratch folder."""
-    assert publish(passed, 21) == -signal.SIGKILL
-    assert builds.pointed_build(passed) == NEW
-    assert builds.damage(passed, NEW) == []
-    assert not passed.started_publication.exists()
+def test_publication_was_killed_at_each_of_its_steps(killed: Path) -> None:
+    """A new step is tested too; the later steps only clear the scratch folder."""
+    paths = WarehousePaths(killed / str(LAST))
+    assert builds.pointed_build(paths) == NEW
+    assert builds.damage(paths, NEW) == []
+    assert not paths.started_publication.exists()
 
 
-def test_complete_publication_leaves_nothing_to_repair(passed: WarehousePaths) -> None:
-    assert publish(passed, 1000) == 0
-    assert builds.pointed_build(passed) == NEW
-    assert publication.mend(passed) == []
+def test_complete_publication_leaves_nothing_to_repair(killed: Path) -> None:
+    paths = WarehousePaths(killed / "1000")
+    assert builds.pointed_build(paths) == NEW
+    assert publication.mend(paths) == []
 
 
 def test_link_to_another_build_is_noticed_even_without_links(passed: WarehousePaths) -> None:

@@ -42,23 +42,48 @@ def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> 
     assert ended.stdout == "1\n.dialogue-warehouse\n.lock\n.trouble.json\nalerts.jsonl\n"
 
 
+REPORT = """
+import sys
+from pathlib import Path
+import dagster as dg
+from dialogue_warehouse.paths import WarehousePaths
+from pipelines.dagster_graph.instance import PUBLISHED, report_build
+paths = WarehousePaths(Path(sys.argv[1]))
+paths.root.mkdir()
+@dg.asset(key=PUBLISHED)
+def published():
+    return 1
+result = dg.materialize([published], instance=dg.DagsterInstance.ephemeral())
+with (paths.root / "filler").open("wb", buffering=0) as filler:
+    try:
+        while True:
+            filler.write(bytes(1 << 16))
+    except OSError:
+        pass
+report_build(result, paths, print)
+"""
+"""Reports a build to the kept instance on a disk that is full."""
+
+
+def test_disk_that_fills_up_after_publication_loses_the_history_alone(tmp_path: Path) -> None:
+    """Reporting a published build to Dagster is its last step."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "report.py").write_text(REPORT)
+    reporting = f"PYTHONPATH={CLONE} {sys.executable} -W ignore {tmp_path}/report.py $PWD/wh"
+    ended = on_a_disk_of(4, tmp_path / "disk", f"{reporting}; echo status $?")
+    notice = f"{tmp_path}/disk/wh/.dagster: the history of this build cannot be kept there: "
+    assert (ended.stdout.startswith(notice), "Traceback" in ended.stderr) == (True, False), ended.stderr
+    assert ended.stdout.endswith("\nstatus 0\n")
+    assert ended.stdout.count("\n") == 2
+
+
 FILL = "(while ! test -e {}; do sleep 0.02; done; cat /dev/zero > filler 2>/dev/null) & "
 """Fills the disk as soon as such a file exists."""
 
 
-def test_disk_that_fills_up_after_publication_loses_the_history_alone(tmp_path: Path) -> None:
-    fill = FILL.format("wh/.dagster/history")
-    said = BUILD.replace("--quiet", "")  # with --quiet no notices are printed
-    ended = on_a_disk_of(84, tmp_path, f"{fill}{said}; echo status $?; ls wh")
-    assert f"{tmp_path}/wh/.dagster: the history of this build cannot be kept there: " in ended.stdout + ended.stderr
-    assert "Traceback" not in ended.stderr
-    status, *there = ended.stdout.partition("status ")[2].split()
-    assert status == "0"
-    assert "dialogues.duckdb" in there
-
-
 def test_disk_that_fills_up_meanwhile_is_reported_in_one_line(tmp_path: Path) -> None:
-    fill = FILL.format("wh/.scratch/audit")
+    """It fills up while the models are built. `make faults` fills it at random moments."""
+    fill = FILL.format("wh/.scratch/dialogues.duckdb")
     ended = on_a_disk_of(84, tmp_path, f"{fill}{BUILD}; echo $?; ls wh; rm filler; echo left")
     told = f"error: {tmp_path}/wh: No space left on device; a build of this source needs about 77.6 MB, and "
     assert ended.stderr.startswith(told)

@@ -17,6 +17,7 @@ import pytest
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.lineage import verifying
 from dialogue_warehouse.paths import WarehousePaths
@@ -49,14 +50,19 @@ def make_build(paths: WarehousePaths, build_id: str) -> None:
     publishing.publish(build, paths)
 
 
-@pytest.fixture
-def paths(tmp_path: Path) -> WarehousePaths:
-    """Return a warehouse with two builds, the second published."""
-    paths = WarehousePaths(tmp_path / "warehouse")
-    paths.root.mkdir()
+@pytest.fixture(scope="module")
+def two_builds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a warehouse with two builds, the second published."""
+    paths = WarehousePaths(tmp_path_factory.mktemp("two_builds"))
     for build_id in (FIRST, SECOND):
         make_build(paths, build_id)
-    return paths
+    return paths.root
+
+
+@pytest.fixture
+def paths(two_builds: Path, tmp_path: Path) -> WarehousePaths:
+    """Return a copy of this warehouse, which a test may change."""
+    return WarehousePaths(shutil.copytree(two_builds, tmp_path / "warehouse", symlinks=True))
 
 
 def shown(paths: WarehousePaths) -> str:
@@ -360,7 +366,7 @@ def test_changed_file_is_noticed_by_verify_and_status(paths: WarehousePaths) -> 
 
 
 def test_build_in_a_damaged_warehouse_succeeds(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:
-    """All of the warehouse's own files at once; `--force` works too."""
+    """All of the warehouse's own files at once; `--force` works too. One corpus is enough: nothing can be kept."""
     shutil.copytree(awkward_folder, tmp_path / "warehouse", copy_function=shutil.copy)
     paths = WarehousePaths(tmp_path / "warehouse")
     build_id, database = builds.published_build(paths)
@@ -370,7 +376,8 @@ def test_build_in_a_damaged_warehouse_succeeds(awkward_folder: Path, awkward_rel
     paths.scratch_state.mkdir()
     for history in paths.dagster_home.rglob("*.db"):
         history.write_bytes(b"x" * 5000)
-    built = run_command("build", "--force", "--source", awkward_releases, "--warehouse", paths.root)
+    options = ("--force", "--corpora", registry.corpus_ids()[0])
+    built = run_command("build", *options, "--source", awkward_releases, "--warehouse", paths.root)
     assert built.returncode == 0, built.stderr
     assert "cannot be read" in built.stdout or "is not the name of" in built.stdout
     assert builds.damage(paths, builds.published_build(paths)[0]) == []

@@ -6,6 +6,7 @@ pyspark includes. Without Java or the extra, these tests cannot run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -26,10 +27,11 @@ from dialogue_warehouse.settings import SPARK, Settings
 from pipelines.building import spark_models
 from pipelines.building.spark_models import ANSI
 from pipelines.cluster import session
-from pipelines.cluster.session import ClusterError, Session
+from pipelines.cluster.session import ClusterError, Server, Session
 from pipelines.ingestion.lander import Lander
 from tests.benchmarks.compare_builds import compare
 from tests.conftest import run_command
+from tests.integration.random_releases import SEED
 from tests.integration.test_pages_of_docs import blocks
 
 (FEW_ROWS,) = blocks("beyond_one_machine", "properties")
@@ -67,6 +69,46 @@ def two_machines(small: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     settings = Settings(engine=SPARK, spark_master=TWO_MACHINES, spark_conf=small)
     with Session(settings, tmp_path_factory.mktemp("spark") / "scratch") as spark:
         yield spark
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the Thrift server that pyspark includes, started as the operator of a cluster would start it."""
+    import pyspark
+
+    folder = tmp_path_factory.mktemp("server")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    home = Path(pyspark.__file__).parent
+    conf = [
+        *FEW_ROWS.splitlines(),
+        "spark.ui.enabled=false",
+        "spark.driver.host=127.0.0.1",
+        "spark.sql.catalogImplementation=in-memory",
+        f"spark.sql.warehouse.dir={folder}/tables",
+        f"spark.hadoop.hive.server2.thrift.port={port}",
+        "spark.hadoop.hive.server2.thrift.bind.host=127.0.0.1",
+    ]
+    words = [word for setting in conf for word in ("--conf", setting)]
+    command = [home / "bin" / "spark-submit", "--master", "local[2]", *words, "--driver-memory", "2g"]
+    command += ["--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"]
+    environment = os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
+    try:
+        end = time.monotonic() + 120
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                assert process.poll() is None, (folder / "log").read_text()[-3000:]
+                assert time.monotonic() < end, (folder / "log").read_text()[-3000:]
+                time.sleep(0.5)
+        yield f"thrift://127.0.0.1:{port}"
+    finally:
+        process.kill()  # it stores nothing; on SIGTERM, it once did not end within 30 s
+        process.wait(30)
 
 
 # Landing
@@ -189,15 +231,23 @@ def test_bad_cast_is_an_error_and_not_null(two_machines: Session) -> None:
         ours.fetchall()
 
 
-def test_options_that_change_results_are_set(two_machines: Session) -> None:
-    def one(expression: str) -> object:
-        return two_machines.sql(f"select {expression}")[1][0][0]
+@pytest.mark.parametrize("place", ["two machines", "server"])
+def test_options_that_change_results_are_set(place: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    if place == "two machines":
+        session = contextlib.nullcontext(request.getfixturevalue("two_machines"))
+    else:
+        settings = Settings(engine=SPARK, spark_master=request.getfixturevalue("server"))
+        session = Server(settings, tmp_path / "scratch")
+    with session as spark:
 
-    assert one("cardinality(cast(null as array<int>))") is None  # else -1
-    assert one("typeof(timestamp '2020-01-01 00:00:00')") == "timestamp_ntz"
-    assert one(r"r'\d'") == "\\d"
-    with pytest.raises(ClusterError, match=r"^\[DIVIDE_BY_ZERO\] [^\n]*$"):
-        one("1 / 0")
+        def one(expression: str) -> object:
+            return spark.sql(f"select {expression}")[1][0][0]
+
+        assert one("cardinality(cast(null as array<int>))") is None  # else -1
+        assert one("typeof(timestamp '2020-01-01 00:00:00')") == "timestamp_ntz"
+        assert one(r"r'\d'") == "\\d"
+        with pytest.raises(ClusterError, match=r"^[^\n]*\[DIVIDE_BY_ZERO\] [^\n]*$"):
+            one("1 / 0")
 
 
 # Whole builds
@@ -237,65 +287,26 @@ def declared(folder: Path) -> list[tuple]:
         ).fetchall()
 
 
-def test_hand_written_releases_on_two_machines_give_the_same_warehouse(
-    awkward_releases: Path, awkward_folder: Path, small: str, tmp_path: Path
-) -> None:
-    folder = built(tmp_path / "w", TWO_MACHINES, "--source", awkward_releases, DIALOGUE_SPARK_CONF=small)
-    assert differences(awkward_folder, folder) == {}
-    assert declared(awkward_folder) == declared(folder)
+def test_whole_build_gives_the_same_warehouse(request: pytest.FixtureRequest, small: str, tmp_path: Path) -> None:
+    """Each commit has one of two builds, because Spark plans the models for minutes; `DIALOGUE_SEED` selects one.
+
+    An odd seed builds the hand-written releases on two machines, an even one the defective releases on a server that
+    is already running.
+    """
+    name, master, settings = (
+        ("awkward", TWO_MACHINES, {"DIALOGUE_SPARK_CONF": small})
+        if SEED % 2
+        else ("defective", request.getfixturevalue("server"), {})
+    )
+    releases, expected = (request.getfixturevalue(f"{name}_{part}") for part in ("releases", "folder"))
+    folder = built(tmp_path / "w", master, "--source", releases, **settings)
+    assert differences(expected, folder) == {}
+    assert declared(expected) == declared(folder)
     status = run_command("status", "--warehouse", folder)
     assert "(published, on Spark)" in status.stdout, status.stderr
-    again = run_command("build", "--source", awkward_releases, "--warehouse", folder)
+    again = run_command("build", "--source", releases, "--warehouse", folder)
     assert again.returncode == 0, again.stderr
     assert "nothing changed, still published" in again.stdout, "the engine is not an input of a build"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the Thrift server that pyspark includes, started as the operator of a cluster would start it."""
-    import pyspark
-
-    folder = tmp_path_factory.mktemp("server")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    home = Path(pyspark.__file__).parent
-    conf = [
-        *FEW_ROWS.splitlines(),
-        "spark.ui.enabled=false",
-        "spark.driver.host=127.0.0.1",
-        "spark.sql.catalogImplementation=in-memory",
-        f"spark.sql.warehouse.dir={folder}/tables",
-        f"spark.hadoop.hive.server2.thrift.port={port}",
-        "spark.hadoop.hive.server2.thrift.bind.host=127.0.0.1",
-    ]
-    words = [word for setting in conf for word in ("--conf", setting)]
-    command = [home / "bin" / "spark-submit", "--master", "local[2]", *words, "--driver-memory", "2g"]
-    command += ["--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"]
-    environment = os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
-    try:
-        end = time.monotonic() + 120
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                assert process.poll() is None, (folder / "log").read_text()[-3000:]
-                assert time.monotonic() < end, (folder / "log").read_text()[-3000:]
-                time.sleep(0.5)
-        yield f"thrift://127.0.0.1:{port}"
-    finally:
-        process.kill()  # it stores nothing; on SIGTERM, it once did not end within 30 s
-        process.wait(30)
-
-
-def test_defective_releases_on_a_running_server_give_the_same_warehouse(
-    server: str, defective_releases: Path, defective_folder: Path, tmp_path: Path
-) -> None:
-    folder = built(tmp_path / "w", server, "--source", defective_releases)
-    assert differences(defective_folder, folder) == {}
-    assert declared(defective_folder) == declared(folder)
 
 
 # Refused settings

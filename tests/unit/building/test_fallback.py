@@ -1,14 +1,22 @@
-"""The corpus and dialogue that caused a failure are found with the query that failed."""
+"""The query that failed finds the corpus and the dialogue that caused it; failures that stop a build."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from pipelines.building import fallback
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.errors import CheckError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.landed import Cause, Fallback
+from pipelines.building import fallback, state
 
 QUERY = "select corpus_id, dialogue_key, cast(said as integer) as number from main.said"
 CONVERSION = "Conversion Error: Could not convert string 'seven' to INT32"
@@ -81,3 +89,22 @@ def test_failure_without_a_corpus_blames_no_corpus() -> None:
     assert fallback.at_fault([first, second]) == {"abcd": "one", "sgd": "one"}
     assert fallback.at_fault([first, other]) == {}
     assert fallback.at_fault([]) == {}
+
+
+def test_failure_is_raised_if_no_other_corpus_is_left_or_none_can_fall_back(tmp_path: Path) -> None:
+    """A run that is about the corpus at fault, a corpus that has fallen back already, one that is not published."""
+    build = state.Build("20260101T000000000000Z", "run", datetime.now(UTC), "source", ("abcd", "sgd"))
+    settings, paths = Settings(warehouse=tmp_path, keep_going=True), WarehousePaths(tmp_path)
+    failed = CheckError("test sound_fct_turns: 1 rows fail", at_fault={"abcd": "test sound_fct_turns"})
+    fallen_back = replace(build, fallbacks={"abcd": Fallback("20250101T000000000000Z", Cause.DAMAGED, "cut off")})
+    for of, to in (
+        (build, replace(settings, keep_going=False)),
+        (build, replace(settings, refresh=("abcd",))),
+        (replace(build, corpora=("abcd",)), settings),
+        (fallen_back, settings),
+    ):
+        with pytest.raises(CheckError) as raised:
+            fallback.fall_back_after(failed, of, to, paths, Reporter(quiet=True))
+        assert raised.value is failed
+    with pytest.raises(CheckError, match=r"rows fail; abcd: cannot fall back, because nothing is published$"):
+        fallback.fall_back_after(failed, build, settings, paths, Reporter(quiet=True))
