@@ -53,7 +53,7 @@ def test_what_must_not_be_is_a_problem(scene: Scene) -> None:
     assert [problem.split(":")[1] for problem in outcome.problems] == [" status 1", " Traceback was seen"]
     outcome = Outcome()
     scene.inspect(outcome, "it")
-    assert outcome.problems == ["it: the next build came to something else"]
+    assert outcome.problems == ["it: the next build has another content"]
     outcome = Outcome()
     (scene.paths.root / "half.tmp").touch()
     scene.paths.published.chmod(0o644)
