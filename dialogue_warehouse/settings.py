@@ -324,10 +324,14 @@ class Settings:
         """These settings, where DuckDB may use what a query given to `sql` may."""
         return replace(self, memory_limit=self.query_memory_limit or self.memory_limit)
 
-    def memory_limit_of_each(self, processes: int) -> str:
-        """An equal part of the memory limit, as DuckDB writes it; the limit itself where it is no number and unit."""
+    def for_each(self, processes: int) -> Settings:
+        """Return these settings for one of several processes: one thread, and an equal part of the memory.
+
+        A memory limit that is not a number and a unit stays as it is.
+        """
         amount = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\D+)", self.memory_limit)
-        return f"{float(amount[1]) / processes:.3f}{amount[2]}" if amount else self.memory_limit
+        part = f"{float(amount[1]) / processes:.3f}{amount[2]}" if amount else self.memory_limit
+        return replace(self, memory_limit=part, threads=1)
 
 
 def variable_of(name: str) -> str:

@@ -7,11 +7,12 @@ import os
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.settings import Settings, variable_of
 
 NO_PROGRESS_BAR = "set enable_progress_bar = false"
 """DuckDB draws a bar on standard output for a query of two seconds or more, even into the middle of a result."""
@@ -72,20 +73,28 @@ def one_line(error: BaseException, skipped_lines: int = 0) -> str:
 _connections = itertools.count()
 
 
+def limits(settings: Settings) -> dict[str, Any]:
+    """Return the settings as DuckDB's own; also for a library that opens a database itself."""
+    return {"memory_limit": settings.memory_limit, "threads": settings.threads}
+
+
 def connect(
-    settings: Settings, database: Path | None = None, read_only: bool = False, max_vacuum_tasks: int | None = None
+    settings: Settings, database: Path | None = None, read_only: bool = False, **options: Any
 ) -> duckdb.DuckDBPyConnection:
-    """Open a database, or one in memory, with the limits of the settings.
+    """Open a database, or one in memory, with the limits of the settings and further options of DuckDB.
 
     Data that does not fit into memory is spilled beside the database. A database in memory spills to its own folder,
-    not to the working folder, which is DuckDB's default.
+    not to the working folder, which is DuckDB's default. Raises QueryError for limits that DuckDB refuses.
     """
-    config: dict[str, str | float | list[str]] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
+    config = limits(settings) | options
     if database is None:
         spill = f"dialogue-warehouse-{os.getpid()}-{next(_connections)}.spill"
         config["temp_directory"] = str(Path(tempfile.gettempdir(), spill))
-    if max_vacuum_tasks is not None:
-        config["max_vacuum_tasks"] = max_vacuum_tasks
-    con = duckdb.connect(str(database or ":memory:"), read_only=read_only, config=config)
+    try:
+        con = duckdb.connect(str(database or ":memory:"), read_only=read_only, config=config)
+    except duckdb.Error as error:
+        if database is not None:
+            raise
+        raise QueryError(f"{' or '.join(map(variable_of, limits(settings)))}: {one_line(error)}") from error
     con.execute(NO_PROGRESS_BAR)
     return con

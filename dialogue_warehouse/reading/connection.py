@@ -15,11 +15,11 @@ from pathlib import Path
 
 import duckdb
 
-from dialogue_warehouse.common.database import NO_PROGRESS_BAR, QueryError, identifier, literal, one_line
+from dialogue_warehouse.common.database import QueryError, connect, identifier, literal, one_line
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import descriptions
-from dialogue_warehouse.settings import Settings, variable_of
+from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
 Connection = duckdb.DuckDBPyConnection
@@ -69,16 +69,10 @@ def open_with_landed(paths: WarehousePaths, settings: Settings) -> Connection:
 
 
 def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, settings: Settings) -> Connection:
-    con = duckdb.connect(":memory:")
+    con = connect(settings)
     try:
-        for name, value in (("memory_limit", settings.memory_limit), ("threads", settings.threads)):
-            try:
-                con.execute(f"set {name} = {literal(str(value))}")
-            except duckdb.Error as error:
-                raise QueryError(f"{variable_of(name)}: {one_line(error)}") from error
         raw_names = _raw_names(paths, build_id) if raw else {}
         try:
-            con.execute(NO_PROGRESS_BAR)
             con.execute("set TimeZone = 'UTC'")
             if builds.serve(con, database, also={name: file for named in raw_names.values() for name, file in named}):
                 con.execute(f"set allowed_directories = [{literal(builds.NAMES)}]")

@@ -21,7 +21,7 @@ import duckdb
 import msgspec
 
 from dialogue_warehouse import environment
-from dialogue_warehouse.common.database import connect, literal
+from dialogue_warehouse.common.database import connect, limits, literal
 from dialogue_warehouse.common.files import plain_path, read_regular, write_atomically
 from dialogue_warehouse.errors import CheckError, causes
 from dialogue_warehouse.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
@@ -52,7 +52,7 @@ def write_profile(scratch: Path, settings: Settings) -> Path:
     output["path"] = str(scratch / output["path"])
     output["threads"] = settings.threads
     options = output["config_options"]
-    options |= {"memory_limit": settings.memory_limit, "threads": settings.threads}
+    options |= limits(settings)
     options["temp_directory"] = str(scratch / options["temp_directory"])
     for attached in output["attach"]:
         attached["path"] = str(scratch / attached["path"])

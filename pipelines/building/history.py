@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.database import connect, identifier, literal, one_line
+from dialogue_warehouse.common.database import connect, identifier, limits, literal, one_line
 from dialogue_warehouse.corpora.claims import read_claims
 from dialogue_warehouse.corpora.registry import corpus_ids
 from dialogue_warehouse.corpora.suites import UNEXPECTED_ROWS, Expectation
@@ -259,7 +259,7 @@ def begin(audit: AuditProcess, build: Build, paths: WarehousePaths, settings: Se
             "run_at": build.started_at.isoformat(),
             "scales": build.scales,
             "processes": settings.threads,
-            "config": {"memory_limit": settings.memory_limit_of_each(settings.threads), "threads": 1},
+            "config": limits(settings.for_each(settings.threads)),
         }
     )
     return notices

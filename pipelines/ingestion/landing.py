@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import msgspec
 
-from dialogue_warehouse.common.database import GLOB_CHARACTERS, NO_PROGRESS_BAR, literal
+from dialogue_warehouse.common.database import GLOB_CHARACTERS, connect, literal
 from dialogue_warehouse.common.files import read_regular, replacing, write_atomically
 from dialogue_warehouse.corpora import column_types
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
@@ -281,6 +281,4 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
     Without `async_threads`, DuckDB's threads for files, a COPY that failed does nothing more after it has raised.
     """
-    con = duckdb.connect(config={"threads": 1, "async_threads": 0, "autoinstall_known_extensions": False})
-    con.execute(NO_PROGRESS_BAR)
-    return con
+    return connect(Settings(threads=1), async_threads=0, autoinstall_known_extensions=False)

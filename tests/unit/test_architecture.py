@@ -465,10 +465,3 @@ def test_ignored_files_are_what_the_warehouse_makes() -> None:
         and not re.match(r"warehouse/(README|dictionary)\.md$|warehouse/queries/", name)
     ] == []
     assert json.dumps(listed).count(".parquet") == 0
-
-
-def test_every_connection_has_the_limits_of_the_settings() -> None:
-    """Queries of a build took whatever memory there was: `DIALOGUE_MEMORY_LIMIT` holds for all of them."""
-    connecting = {path.relative_to(CLONE).as_posix() for path in PYTHON if "duckdb.connect(" in path.read_text()}
-    own_limits = {"dialogue_warehouse/reading/connection.py", "pipelines/ingestion/landing.py"}
-    assert connecting == own_limits | {"dialogue_warehouse/common/database.py"}

@@ -46,7 +46,7 @@ def test_numbers_of_a_download_are_positive(monkeypatch, name, text):
     ("limit", "half"), [("4GB", "2.000GB"), ("1.5 GiB", "0.750GiB"), ("80%", "40.000%"), ("a lot", "a lot")]
 )
 def test_processes_share_the_memory(limit, half):
-    assert Settings(memory_limit=limit).memory_limit_of_each(2) == half
+    assert Settings(memory_limit=limit).for_each(2).memory_limit == half
 
 
 def from_environment(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> object:

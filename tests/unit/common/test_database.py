@@ -1,0 +1,90 @@
+"""Every connection to DuckDB has the limits of the settings: one function opens it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from dialogue_warehouse.common.database import QueryError, connect
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.settings import Settings
+
+PYTHON = [
+    path for folder in ("dialogue_warehouse", "pipelines", "expectations") for path in (CLONE / folder).rglob("*.py")
+]
+OPENED = {
+    "dialogue_warehouse/common/database.py: duckdb.connect": "`connect`, which everything else calls",
+    "pipelines/building/dbt.py: dbtRunner": "dbt opens the database of the models; its profile has the same limits",
+    "expectations/validation.py: add_sql": "Great Expectations opens what it validates; a request has the same limits",
+}
+"""What opens a database of DuckDB, each with its reason."""
+OPENING = {"dbtRunner", "add_sql", "create_engine"}
+"""What other libraries open a database with."""
+NOT_OPENING = {"duckdb.tokenize", "duckdb.sqltypes"}
+
+
+def openings(text: str) -> set[str]:
+    """The calls that open a database, or use the one that the module `duckdb` keeps, which has no limits."""
+    tree = ast.parse(text)
+    found = {
+        f"duckdb.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "duckdb"
+        for alias in node.names
+        if alias.name.islower()
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if re.fullmatch(r"duckdb\.[a-z_]+", called):
+                found.add(called)
+            elif called.rpartition(".")[2] in OPENING:
+                found.add(called.rpartition(".")[2])
+    return found - NOT_OPENING
+
+
+def test_every_connection_has_the_limits_of_the_settings() -> None:
+    """Queries of a build took whatever memory there was: `DIALOGUE_MEMORY_LIMIT` holds for all of them."""
+    found = {f"{path.relative_to(CLONE).as_posix()}: {code}" for path in PYTHON for code in openings(path.read_text())}
+    assert found == OPENED.keys()
+    assert all(OPENED.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "opened"),
+    [
+        ("import duckdb\nduckdb.connect()", {"duckdb.connect"}),
+        ("import duckdb\nduckdb.sql('select 1')", {"duckdb.sql"}),
+        ("from duckdb import connect", {"duckdb.connect"}),
+        ("engine = sqlalchemy.create_engine('duckdb://')", {"create_engine"}),
+        ("con = connect(settings)\nduckdb.tokenize(text)\nraise duckdb.Error(text)\nfrom duckdb import Error", set()),
+    ],
+)
+def test_connection_without_limits_is_found(text: str, opened: set[str]) -> None:
+    assert openings(text) == opened
+
+
+def test_connection_has_the_limits_of_the_settings_and_spills_to_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Data in memory was once spilled to the working folder; a second connection may not share the folder."""
+    settings = Settings(memory_limit="1GiB", threads=1)
+    asked = "select current_setting('memory_limit'), current_setting('threads'), current_setting('temp_directory')"
+    spills = set()
+    for _ in range(2):
+        with connect(settings, max_vacuum_tasks=0) as con:
+            assert con.execute("select current_setting('max_vacuum_tasks')").fetchall() == [(0,)]
+            ((*limits, spill),) = con.execute(asked).fetchall()
+            spills.add(spill)
+            assert limits == ["1.0 GiB", 1]
+    assert len(spills) == 2
+    assert Path.cwd() not in map(Path, spills)
+    with connect(settings, tmp_path / "x.duckdb") as con:
+        assert con.execute(asked).fetchall() == [("1.0 GiB", 1, str(tmp_path / "x.duckdb.tmp"))]
+
+
+@pytest.mark.parametrize("wrong", [{"memory_limit": "a lot"}, {"threads": 0}])
+def test_limits_that_duckdb_refuses_name_the_settings(wrong: dict) -> None:
+    with pytest.raises(QueryError, match=r"^DIALOGUE_MEMORY_LIMIT or DIALOGUE_THREADS: [^\n]+$"):
+        connect(Settings(**wrong))
