@@ -125,7 +125,7 @@ def served(paths: WarehousePaths, logs: Path, **settings: str) -> Iterator[Serve
                     )
                 )
         site = Served(f"http://127.0.0.1:{port}", tuple(processes), files)
-        site.wait_for(lambda: _answers(site.url), 120)
+        site.wait_for(lambda: _answers(site.url), 300)
         yield site
     finally:
         for process in processes:
@@ -148,11 +148,15 @@ def _answers(url: str) -> bool:
 
 def left_of(paths: WarehousePaths) -> dict[int, str]:
     """Return the processes that work for this warehouse: their environment names its folder."""
-    wanted = f"DIALOGUE_WAREHOUSE={paths.root}".encode()
+    return processes_with(f"DIALOGUE_WAREHOUSE={paths.root}")
+
+
+def processes_with(variable: str) -> dict[int, str]:
+    """Return the command lines of the processes whose environment has this `NAME=value`."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if wanted in folder.joinpath("environ").read_bytes().split(b"\0"):
+            if variable.encode() in folder.joinpath("environ").read_bytes().split(b"\0"):
                 found[int(folder.name)] = folder.joinpath("cmdline").read_text().replace("\0", " ").strip()
     return found
 

@@ -1,19 +1,25 @@
-"""Dagster's own webserver and daemon: queued runs, a refused part of the graph, and pictures of the page."""
+"""Dagster's own webserver and daemon: queued runs, a refused part of the graph, pictures of the page, other builds."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import signal
+import sqlite3
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.storage import builds, retention
+from tests.conftest import run_command
 from tests.integration.browser import Browser, Visit, find_chromium
-from tests.integration.served import Served, left_of, served
+from tests.integration.served import Served, left_of, processes_with, served
 
 MODEL, OTHER_MODEL = {"path": ["core", "fct_turns"]}, {"path": ["staging", "stg_bbai__options"]}
 CHECK = {"assetKey": MODEL, "name": "sound_fct_turns"}
@@ -183,3 +189,72 @@ def test_page_does_not_let_a_check_run_alone(
     picture(browser, tmp_path / "checks.png")
     for text in ("Execute", "Execute all"):
         assert browser.evaluate(f"{button(text)}.disabled"), text
+
+
+# Builds of the command line, meanwhile
+
+HOOKS = CLONE / "tests" / "faults" / "hooks"
+IN_THE_GRAPH = {"FAULT_FROM": ".scratch/build.json", "FAULT_STEP": "20"}
+"""The build is killed some files after its first step has saved its state."""
+IN_THE_REPORT = {"FAULT_FROM": "history/runs/index.db", "FAULT_STEP": "40"}
+"""The build is killed when Dagster has opened its history as often: some events are written then."""
+LAST = """
+query Last($key: AssetKeyInput!) {
+  assetOrError(assetKey: $key) {
+    ... on Asset { assetMaterializations(limit: 1) { timestamp metadataEntries { label ... on TextMetadataEntry { text } } } }
+  }
+}
+"""
+
+
+def last_published(site: Served) -> str:
+    """Return the build that the page shows as published last."""
+    (made,) = site.ask(LAST, key={"path": ["published", "dialogues"]})["assetOrError"]["assetMaterializations"]
+    return next(entry["text"] for entry in made["metadataEntries"] if entry["label"] == "build_id")
+
+
+def raw_materializations(paths: WarehousePaths) -> int:
+    """Return how often the assets of the landed files are materialized in the history."""
+    about = "dagster_event_type = 'ASSET_MATERIALIZATION' and asset_key like '[\"raw%'"
+    with contextlib.closing(sqlite3.connect(paths.dagster_home / "history" / "runs" / "index.db")) as con:
+        return con.execute(f"select count(*) from event_logs where {about}").fetchone()[0]
+
+
+def build_beside(paths: WarehousePaths, **fault: str) -> int:
+    """Build with the command; return its exit status. A process that it has started ends with it."""
+    path, own = f"{HOOKS}{os.pathsep}{CLONE}", uuid.uuid4().hex
+    build = ("build", "--corpora", "bbai", "--replace", "--force", "--quiet")
+    ended = run_command(*build, PYTHONPATH=path, DIALOGUE_WAREHOUSE=str(paths.root), STARTED_BY=own, **fault)
+    assert ended.stderr == ""
+    until = time.monotonic() + 10
+    while (left := processes_with(f"STARTED_BY={own}")) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert left == {}
+    return ended.returncode
+
+
+def test_build_beside_the_daemon_is_shown_and_a_killed_one_leaves_nothing(site: Served, paths: WarehousePaths) -> None:
+    """A build is killed in its graph, the next one while it reports; the third one repairs and reports.
+
+    The history of runs is shared with a running daemon, which needs no restart.
+    """
+    before, runs, raw = builds.pointed_build(paths), site.runs(), raw_materializations(paths)
+    assert before is not None
+    assert last_published(site) == before
+    assert build_beside(paths, **IN_THE_GRAPH) == -signal.SIGKILL
+    assert (builds.pointed_build(paths), builds.damage(paths, before), last_published(site)) == (before, [], before)
+    assert raw_materializations(paths) == raw
+    assert build_beside(paths, **IN_THE_REPORT) == -signal.SIGKILL
+    unreported = builds.pointed_build(paths)
+    assert unreported != before
+    assert last_published(site) == before
+    assert raw_materializations(paths) > raw
+    assert build_beside(paths) == 0
+    now = builds.pointed_build(paths)
+    assert now is not None
+    assert now != unreported
+    assert (builds.damage(paths, now), last_published(site)) == ([], now)
+    assert [path.name for path in paths.root.rglob("*.tmp")] == []
+    assert [path for path in paths.scratch.iterdir() if path != paths.dbt_target] == []
+    assert site.runs() == runs
+    assert [process.poll() for process in site.processes] == [None, None]
