@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import IO, Any, Self
 
 from dialogue_warehouse import environment
+from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
 
@@ -23,7 +24,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_t
 """Keeps numpy and pyarrow from starting threads that are not used here: the audit forks, which threads make unsafe."""
 
 
-class AuditError(RuntimeError):
+class AuditError(CheckError):
     """The audit itself failed, which says nothing about the warehouse; one line."""
 
 

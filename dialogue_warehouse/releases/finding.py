@@ -119,10 +119,15 @@ class Places:
         return self._releases[corpus_id].place(path)
 
 
+def source_folder(settings: Settings, paths: WarehousePaths) -> Path:
+    """Return the folder of the releases: that of the settings, else that of the embedded sample."""
+    return settings.source or paths.sample
+
+
 def find(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> Release:
     """Find the release of a corpus at the source of the settings, in the form of the settings."""
     if settings.source is None or settings.form == RELEASE_FORM:
-        return find_release(corpus, settings.source or paths.sample)
+        return find_release(corpus, source_folder(settings, paths))
     return find_form(corpus, settings.source, registry.load_form(corpus.corpus_id, settings.form))
 
 
@@ -131,29 +136,38 @@ class Source:
 
     def __init__(self, settings: Settings, paths: WarehousePaths) -> None:
         """Search nothing yet: the embedded sample may not exist yet."""
-        self._settings, self._paths = settings, paths
+        self.settings, self.paths = settings, paths
         self._releases: dict[str, Release] = {}
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the releases, also of the embedded sample."""
+        return source_folder(self.settings, self.paths)
 
     def release(self, corpus: Corpus) -> Release:
         """Return the release of a corpus at the source, in the form of the settings."""
         if corpus.corpus_id not in self._releases:
-            self._releases[corpus.corpus_id] = find(corpus, self._settings, self._paths)
+            self._releases[corpus.corpus_id] = find(corpus, self.settings, self.paths)
         return self._releases[corpus.corpus_id]
 
     def releases(self) -> list[Release]:
         """Return the release of each corpus of the settings at the source."""
-        return [self.release(corpus) for corpus in registry.load_corpora(self._settings.only)]
+        return [self.release(corpus) for corpus in registry.load_corpora(self.settings.only)]
 
     @cached_property
     def foreign(self) -> tuple[Ignored, ...]:
         """The entries of the source that belong to no corpus."""
-        return find_foreign(self._settings, self._paths)
+        return find_foreign(self.settings, self.paths)
 
     def ignored_lines(self) -> Iterator[str]:
         """Describe the files that are not read, one line per corpus and one for the rest."""
         for release in self.releases():
             yield from release.ignored_lines()
-        yield from foreign_lines(self._settings, self.foreign)
+        yield from self.foreign_lines()
+
+    def foreign_lines(self) -> Iterator[str]:
+        """Describe the entries that belong to no corpus, in one line."""
+        yield from foreign_lines(self.settings, self.foreign)
 
 
 def find_release(corpus: Corpus, source: Path) -> Release:

@@ -1,20 +1,16 @@
 """Check the input and the disk space before a build begins, and refuse a build that replaces more with less.
 
-Real files are worth more than generated ones, and any files of a corpus more than none. The command `build` and the
-first step of a Dagster run make the same checks. The error for a disk that fills up during a build is also here.
+Real files are worth more than generated ones, and any files of a corpus more than none. Each check is about a `Source`,
+which has the settings and paths of the build. `pipelines.building.session` makes the checks. The error for a disk that
+fills up during a build is also here.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import inspect
 import os
 import shutil
-from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import duckdb
 
@@ -35,7 +31,6 @@ from dialogue_warehouse.storage.builds import open_build
 from pipelines.cluster import session
 from pipelines.cluster.options import is_on_one_machine
 
-Step = TypeVar("Step", bound=Callable[..., Any])
 FIXED_BYTES = 74 << 20
 """Bytes that a build of the sample needs, mostly files that dbt and DuckDB write. Measured: 72 MiB."""
 SPARK_BYTES = 10 << 20
@@ -51,20 +46,20 @@ with `local[2]`: 959 MiB at scale 1, 756 of them shuffle files. A cluster has th
 warehouse was then 473 MB."""
 
 
-def needed_bytes(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> int:
-    """Estimate how many bytes must be free for a build of the settings' source."""
+def needed_bytes(source: Source) -> int:
+    """Estimate how many bytes must be free for a build of this source."""
+    settings = source.settings
     on_spark = settings.engine == SPARK
     fixed = FIXED_BYTES + (SPARK_BYTES if on_spark else 0)
     if settings.source is None:
         return fixed
-    found = (source or Source(settings, paths)).releases()
-    files = [release.place(path) for release in found for _, path in release.files]
+    files = [release.place(path) for release in source.releases() for _, path in release.files]
     states = {file: state_of(file) for file in files}  # landing reports a file whose state cannot be read
     by_source = int(
         sum(state.size * BYTES_A_SOURCE_BYTE.get(file.suffix, PLAIN) for file, state in states.items() if state)
     )
     more = SHUFFLES if on_spark and is_on_one_machine(settings.spark_master) else 1
-    return fixed + int(max(by_source, _like_the_last(settings, paths)) * more)
+    return fixed + int(max(by_source, _like_the_last(settings, source.paths)) * more)
 
 
 def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
@@ -87,9 +82,9 @@ def _like_the_last(settings: Settings, paths: WarehousePaths) -> int:
         return 0
 
 
-def refuse_full_disk(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
+def refuse_full_disk(source: Source) -> None:
     """Raise BuildError when a build of this source does not fit on the disk."""
-    needed = needed_bytes(settings, paths, source)
+    needed, paths = needed_bytes(source), source.paths
     overwritten = sum(map(_bytes_below, _overwritten(paths)))
     if shutil.disk_usage(paths.root).free + overwritten < needed:
         raise BuildError(f"{paths.root}: {_need(needed, paths.root)}")
@@ -106,39 +101,12 @@ def _overwritten(paths: WarehousePaths) -> tuple[Path, ...]:
     return paths.scratch, paths.dagster_home, paths.raw, paths.sample
 
 
-def explain_full_disk(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
+def explain_full_disk(error: BaseException, source: Source) -> BuildError | None:
     """Return an error for a full disk that says where and how much is needed; None for any other error."""
     if not is_full(error):
         return None
-    return BuildError(f"{paths.root}: {NO_SPACE}; {_need(needed_bytes(settings, paths), paths.root)}")
-
-
-@contextlib.contextmanager
-def explaining_full_disk(settings: Settings, paths: WarehousePaths) -> Generator[None]:
-    """Turn an error that a full disk causes within the context into one that says where and how much is needed."""
-    try:
-        yield
-    except BaseException as error:
-        if (told := explain_full_disk(error, settings, paths)) is not None:
-            raise told from error
-        raise
-
-
-def explains_full_disk(step: Step) -> Step:
-    """Decorate a step of the graph: its error for a full disk says where and how much is needed, however it is run."""
-
-    def of(context: Any) -> contextlib.AbstractContextManager[None]:
-        return explaining_full_disk(context.resources.settings, context.resources.paths)
-
-    def yielding(context: Any) -> Iterator[Any]:
-        with of(context):
-            yield from step(context)
-
-    def returning(context: Any) -> Any:
-        with of(context):
-            return step(context)
-
-    return functools.wraps(step)(yielding if inspect.isgeneratorfunction(step) else returning)  # ty: ignore[invalid-explicit-return]
+    root = source.paths.root
+    return BuildError(f"{root}: {NO_SPACE}; {_need(needed_bytes(source), root)}")
 
 
 def _need(needed: int, folder: Path) -> str:
@@ -154,15 +122,16 @@ class CorpusFiles:
     is_generated: bool
 
 
-def refuse_less(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
+def refuse_less(source: Source) -> None:
     """Raise InputError when building would drop a published corpus, or replace its real files with generated ones.
 
     Nothing is refused under `settings.replace`, nor where no published build can be read.
     """
+    settings, paths = source.settings, source.paths
     if settings.replace:
         return
     held = _published(paths, settings)
-    offered = _offered(settings, source or Source(settings, paths))
+    offered = _offered(source)
     if settings.keep_going or settings.refresh:  # a corpus that is absent or not requested falls back
         named = {corpus.corpus_id for corpus in registry.load_corpora(settings.only)}
         offered = {key: one for key, one in held.items() if key in named} | {
@@ -172,7 +141,7 @@ def refuse_less(settings: Settings, paths: WarehousePaths, source: Source | None
     if losses:
         published = builds.pointed_build(paths)
         raise InputError(
-            f"this would replace build {published} in {paths.root}, made from {_source(paths)}, with less: "
+            f"this would replace build {published} in {paths.root}, made from {_published_source(paths)}, with less: "
             f"{'; '.join(losses)}. --replace (DIALOGUE_REPLACE=1) does so all the same; "
             f"another warehouse is built with --warehouse FOLDER; `{command('status', warehouse=paths.root)}` shows "
             "what is published"
@@ -212,11 +181,12 @@ def _published(paths: WarehousePaths, settings: Settings) -> dict[str, CorpusFil
     return {corpus_id: CorpusFiles(files, is_generated) for corpus_id, files, is_generated in rows}
 
 
-def _offered(settings: Settings, source: Source) -> dict[str, CorpusFiles]:
-    """Return the files of each corpus that a build of these settings would have.
+def _offered(source: Source) -> dict[str, CorpusFiles]:
+    """Return the files of each corpus that a build of this source would have.
 
     The sample has every corpus, generated.
     """
+    settings = source.settings
     if settings.source is None:
         corpora = registry.load_corpora(settings.only)
         return {corpus.corpus_id: CorpusFiles(len(corpus.files), is_generated=True) for corpus in corpora}
@@ -227,7 +197,7 @@ def _offered(settings: Settings, source: Source) -> dict[str, CorpusFiles]:
     }
 
 
-def _source(paths: WarehousePaths) -> str:
+def _published_source(paths: WarehousePaths) -> str:
     """Return the source of the published build, if its manifest can be read."""
     try:
         return builds.read_manifest(paths, builds.published_build(paths)[0]).source
@@ -240,20 +210,20 @@ LONGEST_PATH = 400
 long names."""
 
 
-def check_before_building(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
-    """Make all checks that precede a build, however it was started. The caller holds the warehouse's lock.
+def check_before_building(source: Source) -> None:
+    """Make all checks that precede a build. The caller holds the warehouse's lock.
 
     Raises InputError for input that cannot be used and for a build that would replace more with less, BuildError for a
     full disk.
     """
-    source = source or Source(settings, paths)
-    check_input(settings, paths, source)
-    refuse_less(settings, paths, source)
-    refuse_full_disk(settings, paths, source)
+    check_input(source)
+    refuse_less(source)
+    refuse_full_disk(source)
 
 
-def check_input(settings: Settings, paths: WarehousePaths, source: Source | None = None) -> None:
+def check_input(source: Source) -> None:
     """Raise InputError for settings, a source or a warehouse folder that cannot be used."""
+    settings, paths = source.settings, source.paths
     if (length := len(os.fsencode(paths.root))) > LONGEST_PATH:
         raise InputError(f"{paths.root}: the path has {length} bytes; that of a warehouse can have {LONGEST_PATH}")
     if GLOB_CHARACTERS & set(str(paths.root)):
@@ -261,9 +231,8 @@ def check_input(settings: Settings, paths: WarehousePaths, source: Source | None
     ownership.refuse_foreign(paths)
     session.check_engine(settings)
     corpora = registry.load_corpora(settings.only)
-    source = source or Source(settings, paths)
     if settings.form != RELEASE_FORM:
-        _check_form(settings, source, corpora)
+        _check_form(source, corpora)
         return
     if settings.source is None:
         return
@@ -320,8 +289,9 @@ def _corpus_of(source: Path, corpora: tuple[Corpus, ...]) -> str | None:
     return best if counts[best] else None
 
 
-def _check_form(settings: Settings, source: Source, corpora: tuple[Corpus, ...]) -> None:
+def _check_form(source: Source, corpora: tuple[Corpus, ...]) -> None:
     """Raise InputError when the source has no file of the requested form."""
+    settings = source.settings
     forms = {corpus: registry.load_form(corpus.corpus_id, settings.form) for corpus in corpora}
     datasets = sorted({f"{form.dataset}/{table.config}/" for form in forms.values() if form for table in form.tables})
     if not datasets:

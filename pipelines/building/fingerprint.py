@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.releases.finding import Source
-from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from pipelines.building.state import Build, new_build
 from pipelines.ingestion import landing
@@ -52,13 +51,13 @@ def fingerprint_landed(build: Build) -> str:
     )
 
 
-def unchanged(settings: Settings, source: Source | None = None) -> str | None:
+def unchanged(source: Source) -> str | None:
     """Return the published build if building again would give the same content, else None. Reads every file once.
 
     A build in which a damaged corpus fell back is never up to date, even if its files are the same: building again
     reports the damage.
     """
-    paths = WarehousePaths(settings.warehouse)
+    settings, paths = source.settings, source.paths
     build_id = builds.pointed_build(paths)
     if build_id is None or builds.damage(paths, build_id):
         return None
@@ -71,32 +70,31 @@ def unchanged(settings: Settings, source: Source | None = None) -> str | None:
     if any(one.is_damaged for one in manifest.carried.values()):
         return None
     try:
-        return build_id if manifest.fingerprint == of_source(settings, source) else None
+        return build_id if manifest.fingerprint == of_source(source) else None
     except InputError:  # a file that cannot be read: landing reports it
         return None
 
 
-def rolled_back(settings: Settings) -> bool:
+def rolled_back(source: Source) -> bool:
     """Tell if building now would give the build that was rolled back. Reads every file once."""
-    pointer = builds.read_pointer(WarehousePaths(settings.warehouse))
-    return pointer is not None and pointer.rolled_back != "" and pointer.rolled_back == of_source(settings)
+    pointer = builds.read_pointer(source.paths)
+    return pointer is not None and pointer.rolled_back != "" and pointer.rolled_back == of_source(source)
 
 
-def of_source(settings: Settings, source: Source | None = None) -> str:
-    """Return the fingerprint that a build of these settings would have now. Reads every file once."""
-    paths = WarehousePaths(settings.warehouse)
+def of_source(source: Source) -> str:
+    """Return the fingerprint that a build of this source would have now. Reads every file once."""
     tasks = [
         (release.corpus, release.folder, path, release.found_as.get(path))
-        for release in (source or Source(settings, paths)).releases()
+        for release in source.releases()
         for _, path in release.files
     ]
-    with concurrent.futures.ThreadPoolExecutor(settings.processes) as pool:
+    with concurrent.futures.ThreadPoolExecutor(source.settings.processes) as pool:
         identities = pool.map(lambda task: landing.identify(*task), tasks)
         files = [
             (f"{corpus.corpus_id}/{path}", *identity, found_as or "")
             for (corpus, _, path, found_as), identity in zip(tasks, identities, strict=True)
         ]
-    return fingerprint(new_build(settings, ""), files)
+    return fingerprint(new_build(source.settings, ""), files)
 
 
 def code_version() -> str:

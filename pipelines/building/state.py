@@ -10,17 +10,15 @@ import msgspec
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import BuildId, RawPath, read_regular
-from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import BuildError, InputError
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.releases.source_tree import Ignored
 from dialogue_warehouse.settings import DUCKDB, DUCKDB_TABLES, RELEASE_FORM, Settings
 from dialogue_warehouse.storage import builds, retention
 from dialogue_warehouse.storage.builds import EMBEDDED_SAMPLE, Definitions
 from dialogue_warehouse.storage.landed import Fallback, Landed
-from pipelines.building.checks import check_before_building
+from pipelines.building.session import Session
 from pipelines.ingestion import simulating
 
 ID_FORMAT = "%Y%m%dT%H%M%S%fZ"
@@ -77,18 +75,18 @@ class Build:
         return self
 
 
-def begin(settings: Settings, run_id: str, reporter: Reporter, source: Source | None = None) -> Build:
+def begin(session: Session, run_id: str) -> Build:
     """Return the build of this run: the one that another step has begun, or a new one in an emptied scratch folder.
 
     A new build without a source generates the embedded sample again, so that the sample always fits the code. Raises
     InputError or BuildError for a build that must not begin, no matter what started the run.
     """
-    paths = WarehousePaths(settings.warehouse)
+    settings, paths, reporter = session.settings, session.paths, session.reporter
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         build = current(paths)
         if build.run_id == run_id:
             return build
-    check_before_building(settings, paths, source)
+    session.check()
     clear_scratch(paths)
     if settings.source is None:
         with reporter.stage("simulate", "sample") as stage:

@@ -16,8 +16,8 @@ from dialogue_warehouse.lineage import verifying
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.landed import places_of
 from pipelines.building import fallback, history, state
-from pipelines.building.checks import explains_full_disk
 from pipelines.building.history import first_cases
+from pipelines.building.session import Session, explained
 from pipelines.dagster_graph import models, resources
 
 RESTORATIONS = dg.AssetKey(["audit", "restorations"])
@@ -42,20 +42,20 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
         name="restorations",
         specs=[spec],
         check_specs=[check],
-        required_resource_keys={"settings", "paths", "reporter"},
         pool=resources.POOL,
     )
-    @explains_full_disk
-    def restorations(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-        settings, paths = context.resources.settings, context.resources.paths
+    @explained
+    def restorations(
+        context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]
+    ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        settings, paths = session.settings, session.paths
         build = state.of_run(paths, context.run_id)
         results: list[verifying.Verified] = []
         if settings.verify:
-            with context.resources.reporter.stage("verify", "warehouse") as stage:
-                source = settings.source or paths.sample
+            with session.reporter.stage("verify", "warehouse") as stage:
                 read = [corpus_id for corpus_id in build.corpora if corpus_id not in build.fallbacks]
                 for result in verifying.verify_database(
-                    paths.scratch_database, source, read, settings, places_of(build.landed)
+                    paths.scratch_database, session.source.folder, read, settings, places_of(build.landed)
                 ):
                     results.append(result)
                     stage.update(result.source_file_id)
@@ -75,7 +75,6 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
     return restorations
 
 
-RESOURCES = {"settings", "paths", "reporter", "audit", "spark"}
 RESULTS = dg.AssetKey(["audit", "expectation_results"])
 NOT_BUILT = {"evaluated": 0, "note": "nothing of the corpus that can be judged is in this build"}
 BUILDS = dg.AssetKey(["audit", "builds"])
@@ -96,12 +95,12 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     """Return the asset of the audit's Parquet, which dbt loads afterwards; `audited` are the models that it reads."""
     specs, checks = _specs(audited)
 
-    @dg.multi_asset(
-        name="audit", specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=resources.POOL
-    )
-    @explains_full_disk
-    def audit(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-        summary, error = _audit_again(context)
+    @dg.multi_asset(name="audit", specs=specs, check_specs=checks, pool=resources.POOL)
+    @explained
+    def audit(
+        context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]
+    ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        summary, error = _audit_again(context.run_id, session)
         evaluated = sum(suite["evaluated"] for suite in summary.values())
         yield dg.MaterializeResult(asset_key=RESULTS, metadata={"dagster/row_count": evaluated})
         yield dg.MaterializeResult(asset_key=BUILDS, metadata={"dagster/row_count": 1})
@@ -125,33 +124,32 @@ def audit_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     return audit
 
 
-def _audit_again(context: dg.AssetExecutionContext) -> tuple[dict[str, dict], CheckError | None]:
+def _audit_again(run_id: str, session: Session) -> tuple[dict[str, dict], CheckError | None]:
     """Audit, and repeat without the rows of corpora that fail and can fall back.
 
     Return the summary and the final error.
     """
-    settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
-    build = state.of_run(paths, context.run_id)
+    settings, paths = session.settings, session.paths
+    build = state.of_run(paths, run_id)
     while True:
-        summary = _audit(context, build)
+        summary = _audit(session, build)
         error = failure(summary, build.strict, paths.scratch_database, settings)
         if error is None:
             return summary, None
         try:
-            fallback.fall_back_after(error, build, settings, paths, reporter)
+            fallback.fall_back_after(error, build, settings, paths, session.reporter)
         except CheckError as final:
             return summary, final
-        models.remodel(context)
-        build = state.of_run(paths, context.run_id)
+        models.remodel(run_id, session)
+        build = state.of_run(paths, run_id)
 
 
-def _audit(context: dg.AssetExecutionContext, build: state.Build) -> dict[str, dict]:
+def _audit(session: Session, build: state.Build) -> dict[str, dict]:
     """Run every suite over the built database. Return the summary of each."""
-    settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
-    audit = context.resources.audit
+    audit, reporter = session.audit, session.reporter
     with reporter.stage("audit", "warehouse") as stage:
         if not audit.is_asked:  # it has begun already, unless the models were made again
-            for notice in history.begin(audit, build, paths, settings):
+            for notice in history.begin(audit, build, session.paths, session.settings):
                 reporter.notice(notice)
         summary = audit.answer()
         stage.seconds = audit.seconds

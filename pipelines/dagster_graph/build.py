@@ -7,25 +7,19 @@ models run.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dialogue_warehouse.common.progress import Reporter
-from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.errors import BuildError, naming
+from dialogue_warehouse.errors import naming
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import ownership, publication
-from expectations.client import AuditError, AuditProcess
-from pipelines.building import alerts, checks, fingerprint, publishing
-from pipelines.building.checks import check_before_building, check_input
+from dialogue_warehouse.storage import ownership
+from pipelines.building import alerts, fingerprint, publishing
+from pipelines.building.session import Session, open_session
 from pipelines.building.summary import Summary, summarize
-from pipelines.cluster import session
-from pipelines.ingestion.lander import Lander
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -61,60 +55,30 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
 
 
 def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_graph: LoadGraph) -> Summary:
-    source = Source(settings, paths)
-    check_input(settings, paths, source)
-    with ownership.exclusive(paths):
-        for mended in publication.mend(paths):
-            reporter.notice(mended)
-        if not settings.force and fingerprint.unchanged(settings, source):
+    with open_session(settings, paths, reporter) as session:
+        if not settings.force and fingerprint.unchanged(session.source):
             for left in publishing.tidy(paths, settings):  # of a build killed after it had published
                 reporter.notice(left)
-            for line in source.ignored_lines():
+            for line in session.source.ignored_lines():
                 reporter.notice(line)
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
-        check_before_building(settings, paths, source)
-        spark = session.spark_of(settings, paths.scratch_spark)
-        with (
-            AuditProcess(settings.audit_timeout) as audit,
-            spark or contextlib.nullcontext(),
-            Lander(paths.raw, settings, spark) as lander,
-        ):
-            resources = {"settings": settings, "audit": audit, "lander": lander, "reporter": reporter, "paths": paths}
-            try:
-                _run_graph(resources | {"spark": spark, "source": source}, load_graph)
-            except BaseException as error:
-                if (told := _told(error, settings, paths)) is not None:
-                    raise told from error
-                raise
+        session.check()
+        _run_graph(session, load_graph)
     return summarize(settings, paths, reporter)
 
 
-def _told(error: BaseException, settings: Settings, paths: WarehousePaths) -> BuildError | None:
-    """Return a one-line error for a library's error that has a meaning for a build; None for any other error."""
-    if (full := checks.explain_full_disk(error, settings, paths)) is not None:
-        return full
-    if isinstance(error, AuditError):
-        return BuildError(str(error))
-    return None
-
-
-def _run_graph(resources: dict[str, Any], load_graph: LoadGraph) -> None:
-    """Run the job `everything` with our own resources and report it. An error of a step is raised as it is."""
-    settings, paths, reporter, audit, lander = (
-        resources[name] for name in ("settings", "paths", "reporter", "audit", "lander")
-    )
+def _run_graph(session: Session, load_graph: LoadGraph) -> None:
+    """Run the job `everything` with this session and report it. An error of a step is raised as it is."""
+    reporter = session.reporter
     with reporter.stage("load", "framework") as stage:
-        audit.start()
-        if settings.source is not None:
-            corpora = registry.load_corpora(settings.refresh or settings.only)
-            lander.start(resources["source"].release(corpus) for corpus in corpora)
+        session.start()
         import dagster as dg
 
         from pipelines.dagster_graph.instance import report_build
 
-        job = load_graph(settings)
+        job = load_graph(session.settings)
         stage.detail = "Dagster and dbt"
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with dg.DagsterInstance.ephemeral() as instance:
-        result = job.execute_in_process(run_config=quiet, instance=instance, resources=resources)
-        report_build(result, paths, reporter.notice)
+        result = job.execute_in_process(run_config=quiet, instance=instance, resources={"session": session})
+        report_build(result, session.paths, reporter.notice)

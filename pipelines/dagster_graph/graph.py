@@ -1,4 +1,4 @@
-"""The asset graph: its assets, the job that builds everything, and the resources they need. It only assembles.
+"""The asset graph: its assets, the job that builds everything, and the resource they need. It only assembles.
 
 For the concept see https://docs.dagster.io/guides/build/projects-and-components/projects/creating-a-new-project
 """
@@ -18,7 +18,7 @@ from pipelines.building.state import PART_REFUSED
 from pipelines.dagster_graph import audit, models, published, raw
 from pipelines.dagster_graph.jobs import EVERYTHING, build_jobs, build_schedules
 from pipelines.dagster_graph.published import REPORT
-from pipelines.dagster_graph.resources import default_resources
+from pipelines.dagster_graph.resources import session_resource
 from pipelines.dagster_graph.sensors import build_sensors
 
 SELECTING = {"launch": "assets", "materialize": "select"}
@@ -90,7 +90,7 @@ def assemble(settings: Settings) -> dg.Definitions:
         jobs=build_jobs(corpora),
         schedules=build_schedules(settings),
         sensors=build_sensors(),
-        resources=default_resources(),
+        resources={"session": session_resource},
         executor=dg.in_process_executor,
     )
 

@@ -10,6 +10,7 @@ import dagster as dg
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
 from pipelines.building import fingerprint
 from pipelines.ingestion import fetching
@@ -35,7 +36,7 @@ def build_jobs(corpora: tuple[Corpus, ...]) -> list[Any]:
             corpus.corpus_id,
             selection=dg.AssetSelection.all(),
             description=f"Land {corpus.title} again and publish it; the other corpora stay as published.",
-            config={"resources": {"settings": {"config": {"refresh": [corpus.corpus_id]}}}},
+            config={"resources": {"session": {"config": {"refresh": [corpus.corpus_id]}}}},
             executor_def=dg.in_process_executor,
         )
         for corpus in corpora
@@ -45,12 +46,11 @@ def build_jobs(corpora: tuple[Corpus, ...]) -> list[Any]:
 
 @dg.op(
     name="download",
-    required_resource_keys={"settings"},
     retry_policy=dg.RetryPolicy(max_retries=3, delay=60, backoff=dg.Backoff.EXPONENTIAL),
 )
 def download(context: dg.OpExecutionContext) -> None:
     """Download missing files. Dagster retries after an error of the network, not after a wrong setting."""
-    settings = context.resources.settings
+    settings = Settings.from_environment()
     to = settings.source or WarehousePaths(settings.warehouse).landing
     try:
         results = fetching.fetch(settings, to, SilentWatcher())
@@ -111,10 +111,11 @@ def build_or_skip(settings: Settings) -> dg.RunRequest | dg.SkipReason:
 
     It is skipped where it would give the published build, or the one that was rolled back.
     """
+    source = Source(settings, WarehousePaths(settings.warehouse))
     try:
-        if (published := fingerprint.unchanged(settings)) is not None:
+        if (published := fingerprint.unchanged(source)) is not None:
             return dg.SkipReason(f"nothing has changed since build {published}")
-        if fingerprint.rolled_back(settings):
+        if fingerprint.rolled_back(source):
             return dg.SkipReason("nothing has changed since the build that was rolled back")
     except InputError:  # the run raises it, and an alert is sent
         pass

@@ -18,13 +18,12 @@ from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from pipelines.building import dbt, fallback, history, reusing, spark_models, state
-from pipelines.building.checks import explains_full_disk
+from pipelines.building.session import Session, explained
 from pipelines.dagster_graph import resources
 
 UNIQUE_ID = "dagster_dbt/unique_id"
 """The metadata by which dagster-dbt links an asset or a check to a node of dbt."""
 SOUND = "Every key is unique, every reference leads to a row, and every word is one that the vocabulary has."
-RESOURCES = {"settings", "paths", "reporter", "spark", "audit"}
 
 
 class Translator(DagsterDbtTranslator):
@@ -61,12 +60,10 @@ def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
             translator=Translator(), manifest=project.written, io_manager_key=None, project=None, **narrowed
         )
 
-        @dg.multi_asset(
-            name=name, specs=specs, check_specs=checks, required_resource_keys=RESOURCES, pool=resources.POOL
-        )
-        @explains_full_disk
-        def run(context: dg.AssetExecutionContext) -> Iterator[Any]:
-            yield from _run(context, project, stage, **selection)
+        @dg.multi_asset(name=name, specs=specs, check_specs=checks, pool=resources.POOL)
+        @explained
+        def run(context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]) -> Iterator[Any]:
+            yield from _run(context, session, project, stage, **selection)
 
         return run
 
@@ -76,16 +73,18 @@ def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
     ]
 
 
-def _run(context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str, **selection: str) -> Iterator[Any]:
+def _run(
+    context: dg.AssetExecutionContext, session: Session, project: dbt.Parsed, stage_name: str, **selection: str
+) -> Iterator[Any]:
     """Run a selection, report every node of it to Dagster, and fail when one has failed.
 
     Reporting takes seconds; the audit runs meanwhile.
     """
-    results, error = _run_models(context, project, stage_name, **selection)
+    results, error = _run_models(context.run_id, session, project, stage_name, **selection)
     if error is None and selection == WAREHOUSE:
-        settings, paths, audit = (getattr(context.resources, name) for name in ("settings", "paths", "audit"))
-        for notice in history.begin(audit, state.of_run(paths, context.run_id), paths, settings):
-            context.resources.reporter.notice(notice)
+        settings, paths = session.settings, session.paths
+        for notice in history.begin(session.audit, state.of_run(paths, context.run_id), paths, settings):
+            session.reporter.notice(notice)
     assets = {spec.metadata.get(UNIQUE_ID): spec.key for spec in context.assets_def.specs}
     checks = {spec.metadata.get(UNIQUE_ID): spec for spec in context.assets_def.check_specs}
     for result in results:
@@ -106,24 +105,24 @@ def _run(context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str
         raise error
 
 
-def remodel(context: dg.AssetExecutionContext) -> None:
+def remodel(run_id: str, session: Session) -> None:
     """Make the warehouse's models again in a step that has found wrong rows. Raises CheckError when they fail then."""
-    _, error = _run_models(context, dbt.parse_and_write(context.resources.paths), "model", **WAREHOUSE)
+    _, error = _run_models(run_id, session, dbt.parse_and_write(session.paths), "model", **WAREHOUSE)
     if error is not None:
         raise error
 
 
 def _run_models(
-    context: dg.AssetExecutionContext, project: dbt.Parsed, stage_name: str, **selection: str
+    run_id: str, session: Session, project: dbt.Parsed, stage_name: str, **selection: str
 ) -> tuple[list[dbt.NodeResult], CheckError | None]:
     """Run a selection, and repeat without the rows of corpora that fail and can fall back.
 
     Return the results and the final error.
     """
-    settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
-    build = state.of_run(paths, context.run_id)
+    settings, paths, reporter = session.settings, session.paths, session.reporter
+    build = state.of_run(paths, run_id)
     is_warehouse = selection == WAREHOUSE  # the tables of the audit are always loaded into the one DuckDB database
-    spark = context.resources.spark if is_warehouse else None
+    spark = session.spark if is_warehouse else None
     while True:
         with reporter.stage(stage_name, "warehouse" if is_warehouse else "audit") as stage:
             if is_warehouse and spark is None:
@@ -137,7 +136,7 @@ def _run_models(
             stage.detail = f"{len(ran) - tests} models, {tests} tests"
             if len(ran) < len(results):
                 stage.detail += f"; {len(results) - len(ran)} reused"
-        error = dbt.failure(results, paths, spark and spark_models.select(spark), settings)
+        error = dbt.failure(results, paths, spark_models.select(spark) if spark else None, settings)
         if error is None and spark is not None:
             error = _load(results, project.manifest, paths, settings, reporter)
         if error is None:

@@ -16,7 +16,7 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.landed import Landed, changes_since
 from pipelines.building import history, publishing, state
-from pipelines.building.checks import explains_full_disk
+from pipelines.building.session import Session, explained
 from pipelines.dagster_graph import resources
 from pipelines.dagster_graph.instance import PUBLISHED
 
@@ -36,14 +36,13 @@ def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         description="One row per kind of change against the build before: rows, claims, rules, columns.",
         owners=resources.OWNERS,
         kinds={"parquet"},
-        required_resource_keys={"settings", "paths", "reporter"},
         pool=resources.POOL,
     )
-    @explains_full_disk
-    def build_changes(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-        settings, paths = context.resources.settings, context.resources.paths
+    @explained
+    def build_changes(context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]) -> dg.MaterializeResult:
+        settings, paths = session.settings, session.paths
         build = state.of_run(paths, context.run_id)
-        with context.resources.reporter.stage("compare", "warehouse") as stage:
+        with session.reporter.stage("compare", "warehouse") as stage:
             found = history.find_changes(build, paths, settings)
             told = changes.told_of(found) if found else ""
             stage.detail = told or "nothing to compare with"
@@ -70,21 +69,19 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
         kinds={"duckdb"},
         owners=resources.OWNERS,
         freshness_policy=resources.warehouse_freshness(told),
-        required_resource_keys={"settings", "paths", "reporter"},
         pool=resources.POOL,
     )
-    @explains_full_disk
-    def dialogues(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-        settings = context.resources.settings
-        paths = context.resources.paths
+    @explained
+    def dialogues(context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]) -> dg.MaterializeResult:
+        settings, paths, reporter = session.settings, session.paths, session.reporter
         build = state.of_run(paths, context.run_id)
-        for change in changes_since(_landed_now(build), settings.source or paths.sample):
-            context.resources.reporter.notice(change)
-        with context.resources.reporter.stage("publish", "warehouse") as stage:
+        for change in changes_since(_landed_now(build), session.source.folder):
+            reporter.notice(change)
+        with reporter.stage("publish", "warehouse") as stage:
             database = publishing.publish(build, paths, settings)
             stage.detail = f"build {build.build_id}"
         for notice in publishing.tidy(paths, settings):
-            context.resources.reporter.notice(notice)
+            reporter.notice(notice)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(build.fingerprint),
             metadata={
@@ -128,14 +125,13 @@ def report_asset() -> dg.AssetsDefinition:
         description="The data-quality site about the published warehouse, reports/index.html.",
         kinds={"html"},
         owners=resources.OWNERS,
-        required_resource_keys={"settings", "paths", "reporter"},
         pool=resources.POOL,
     )
-    @explains_full_disk
-    def report(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    @explained
+    def report(context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]) -> dg.MaterializeResult:
         from dialogue_warehouse.site.report import write_report
 
-        settings, paths, reporter = (getattr(context.resources, name) for name in ("settings", "paths", "reporter"))
+        settings, paths, reporter = session.settings, session.paths, session.reporter
         with reporter.stage("report", "site") as stage:
             try:
                 write_dbt_docs(paths, settings)

@@ -11,21 +11,16 @@ import dagster as dg
 
 from dialogue_warehouse.corpora.release import Corpus, raw_table
 from dialogue_warehouse.errors import InputError, counted
-from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding, source_tree
 from dialogue_warehouse.releases.source_tree import NO_CORPUS, Ignored
 from dialogue_warehouse.releases.unpacking import MISMATCH
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
 from dialogue_warehouse.storage.landed import Cause, Fallback, Landed, data_version
 from pipelines.building import checks, state
-from pipelines.building.checks import explains_full_disk
 from pipelines.building.fallback import LandedCorpus, cause_not_to_land, fall_back, write_catalog
+from pipelines.building.session import Session, explained
 from pipelines.dagster_graph import resources
 from pipelines.ingestion import raw_layer
-from pipelines.ingestion.lander import Lander
-
-RESOURCES = {"settings", "paths", "reporter", "source"}
-LANDING = RESOURCES | {"lander"}
 
 
 def release_key(corpus: Corpus) -> dg.AssetKey:
@@ -61,29 +56,28 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
         for entity in corpus.entities
     ]
 
-    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, required_resource_keys=LANDING, pool=resources.POOL)
-    @explains_full_disk
-    def land(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
-        given = context.resources
-        settings, paths, reporter, lander = given.settings, given.paths, given.reporter, given.lander
-        build = state.begin(settings, context.run_id, reporter, given.source)
+    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, pool=resources.POOL)
+    @explained
+    def land(context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]) -> Iterator[dg.MaterializeResult]:
+        paths, reporter = session.paths, session.reporter
+        build = state.begin(session, context.run_id)
         landed: list[Landed] = []
         notices: tuple[str, ...] = ()
         scale: dict[str, float] = {}
         fallbacks: dict[str, Fallback] = {}
         ignored: dict[str, tuple[Ignored, ...]] = {}
-        release = given.source.release(corpus)
+        release = session.source.release(corpus)
         if corpus.corpus_id in build.corpora:
             with reporter.stage("land", corpus.corpus_id) as stage:
-                read = _land_or_fall_back(release, lander, settings, paths)
+                read = _land_or_fall_back(release, session)
                 landed, scale = read.landed, read.scale
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
-                stage.seconds = lander.seconds(release)
+                stage.seconds = session.lander.seconds(release)
                 if read.fallback:
                     fallbacks = {corpus.corpus_id: read.fallback}
                     stage.detail = f"falls back to build {read.fallback.build_id}"
-            notices = _notices(settings, release, read)
+            notices = _notices(session.settings, release, read)
             is_asked_for = read.fallback is None or read.fallback.is_damaged
             ignored = {corpus.corpus_id: release.ignored} if is_asked_for and release.ignored else {}
             for notice in (*notices, *(release.ignored_lines() if ignored else ())):
@@ -114,19 +108,17 @@ def _read_by_a_build(corpus: Corpus, landed: list[Landed]) -> dg.AssetMaterializ
     return dg.AssetMaterialization(release_key(corpus), description="read by a build", metadata=metadata)
 
 
-def _land_or_fall_back(
-    release: finding.Release, lander: Lander, settings: Settings, paths: WarehousePaths
-) -> LandedCorpus:
+def _land_or_fall_back(release: finding.Release, session: Session) -> LandedCorpus:
     """Land a release; fall back to its published files where the run is not about it, or it is damaged.
 
     Raises InputError for a damaged release that cannot fall back.
     """
-    corpus = release.corpus
+    corpus, settings, paths = release.corpus, session.settings, session.paths
     cause = cause_not_to_land(corpus, bool(release.files), settings, paths)
     if cause is not None:
         return fall_back(corpus, paths, cause)
     try:
-        landed = lander.land(release)
+        landed = session.lander.land(release)
     except InputError as error:
         if not settings.keep_going or not checks.can_fall_back(corpus.corpus_id, paths, settings):
             raise
@@ -153,17 +145,18 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
         for name in raw_layer.CATALOG_TABLES
     ]
 
-    @dg.multi_asset(name="catalog", specs=specs, required_resource_keys=RESOURCES, pool=resources.POOL)
-    @explains_full_disk
-    def catalog(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
-        paths, settings = context.resources.paths, context.resources.settings
-        build = state.of_run(paths, context.run_id)
-        _refuse_nothing_new(build, settings)
-        if in_no_corpus := context.resources.source.foreign:
+    @dg.multi_asset(name="catalog", specs=specs, pool=resources.POOL)
+    @explained
+    def catalog(
+        context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]
+    ) -> Iterator[dg.MaterializeResult]:
+        build = state.of_run(session.paths, context.run_id)
+        _refuse_nothing_new(build, session.settings)
+        if in_no_corpus := session.source.foreign:
             build = replace(build, ignored=build.ignored | {NO_CORPUS: in_no_corpus})
-            for line in finding.foreign_lines(settings, in_no_corpus):
-                context.resources.reporter.notice(line)
-        _, counts = write_catalog(build, paths)
+            for line in session.source.foreign_lines():
+                session.reporter.notice(line)
+        _, counts = write_catalog(build, session.paths)
         for name, count in counts.items():
             yield dg.MaterializeResult(
                 asset_key=dg.AssetKey(["raw", name]),

@@ -17,7 +17,6 @@ import pytest
 
 from dialogue_warehouse.errors import BuildError, CheckError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
-from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership
 from dialogue_warehouse.storage.publication import roll_back
 from tests.conftest import build_warehouse
@@ -370,34 +369,33 @@ def test_download_is_noted_and_tried_again(
     monkeypatch.setenv("DIALOGUE_MIRROR", mirror.as_uri())
     monkeypatch.setenv("DIALOGUE_SOURCE", str(tmp_path / "to"))
     monkeypatch.setenv("DIALOGUE_ONLY", "mutualfriends")
-    settings = Settings.from_environment()
     with pytest.raises(CheckError, match="mutualfriends/"):  # the generated files are not those that are listed
-        jobs.download(dg.build_op_context(resources={"settings": settings}, instance=instance))
+        jobs.download(dg.build_op_context(instance=instance))
     assert jobs.download.retry_policy.max_retries == 3
     assert jobs.download.retry_policy.backoff is dg.Backoff.EXPONENTIAL
     (tmp_path / "file").touch()
     monkeypatch.setenv("DIALOGUE_SOURCE", str(tmp_path / "file" / "below"))
     with pytest.raises(dg.Failure) as raised:
-        jobs.download(dg.build_op_context(resources={"settings": Settings.from_environment()}, instance=instance))
+        jobs.download(dg.build_op_context(instance=instance))
     assert raised.value.allow_retries is False
 
 
-def test_a_run_keeps_going_and_verifies_unless_it_is_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_keeps_going_and_verifies_unless_it_is_told_not_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import dagster as dg
 
-    from pipelines.dagster_graph.resources import settings_resource
+    from pipelines.dagster_graph.resources import session_resource, settings_of_run
 
-    def settings() -> Settings:
-        with dg.build_resources({"settings": settings_resource}) as resources:
-            return resources.settings
-
-    assert (settings().keep_going, settings().verify, settings().refresh) == (True, True, ())
+    settings = settings_of_run()
+    assert (settings.keep_going, settings.verify, settings.refresh) == (True, True, ())
     monkeypatch.setenv("DIALOGUE_KEEP_GOING", "0")
     monkeypatch.setenv("DIALOGUE_VERIFY", "off")
-    assert (settings().keep_going, settings().verify) == (False, False)
-    config = {"settings": {"config": {"refresh": ["sgd"]}}}
-    with dg.build_resources({"settings": settings_resource}, resource_config=config) as resources:
-        assert resources.settings.refresh == ("sgd",)
+    monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))
+    config = {"session": {"config": {"refresh": ["sgd"]}}}
+    with dg.build_resources({"session": session_resource}, resource_config=config) as resources:
+        settings = resources.session.settings
+    assert (settings.keep_going, settings.verify, settings.refresh) == (False, False, ("sgd",))
 
 
 def test_a_run_never_replaces_real_files_by_the_sample(

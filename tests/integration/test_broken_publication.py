@@ -15,6 +15,7 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, publication, retention
 from pipelines.building import fingerprint, publishing
@@ -145,7 +146,7 @@ def test_build_after_a_broken_publication_mends_it_and_says_so(
     publication.publish("20200101T000000000000Z", paths)
     paths.pointer.write_text(json.dumps({"build_id": newest}))  # killed between pointer and link
     settings = Settings(source=awkward_releases, warehouse=paths.root)
-    assert fingerprint.unchanged(settings) is None
+    assert fingerprint.unchanged(Source(settings, paths)) is None
     again = run_command("build", "--source", awkward_releases, "--warehouse", paths.root)
     assert again.returncode == 0, again.stderr
     assert "nothing changed, still published" in again.stdout

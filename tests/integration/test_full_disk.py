@@ -9,15 +9,17 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import duckdb
 import pytest
 
+from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.errors import BuildError, InputError, is_full, is_out_of_memory
 from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import SPARK, Settings
 from pipelines.building import checks
+from pipelines.building.session import explained, open_session
 from tests.running import ALONE
 
 BUILD = f"{sys.executable} -m dialogue_warehouse build --quiet --warehouse wh"
@@ -85,14 +87,14 @@ def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path)
     folder = tmp_path / "releases" / "abcd"
     folder.mkdir(parents=True)
     settings, paths = Settings(source=tmp_path / "releases"), WarehousePaths(tmp_path)
-    needs = [checks.needed_bytes(settings, paths)]
+    needs = [checks.needed_bytes(Source(settings, paths))]
     for name in ("kb.json", "abcd_v1.1.json.gz"):
         with (folder / name).open("wb") as file:
             file.truncate(1_000_000)
-        needs.append(checks.needed_bytes(settings, paths))
+        needs.append(checks.needed_bytes(Source(settings, paths)))
     assert needs == [checks.FIXED_BYTES, checks.FIXED_BYTES + 600_000, checks.FIXED_BYTES + 2_600_000]
     on_spark = {
-        master: checks.needed_bytes(dataclasses.replace(settings, engine=SPARK, spark_master=master), paths)
+        master: checks.needed_bytes(Source(dataclasses.replace(settings, engine=SPARK, spark_master=master), paths))
         for master in ("local[2]", "local-cluster[2,1,1024]", "spark://elsewhere:7077")
     }
     fixed = checks.FIXED_BYTES + checks.SPARK_BYTES
@@ -100,7 +102,7 @@ def test_need_grows_with_the_files_and_most_with_compressed_ones(tmp_path: Path)
     with (folder / "abcd_v1.1.json.gz").open("wb") as file:
         file.truncate(1 << 43)  # a sparse file: it needs no space itself
     with pytest.raises(BuildError, match=r"needs about 17.6 TB, and [\d.]+ [MGT]B are free"):
-        checks.refuse_full_disk(settings, paths)
+        checks.refuse_full_disk(Source(settings, paths))
 
 
 def test_file_that_cannot_be_looked_at_needs_no_room(tmp_path: Path) -> None:
@@ -118,22 +120,25 @@ def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:
     A step may return several results, or one.
     """
     settings, paths = Settings(warehouse=tmp_path), WarehousePaths(tmp_path)
-    context = SimpleNamespace(resources=SimpleNamespace(settings=settings, paths=paths))
 
-    def fails(_context):
+    def fails(_context, _session):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    def fails_on_the_way(_context):
+    def fails_on_the_way(_context, _session):
         yield 1
         raise duckdb.IOException("could not write: No space left on device")
 
     told = rf"^{tmp_path}: No space left on device; a build of this source needs about 77.6 MB, and [\d.]+ [MGT]B are free$"
-    with pytest.raises(BuildError, match=told):
-        checks.explains_full_disk(fails)(context)
-    with pytest.raises(BuildError, match=told):
-        list(checks.explains_full_disk(fails_on_the_way)(context))
-    with pytest.raises(ZeroDivisionError):
-        checks.explains_full_disk(lambda _: 1 / 0)(context)
+    with open_session(settings, paths, Reporter(quiet=True)) as session:
+        with pytest.raises(BuildError, match=told):
+            explained(fails)(None, session)
+        with pytest.raises(BuildError, match=told):
+            list(explained(fails_on_the_way)(None, session))
+        with pytest.raises(ZeroDivisionError):
+            explained(lambda *_: 1 / 0)(None, session)
+    with pytest.raises(BuildError, match=told), open_session(settings, paths, Reporter(quiet=True)) as session:
+        fails(None, session)
     modules = [file.read_text() for file in (CLONE / "pipelines" / "dagster_graph").glob("*.py")]
-    decorated = [re.findall(r"(\S+)\n +def \w+\(context: dg\.AssetExecutionContext\)", text) for text in modules]
-    assert {decorator for found in decorated for decorator in found} == {"@explains_full_disk"}
+    decorated = [re.findall(r"(\S+)\n +def \w+\(\s*context: dg\.AssetExecutionContext", text) for text in modules]
+    assert sum(map(len, decorated)) == 8
+    assert {decorator for found in decorated for decorator in found} == {"@explained"}

@@ -174,25 +174,26 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
     assert "land     " not in "".join(capfd.readouterr())
 
 
-def test_resources_of_dagster_dev_mend_and_end_what_they_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_of_a_run_mends_and_ends_what_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import dagster as dg
 
-    from pipelines.dagster_graph.resources import default_resources
+    from pipelines.dagster_graph.resources import session_resource
 
     paths = WarehousePaths(tmp_path)
     paths.started_publication.write_text('{"build_id": "20260101T000000000000Z"}')
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))
     monkeypatch.setenv("DIALOGUE_AUDIT_TIMEOUT", "7.5")
-    with dg.build_resources(default_resources()) as resources:
-        assert resources.reporter.quiet
-        assert resources.reporter.notices == [
+    with dg.build_resources({"session": session_resource}) as resources:
+        session = resources.session
+        assert session.reporter.quiet
+        assert session.reporter.notices == [
             "build 20260101T000000000000Z had passed, but its publication was broken off: it is undone"
         ]
-        resources.audit.start()
-        process = resources.audit._process
+        session.audit.start()
+        process = session.audit._process
         with pytest.raises(BuildError, match="another build is running"), ownership.exclusive(paths):
             pass
-        assert resources.audit._timeout == 7.5
+        assert session.audit._timeout == 7.5
     assert process.poll() is not None
     with ownership.exclusive(paths):
         assert not paths.started_publication.exists()

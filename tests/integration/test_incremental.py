@@ -13,6 +13,7 @@ import pytest
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import changes
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, retention
 from pipelines.building import fingerprint, history, state
@@ -124,32 +125,35 @@ def test_everything_that_decides_a_build_is_in_its_fingerprint(again, monkeypatc
         ]
         manifest.write_text(json.dumps(moved | {"fingerprint": fingerprint.fingerprint(build, files)}))
 
+    def unchanged(settings: Settings) -> str | None:
+        return fingerprint.unchanged(Source(settings, paths))
+
     remember(settings)
-    assert fingerprint.unchanged(settings) == builds.pointed_build(paths)
-    assert fingerprint.unchanged(Settings(source=source, warehouse=paths.root, only=("sgd",))) is None
-    assert fingerprint.unchanged(Settings(source=source, warehouse=paths.root, strict=True)) is None
-    assert fingerprint.unchanged(Settings(source=source, warehouse=paths.root, verify=True)) is None
-    assert fingerprint.unchanged(Settings(source=None, warehouse=paths.root)) is None
+    assert unchanged(settings) == builds.pointed_build(paths)
+    assert unchanged(Settings(source=source, warehouse=paths.root, only=("sgd",))) is None
+    assert unchanged(Settings(source=source, warehouse=paths.root, strict=True)) is None
+    assert unchanged(Settings(source=source, warehouse=paths.root, verify=True)) is None
+    assert unchanged(Settings(source=None, warehouse=paths.root)) is None
 
     monkeypatch.setattr(fingerprint.importlib.metadata, "version", lambda name: f"another {name}")
-    assert fingerprint.unchanged(settings) is None
+    assert unchanged(settings) is None
     monkeypatch.undo()
     code = source / "model.sql"
     monkeypatch.setattr(fingerprint, "CLONE", source)
     monkeypatch.setattr(fingerprint, "code_files", lambda: [code])
     code.write_text("select 1")
     remember(settings)
-    assert fingerprint.unchanged(settings) == builds.pointed_build(paths)
+    assert unchanged(settings) == builds.pointed_build(paths)
     code.write_text("select 2")
-    assert fingerprint.unchanged(settings) is None
+    assert unchanged(settings) is None
     code.write_text("select 1")
 
     (source / "bbai" / "SIMULATED.json").rename(source / "bbai" / "was.json")
-    assert fingerprint.unchanged(settings) is None
+    assert unchanged(settings) is None
     (source / "bbai" / "was.json").rename(source / "bbai" / "SIMULATED.json")
-    assert fingerprint.unchanged(settings) == builds.pointed_build(paths)
+    assert unchanged(settings) == builds.pointed_build(paths)
     paths.published.unlink()
-    assert fingerprint.unchanged(settings) is None
+    assert unchanged(settings) is None
 
 
 def test_force_lands_and_builds_all_the_same(again) -> None:

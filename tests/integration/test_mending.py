@@ -23,6 +23,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership, publication, retention
 from pipelines.building import publishing, state
+from pipelines.building.session import open_session
 from tests.conftest import CLONE, run_command
 
 FIRST, SECOND = "20260101T000000000000Z", "20250101T000000000000Z"
@@ -341,7 +342,8 @@ def test_taken_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeyp
             return datetime(2026, 1, 1, tzinfo=tz)
 
     monkeypatch.setattr(state, "datetime", Stopped)
-    begun = state.begin(Settings(warehouse=paths.root), "another run", Reporter(quiet=True))
+    with open_session(Settings(warehouse=paths.root), paths, Reporter(quiet=True)) as session:
+        begun = state.begin(session, "another run")
     assert begun.build_id == "20260101T000000000001Z"
 
 

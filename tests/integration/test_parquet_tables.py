@@ -23,6 +23,7 @@ from dialogue_warehouse.lineage import verifying
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.reading import catalogue, connection
 from dialogue_warehouse.reading.changes import find_changes
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import DUCKDB_TABLES, PARQUET_TABLES, Settings
 from dialogue_warehouse.site.pictures import read_pictures
 from dialogue_warehouse.site.report import is_about
@@ -245,15 +246,13 @@ def test_python_of_the_page_reads_the_folder(parquet_folder: Path, tmp_path: Pat
 
 def test_what_decides_a_build_is_its_form_too(parquet_folder: Path) -> None:
     """The same source was built again, as `parquet_folder` shows; it is not built a third time."""
-    of_forms = {
-        form: fingerprint.of_source(Settings(warehouse=parquet_folder, tables=form))
-        for form in (DUCKDB_TABLES, PARQUET_TABLES)
-    }
     paths = WarehousePaths(parquet_folder)
+    sources = {form: Source(Settings(tables=form), paths) for form in (DUCKDB_TABLES, PARQUET_TABLES)}
+    of_forms = {form: fingerprint.of_source(source) for form, source in sources.items()}
     for build_id, form in zip(both(parquet_folder), of_forms, strict=True):
         assert builds.read_manifest(paths, build_id).fingerprint == of_forms[form]
     assert of_forms[DUCKDB_TABLES] != of_forms[PARQUET_TABLES]
-    assert fingerprint.unchanged(Settings(warehouse=parquet_folder, tables=PARQUET_TABLES)) == both(parquet_folder)[1]
+    assert fingerprint.unchanged(sources[PARQUET_TABLES]) == both(parquet_folder)[1]
 
 
 def test_builds_of_both_forms_do_not_differ(parquet_folder: Path) -> None:
@@ -333,7 +332,7 @@ def test_needed_space_is_that_of_the_form(paths: WarehousePaths) -> None:
     manifest = json.loads(paths.build_manifest(now).read_text()) | {"source": str(paths.sample), "built_bytes": 10**9}
     paths.build_manifest(now).write_text(json.dumps(manifest))
     needed = {
-        form: checks.needed_bytes(Settings(warehouse=paths.root, source=paths.sample, tables=form), paths)
+        form: checks.needed_bytes(Source(Settings(warehouse=paths.root, source=paths.sample, tables=form), paths))
         for form in (DUCKDB_TABLES, PARQUET_TABLES)
     }
     assert needed[DUCKDB_TABLES] - needed[PARQUET_TABLES] == 10**9 - builds.size_of(paths, now)

@@ -13,11 +13,14 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import catalogue, query
-from dialogue_warehouse.releases import finding
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
+from expectations.client import AuditProcess
 from pipelines.building import checks, state
 from pipelines.building.checks import check_input
+from pipelines.building.session import Session
 from pipelines.building.summary import Summary, print_summary
+from pipelines.ingestion.lander import Lander
 from tests.unit.published import BUILD, make_build, run, snapshot
 
 ONE, OTHER = registry.corpus_ids()[:2]
@@ -46,11 +49,17 @@ def settings(paths: WarehousePaths, source: Path | None, **options: object) -> S
     return Settings(warehouse=paths.root, source=source, **options)
 
 
+def session_of(chosen: Settings, paths: WarehousePaths) -> Session:
+    """A session that holds no lock and has repaired nothing."""
+    lander = Lander(paths.raw, chosen)
+    return Session(chosen, paths, Reporter(quiet=True), Source(chosen, paths), AuditProcess(), lander, None)
+
+
 def test_the_sample_does_not_replace_real_files(paths):
     """And the message says what would be lost, what it was made from, and what to type."""
     publish(paths, (ONE, "verified"), (ONE, "mismatch"), (OTHER, "simulated"))
     with pytest.raises(InputError) as refused:
-        checks.refuse_less(settings(paths, None), paths)
+        checks.refuse_less(Source(settings(paths, None), paths))
     said = str(refused.value)
     assert f"2 real files of {ONE} would give way to generated ones" in said
     assert OTHER not in said
@@ -64,41 +73,41 @@ def test_a_narrower_build_does_not_drop_a_corpus(paths, tmp_path):
     publish(paths, (ONE, "verified"), (OTHER, "simulated"))
     both = offer(tmp_path / "both", ONE, OTHER)
     with pytest.raises(InputError, match=f"1 generated file of {OTHER} would be dropped"):
-        checks.refuse_less(settings(paths, both, only=(ONE,)), paths)
+        checks.refuse_less(Source(settings(paths, both, only=(ONE,)), paths))
     with pytest.raises(InputError, match=f"1 real file of {ONE} would be dropped"):
-        checks.refuse_less(settings(paths, offer(tmp_path / "other", OTHER)), paths)
-    checks.refuse_less(settings(paths, both, only=(ONE, OTHER)), paths)
+        checks.refuse_less(Source(settings(paths, offer(tmp_path / "other", OTHER)), paths))
+    checks.refuse_less(Source(settings(paths, both, only=(ONE, OTHER)), paths))
 
 
 @pytest.mark.parametrize("verification", ["verified", "simulated"])
 def test_as_much_or_more_replaces_what_is_published(paths, tmp_path, verification):
     """Real files replace generated and real ones."""
     publish(paths, (ONE, verification))
-    checks.refuse_less(settings(paths, offer(tmp_path / "both", ONE, OTHER)), paths)
+    checks.refuse_less(Source(settings(paths, offer(tmp_path / "both", ONE, OTHER)), paths))
 
 
 def test_generated_files_replace_generated_ones_and_no_real_ones(paths, tmp_path):
     source = offer(tmp_path / "generated", ONE, generated=True)
     publish(paths, (ONE, "simulated"))
-    checks.refuse_less(settings(paths, source), paths)
+    checks.refuse_less(Source(settings(paths, source), paths))
     with duckdb.connect(str(paths.build_database(BUILD))) as con:
         con.execute("update core.dim_source_files set verification = 'unlisted'")
     with pytest.raises(InputError, match="would give way to generated ones"):
-        checks.refuse_less(settings(paths, source), paths)
+        checks.refuse_less(Source(settings(paths, source), paths))
 
 
 def test_replace_says_otherwise(paths, monkeypatch):
     publish(paths, (ONE, "verified"))
-    checks.refuse_less(settings(paths, None, replace=True), paths)
+    checks.refuse_less(Source(settings(paths, None, replace=True), paths))
     monkeypatch.setenv("DIALOGUE_REPLACE", "1")
-    checks.refuse_less(Settings.from_environment(warehouse=paths.root), paths)
+    checks.refuse_less(Source(Settings.from_environment(warehouse=paths.root), paths))
 
 
 def test_nothing_that_could_be_read_is_nothing_to_lose(paths, tmp_path):
     """A damaged warehouse can be built again."""
-    checks.refuse_less(settings(paths, None), WarehousePaths(tmp_path / "none"))
+    checks.refuse_less(Source(settings(paths, None), WarehousePaths(tmp_path / "none")))
     paths.build_database(BUILD).write_bytes(b"damaged")
-    checks.refuse_less(settings(paths, None), paths)
+    checks.refuse_less(Source(settings(paths, None), paths))
 
 
 def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
@@ -108,7 +117,7 @@ def test_the_first_step_of_a_run_refuses_before_it_touches_anything(tmp_path):
     publish(paths, (ONE, "verified"))
     before = snapshot(paths.root)
     with pytest.raises(InputError, match="--replace"):
-        state.begin(settings(paths, None), "run", Reporter(quiet=True))
+        state.begin(session_of(settings(paths, None), paths), "run")
     assert snapshot(paths.root) == before
 
 
@@ -117,8 +126,8 @@ def test_folder_of_one_corpus_is_told_the_folder_above_it(tmp_path):
     source = offer(tmp_path / "releases", ONE)
     paths = WarehousePaths(tmp_path / "warehouse")
     with pytest.raises(InputError, match=rf"the releases stand below --source {source}$"):
-        check_input(Settings(source=source / ONE), paths)
-    check_input(Settings(source=source), paths)
+        check_input(Source(Settings(source=source / ONE), paths))
+    check_input(Source(Settings(source=source), paths))
 
 
 def test_what_is_suggested_for_a_table_works(con):
@@ -145,8 +154,8 @@ def test_path_that_is_too_long_for_the_history_of_runs_is_refused(tmp_path):
     """SQLite opens no file whose path has more than 512 bytes: a build ended in an internal error."""
     folder = tmp_path / "/".join(["deep" * 25] * 4)
     with pytest.raises(InputError, match=rf"^{folder}: the path has \d+ bytes; that of a warehouse can have 400$"):
-        check_input(Settings(), WarehousePaths(folder))
-    check_input(Settings(), WarehousePaths(tmp_path))
+        check_input(Source(Settings(), WarehousePaths(folder)))
+    check_input(Source(Settings(), WarehousePaths(tmp_path)))
 
 
 def test_source_is_looked_at_once_for_checks_and_landing(tmp_path):
@@ -155,8 +164,9 @@ def test_source_is_looked_at_once_for_checks_and_landing(tmp_path):
     make_build(paths)
     folder = offer(tmp_path / "both", ONE, OTHER)
     chosen = settings(paths, folder)
-    source = finding.Source(chosen, paths)
-    build = state.begin(chosen, "run", Reporter(quiet=True), source)
+    session = session_of(chosen, paths)
+    source = session.source
+    build = state.begin(session, "run")
     assert build.source == str(folder)
     before = source.releases()
     shutil.rmtree(folder / ONE)
@@ -164,9 +174,29 @@ def test_source_is_looked_at_once_for_checks_and_landing(tmp_path):
     assert [release.files for release in source.releases()] == [release.files for release in before]
     assert len(source.release(registry.load_corpus(ONE)).files) == 1
     assert [group.first[0].path for group in source.foreign] == ["new/"]  # looked at only now
-    again = finding.Source(chosen, paths)
+    again = Source(chosen, paths)
     assert again.release(registry.load_corpus(ONE)).files == ()
     publish(paths, (ONE, "verified"))
     with pytest.raises(InputError, match=f"1 real file of {ONE} would be dropped"):
-        checks.check_before_building(chosen, paths, again)
-    checks.check_before_building(chosen, paths, source)
+        checks.check_before_building(again)
+    checks.check_before_building(source)
+
+
+def test_checks_are_made_once_and_a_refusal_is_repeated(paths, tmp_path, monkeypatch):
+    """Each landing step of a run asks for the checks; the first one makes them."""
+    made = []
+    monkeypatch.setattr(checks, "check_before_building", made.append)
+    session = session_of(settings(paths, None), paths)
+    session.check()
+    session.check()
+    assert made == [session.source]
+    monkeypatch.undo()
+    publish(paths, (ONE, "verified"))
+    monkeypatch.setattr(checks, "check_input", made.append)  # the fixture's path cannot be that of a warehouse
+    refused = session_of(settings(paths, offer(tmp_path / "other", OTHER)), paths)
+    with pytest.raises(InputError, match="would be dropped") as first:
+        refused.check()
+    with pytest.raises(InputError) as again:
+        refused.check()
+    assert again.value is first.value
+    assert made == [session.source, refused.source]

@@ -16,6 +16,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.releases import finding, source_tree
 from dialogue_warehouse.releases import source_tree as ignored_files
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.releases.records import LandingError
 from dialogue_warehouse.releases.source_tree import MARKER, Marker
 from dialogue_warehouse.settings import Settings
@@ -284,7 +285,7 @@ def test_source_that_holds_another_form_is_refused_with_the_option_that_reads_it
     with pytest.raises(
         InputError, match=r"hub: holds files of the form huggingface, which `--form huggingface` reads$"
     ):
-        check_input(Settings(source=tmp_path / "hub"), WarehousePaths(tmp_path / "warehouse"))
+        check_input(Source(Settings(source=tmp_path / "hub"), WarehousePaths(tmp_path / "warehouse")))
 
 
 def test_source_that_is_a_corpus_itself_or_holds_none_is_refused_with_what_is_there(tmp_path: Path) -> None:
@@ -295,10 +296,10 @@ def test_source_that_is_a_corpus_itself_or_holds_none_is_refused_with_what_is_th
         (tmp_path / folder / path).touch()
     paths = WarehousePaths(tmp_path / "warehouse")
     with pytest.raises(InputError, match=f"clone: holds the files of {corpus.corpus_id}; put it at FOLDER/"):
-        check_input(Settings(source=tmp_path / "clone"), paths)
+        check_input(Source(Settings(source=tmp_path / "clone"), paths))
     told = rf"no data file of .*{corpus.corpus_id.upper()}/ \(expected {corpus.corpus_id}/\)$"
     with pytest.raises(InputError, match=told):
-        check_input(Settings(source=tmp_path / "capitals"), paths)
+        check_input(Source(Settings(source=tmp_path / "capitals"), paths))
 
 
 def test_marker_counts_when_the_release_is_complete(tmp_path: Path) -> None:
