@@ -136,7 +136,7 @@ def test_file_that_cannot_be_looked_at_needs_no_space(tmp_path: Path) -> None:
     file.parent.mkdir(parents=True)
     file.symlink_to(file.name)
     settings = Settings(source=tmp_path / "source", warehouse=tmp_path / "wh")
-    assert checks.needed_bytes(settings, WarehousePaths(settings.warehouse)) == checks.FIXED_BYTES
+    assert checks.needed_bytes(Source(settings, WarehousePaths(settings.warehouse))) == checks.FIXED_BYTES
 
 
 def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:

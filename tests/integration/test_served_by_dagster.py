@@ -215,9 +215,9 @@ def last_published(site: Served) -> str:
 
 def raw_materializations(paths: WarehousePaths) -> int:
     """Return how often the assets of the landed files are materialized in the history."""
+    about = "dagster_event_type = 'ASSET_MATERIALIZATION' and asset_key like '[\"raw%'"
     with contextlib.closing(sqlite3.connect(paths.dagster_home / "history" / "runs" / "index.db")) as con:
-        query = "select count(*) from event_logs where asset_key like '[\"raw%'"
-        return con.execute(query).fetchone()[0]
+        return con.execute(f"select count(*) from event_logs where {about}").fetchone()[0]
 
 
 def build_beside(paths: WarehousePaths, **fault: str) -> int:
