@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -192,26 +192,25 @@ def test_report_is_about_the_build(parquet_folder: Path) -> None:
     assert not is_about(in_one_file, parquet_folder / "reports")
 
 
-def test_audit_reads_the_views_and_comes_to_the_same(parquet_folder: Path, tmp_path: Path, sample_folder: Path) -> None:
+def test_audit_reads_the_views_and_comes_to_the_same(parquet_folder: Path, tmp_path: Path, audit: AuditProcess) -> None:
     paths = WarehousePaths(parquet_folder)
     manifest = builds.read_manifest(paths, both(parquet_folder)[1])
     found = []
-    with AuditProcess(timeout=300) as audit:
-        for build_id in both(parquet_folder):
-            request = {
-                "database": str(paths.build_database(build_id)),
-                "suites": "all",
-                "corpora": list(manifest.corpora),
-                "output": str(tmp_path / build_id),
-                "build_id": "same",
-                "run_at": "2026-01-01T00:00:00Z",
-                "scales": manifest.scales,
-                "processes": 2,
-            }
-            summary = audit.run(request)
-            checks = duckdb.sql(f"from '{tmp_path / build_id}/claim_checks/*.parquet' order by all").fetchall()
-            results = duckdb.sql(f"from '{tmp_path / build_id}/expectation_results/*.parquet' order by all").fetchall()
-            found.append((summary, checks, results))
+    for build_id in both(parquet_folder):
+        request = {
+            "database": str(paths.build_database(build_id)),
+            "suites": "all",
+            "corpora": list(manifest.corpora),
+            "output": str(tmp_path / build_id),
+            "build_id": "same",
+            "run_at": "2026-01-01T00:00:00Z",
+            "scales": manifest.scales,
+            "processes": 2,
+        }
+        summary = audit.run(request)
+        checks = duckdb.sql(f"from '{tmp_path / build_id}/claim_checks/*.parquet' order by all").fetchall()
+        results = duckdb.sql(f"from '{tmp_path / build_id}/expectation_results/*.parquet' order by all").fetchall()
+        found.append((summary, checks, results))
     assert found[0] == found[1]
     assert sum(suite["evaluated"] for suite in found[0][0].values()) > 200
 
@@ -443,32 +442,63 @@ def test_build_after_a_lost_one_begins_anew(paths: WarehousePaths) -> None:
         assert con.execute("select count(*) > 0 from dim_source_files").fetchall() == [(True,)]
 
 
-PUBLISH = """
+PUBLISH = f"""
+import os, sys
 from pathlib import Path
 from dialogue_warehouse.paths import WarehousePaths
 from tests.unit.parquet_builds import publish
-publish(WarehousePaths(Path({root!r})), {build_id!r})
+for line in sys.stdin:
+    step, root = line.rstrip().split(" ", 1)
+    process = os.fork()
+    if process == 0:
+        os.environ["FAULT_STEP"] = step
+        sys.modules.pop("sitecustomize", None)
+        import sitecustomize
+        publish(WarehousePaths(Path(root)), {SECOND!r})
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 """
 
 
+@pytest.fixture(scope="module")
+def publish_until(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[WarehousePaths, int], int]]:
+    """Return a function that publishes a build in a separate process, killed before this step; it returns the status.
+
+    The processes are forked from one that has imported the libraries.
+    """
+    pointer = WarehousePaths(tmp_path_factory.mktemp("publish")).started_publication.name
+    variables = {"PYTHONPATH": f"{HOOKS}{os.pathsep}{CLONE}", "FAULT_FROM": pointer}
+    with subprocess.Popen(
+        [sys.executable, "-c", PUBLISH],
+        env=os.environ | variables,
+        cwd=CLONE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def run(paths: WarehousePaths, step: int) -> int:
+            process.stdin.write(f"{step} {paths.root}\n")
+            process.stdin.flush()
+            return int(process.stdout.readline())
+
+        yield run
+
+
 @pytest.mark.parametrize("before", [DUCKDB_TABLES, PARQUET_TABLES])
-def test_killed_at_any_step_of_publishing_shows_one_build_or_the_other(tmp_path: Path, before: str) -> None:
+def test_killed_at_any_step_of_publishing_shows_one_build_or_the_other(
+    tmp_path: Path, before: str, publish_until: Callable[[WarehousePaths, int], int]
+) -> None:
     outcomes = []
     for step in range(1, 100):
         paths = WarehousePaths(tmp_path / str(step))
         publish(paths, FIRST, before)
-        environment = {"PYTHONPATH": f"{HOOKS}{os.pathsep}{CLONE}", "FAULT_STEP": str(step)}
-        ended = subprocess.run(
-            [sys.executable, "-c", PUBLISH.format(root=str(paths.root), build_id=SECOND)],
-            env=os.environ | environment | {"FAULT_FROM": paths.started_publication.name},
-            cwd=CLONE,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ended.returncode == 0:  # there is no such step any more
+        status = publish_until(paths, step)
+        if status == 0:  # there is no such step any more
             break
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        assert status == -signal.SIGKILL
         seen = shown(paths)
         assert seen in (FIRST, SECOND)
         told = publication.mend(paths)
