@@ -25,7 +25,7 @@ BIN = Path(sys.executable).parent
 PAGE = "import sys, urllib.request as r; print(r.urlopen(r.Request('http://127.0.0.1:' + sys.argv[1]), timeout=20).read(99))"
 VERSION = "3000/graphql?query=%7Bversion%7D"
 ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "build": ("--force",),
+    "build": ("--corpora", "mutualfriends", "--replace"),
     "claims": (),
     "dashboard": (),
     "describe": ("fct_turns",),
@@ -34,7 +34,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "keep": (),
     "new-corpus": ("kiosk",),
     "report": (),
-    "restore": ("--corpus", "bbai", "--to", "{folder}/restored"),
+    "restore": ("--corpus", "mutualfriends", "--to", "{folder}/restored"),
     "rollback": (),
     "show": ("{key}",),
     "simulate": ("--to", "{folder}/simulated", "--corpora", "bbai"),
@@ -42,7 +42,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "status": (),
     "tables": (),
     "trace": ("{key}",),
-    "verify": ("--corpora", "bbai"),
+    "verify": ("--corpora", "mutualfriends"),
     "violations": (),
 }
 """Maps a command to its arguments."""
@@ -50,7 +50,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Warehouse:
-    """Warehouse of two builds, so that commands can compare them and go back to the first."""
+    """Warehouse of two builds, so that commands can compare them and go back to the first. The second has one corpus."""
 
     root: Path
     clone: Path
@@ -86,7 +86,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path, gen
         shutil.copy(CLONE / name, folder / "clone" / name)
     root = shutil.copytree(sample_folder, folder / "warehouse", symlinks=True)
     with duckdb.connect(str(root / "dialogues.duckdb"), read_only=True) as con:
-        ((key,),) = con.execute("select min(turn_key) from core.fct_turns").fetchall()
+        ((key,),) = con.execute("select min(turn_key) from core.fct_turns where corpus_id = 'mutualfriends'").fetchall()
     made = Warehouse(root, folder / "clone", generated_sample, key)
     built, wanted = made.run(folder, "build")
     assert (built.returncode, wanted) == (0, []), built.stderr
@@ -97,7 +97,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path, gen
 def test_command_connects_to_nothing_outside(name: str, warehouse: Warehouse, tmp_path: Path) -> None:
     """A new command fails here until its arguments are added.
 
-    The whole build is that of the fixture; the dashboard, which does not end, has a separate test.
+    The build is that of the fixture; the dashboard, which does not end, has a separate test.
     """
     if name == "dashboard":
         return
@@ -144,7 +144,6 @@ def settings(warehouse: Warehouse) -> dict[str, str]:
 def test_run_of_dagster_connects_to_nothing_outside(
     warehouse: Warehouse, settings: dict[str, str], tmp_path: Path
 ) -> None:
-    """For one corpus only: the whole sample is built by the command."""
     settings |= {"DIALOGUE_WAREHOUSE": str(tmp_path / "warehouse"), "DIALOGUE_ONLY": "bbai"}
     launched, wanted = run(
         tmp_path, str(BIN / "dg"), "launch", "--job", "everything", PATH=f"{BIN}:/usr/bin:/bin", **settings
