@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import duckdb
 import filelock
@@ -20,6 +21,8 @@ import pytest
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import ownership
+from expectations import client
+from expectations.client import AuditProcess
 from pipelines.ingestion.simulating import SAMPLE_SCALE, simulate
 from tests import fixtures, forked
 
@@ -28,14 +31,16 @@ SOURCES = ("sample", "disturbed", "real")
 REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
 
 
-def run_command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `dialogue-warehouse` as a user would; never raises.
+def run_command(*arguments: object, clone: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `dialogue-warehouse` as a user would, with dbt's project of a copied clone if one is given; never raises.
 
     If the variables contain only settings of this project, the process is forked from one that has already imported
     the libraries.
     """
     if all(name.startswith("DIALOGUE_") for name in environment) and (server := forked.server()) is not None:
-        return server.run([*map(str, arguments)], environment | forked.audits())
+        copied = {} if clone is None else {forked.CLONED: str(clone)}
+        return server.run([*map(str, arguments)], environment | copied | forked.audits())
+    assert clone is None, "another process has no copied clone"
     return subprocess.run(
         [sys.executable, "-m", "dialogue_warehouse", *map(str, arguments)],
         capture_output=True,
@@ -57,6 +62,23 @@ def main_module() -> Iterator[None]:
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
+
+
+@pytest.fixture(scope="module")
+def forked_audits() -> Iterator[None]:
+    """Fork the audits of builds in this process, too."""
+    with mock.patch.object(client, "command", forked.audit_command):
+        yield
+
+
+@pytest.fixture(scope="session")
+def audit() -> Iterator[AuditProcess]:
+    """Return one audit process for all tests, forked from the process that has imported Great Expectations."""
+    process = AuditProcess(timeout=300)
+    with mock.patch.object(client, "command", forked.audit_command):
+        process.start()
+    yield process
+    process.close()
 
 
 def build_warehouse(warehouse: Path, *arguments: object) -> Path:
@@ -172,8 +194,8 @@ def _put_awkward_releases(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def awkward_folder(once: Once, awkward_releases: Path) -> Path:
-    """Return the folder of a warehouse built from the hand-written releases."""
-    return once("awkward_warehouse", lambda folder: build_warehouse(folder, "--source", awkward_releases))
+    """Return the folder of a warehouse built from the hand-written releases, each file restored and compared."""
+    return once("awkward_warehouse", lambda folder: build_warehouse(folder, "--source", awkward_releases, "--verify"))
 
 
 @pytest.fixture(scope="session")

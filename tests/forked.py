@@ -111,6 +111,8 @@ class Server:
 
 AUDITS = "FORKED_AUDITS"
 """Variable that gives a command the socket at which it requests its audit."""
+CLONED = "FORKED_CLONE"
+"""Variable that gives a command the copied clone that it builds with."""
 _servers: dict[str, Server] = {}
 _starting = threading.Lock()
 
@@ -119,16 +121,26 @@ def server() -> Server | None:
     """Return the process that commands are forked from, one per session; None if the variables have changed."""
     if variables() != USUAL:
         return None
+    _server_of(AUDIT)
+    return _server_of(COMMAND)
+
+
+def _server_of(program: str) -> Server:
+    """Return the process that a program is forked from."""
     with _starting:
-        for program in (AUDIT, COMMAND):
-            if program not in _servers:
-                _servers[program] = Server(program)
-    return _servers[COMMAND]
+        if program not in _servers:
+            _servers[program] = Server(program)
+        return _servers[program]
 
 
 def audits() -> dict[str, str]:
     """Return the variable that gives a command the process that its audit is forked from."""
-    return {AUDITS: str(_servers[AUDIT].folder / "socket")}
+    return {AUDITS: str(_server_of(AUDIT).folder / "socket")}
+
+
+def audit_command() -> list[str]:
+    """Return the command that forks an audit, in place of `expectations.client.command`."""
+    return [sys.executable, "-IS", launch.__file__, audits()[AUDITS]]
 
 
 def end() -> None:
@@ -187,6 +199,16 @@ def _look_after(connection: socket.socket, program: str, at_end: Calls) -> None:
     os._exit(0)
 
 
+def _use_clone(clone: Path) -> None:
+    """Make the modules of this process read the folders of a copied clone: dbt's project, and the code for its hash."""
+    original = CLONE  # this module is among them
+    for module in list(sys.modules.values()):
+        for name in ("CLONE", "DBT_PROJECT", "DBT_LAST_PARSE"):
+            place = getattr(module, "__dict__", {}).get(name)
+            if isinstance(place, Path) and place.is_relative_to(original):
+                setattr(module, name, clone / place.relative_to(original))
+
+
 def _become(program: str, arguments: list[str], environment: dict[str, str], streams: list[int], at_end: Calls) -> None:
     """Do what `python -m` does with the program after it has started. Does not return.
 
@@ -204,8 +226,10 @@ def _become(program: str, arguments: list[str], environment: dict[str, str], str
             register(call, *others, **further)
 
     atexit.register = register_all
-    audits = environment.pop(AUDITS, None)
+    audits, clone = environment.pop(AUDITS, None), environment.pop(CLONED, None)
     os.environ.update(environment)
+    if clone is not None:
+        _use_clone(Path(clone))
     if audits is not None:
         client.command = lambda: [sys.executable, "-IS", launch.__file__, audits]
     sys.argv[1:] = arguments if program == COMMAND else [str(os.getppid())]

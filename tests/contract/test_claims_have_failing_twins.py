@@ -7,7 +7,7 @@ applied alone to a copy of the sample, its expectation is audited, and the chang
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,22 +93,21 @@ class Copy:
 
 
 @pytest.fixture(scope="module")
-def copy(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
+def copy(sample_warehouse: Path, audit: AuditProcess, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """Return a copy that tests can change without changing the sample."""
     folder = tmp_path_factory.mktemp("twins")
     database, pristine = folder / "copy.duckdb", folder / "pristine.duckdb"
-    with AuditProcess() as audit:
-        for path in (database, pristine):
-            with duckdb.connect(str(path)) as connection:
-                connection.execute(f"attach '{sample_warehouse}' as sample (read_only)")
-                tables = connection.execute(
-                    "select schema_name, table_name from duckdb_tables() where database_name = 'sample'"
-                ).fetchall()
-                for schema, table in tables:
-                    connection.execute(f"create schema if not exists {schema}")
-                    connection.execute(f"create table {schema}.{table} as from sample.{schema}.{table}")
-                corpora = connection.execute("select corpus_id from core.dim_corpora order by corpus_id").fetchall()
-        yield Copy(database, pristine, [corpus for (corpus,) in corpora], audit, folder)
+    with duckdb.connect(str(pristine)) as connection:
+        connection.execute(f"attach '{sample_warehouse}' as sample (read_only)")
+        tables = connection.execute(
+            "select schema_name, table_name from duckdb_tables() where database_name = 'sample'"
+        ).fetchall()
+        for schema, table in tables:
+            connection.execute(f"create schema if not exists {schema}")
+            connection.execute(f"create table {schema}.{table} as from sample.{schema}.{table}")
+        corpora = connection.execute("select corpus_id from core.dim_corpora order by corpus_id").fetchall()
+    shutil.copyfile(pristine, database)
+    return Copy(database, pristine, [corpus for (corpus,) in corpora], audit, folder)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from tests.fixtures.bbai.recount import AGENTS
 from tests.fixtures.taskmaster1.recount import label_parts
 from tests.integration.analyst_sources import (
     group,
+    load,
     read_conversations,
     read_dialogs,
     read_dialogues,
@@ -27,7 +28,7 @@ from tests.integration.analyst_sources import (
     read_questions,
     read_service_dialogues,
 )
-from tests.integration.recount import SPLITS, letters_and_digits, load
+from tests.integration.recount import SPLITS, letters_and_digits
 
 Row = tuple[Any, ...]
 

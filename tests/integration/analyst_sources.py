@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import csv
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.integration.recount import SPLITS, load
+from tests.integration import recount
+from tests.integration.recount import SPLITS
 
 SPEAKERS = {"USER": "user", "ASSISTANT": "system", "SYSTEM": "system", "customer": "user", "agent": "system"}
+
+
+@functools.lru_cache(maxsize=256)
+def load(path: Path) -> Any:
+    """Return the JSON of a file, zipped or not, which is read once; the answers do not change it."""
+    return recount.load(path)
 
 
 def group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:

@@ -16,6 +16,7 @@ from tests.fixtures.taskmaster1.recount import label_parts
 from tests.integration.analyst_answers import Row
 from tests.integration.analyst_sources import (
     group,
+    load,
     read_conversations,
     read_dialogs,
     read_dialogues,
@@ -24,7 +25,7 @@ from tests.integration.analyst_sources import (
     read_questions,
     read_service_dialogues,
 )
-from tests.integration.recount import SPLITS, DialogueKeys, letters_and_digits, load
+from tests.integration.recount import SPLITS, DialogueKeys, letters_and_digits
 
 PARTS = {split: part for part, split in SPLITS.items()}
 WORKERS = 5

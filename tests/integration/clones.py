@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-from tests.conftest import CLONE
+from tests.conftest import CLONE, run_command
 
 
 def copy_clone(clone: Path) -> Path:
-    """Copy the code that a build runs, and dbt's stored parse results; return the folder of dbt's project."""
+    """Copy the code that a build hashes, and dbt's stored parse results; return the folder of dbt's project.
+
+    A build with the copy reads dbt's project there; it runs the code of this clone.
+    """
     for folder in ("dialogue_warehouse", "pipelines", "expectations", "dbt_project"):
         shutil.copytree(CLONE / folder, clone / folder, ignore=shutil.ignore_patterns(".*"))
     return clone / "dbt_project"
@@ -33,12 +34,5 @@ def copy_with_unknown_split(clone: Path, corpus_id: str, where: str = "source_pa
 
 
 def build_with(project: Path, warehouse: Path, *options: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Build the sample, or the source in the options, with the project of a copied clone."""
-    return subprocess.run(
-        [sys.executable, "-m", "dialogue_warehouse", "build", "--warehouse", str(warehouse), *options],
-        capture_output=True,
-        text=True,
-        cwd=project.parent,
-        env={name: value for name, value in os.environ.items() if not name.startswith("DIALOGUE_")} | settings,
-        check=False,
-    )
+    """Build the sample, or the source in the options, with dbt's project of a copied clone."""
+    return run_command("build", "--warehouse", warehouse, *options, clone=project.parent, **settings)

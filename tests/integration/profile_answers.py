@@ -19,8 +19,8 @@ from typing import Any
 
 from tests.integration import analytics_answers
 from tests.integration.analyst_answers import Row
-from tests.integration.analyst_sources import group, read_friend_dialogues
-from tests.integration.recount import load, recount
+from tests.integration.analyst_sources import group, load, read_friend_dialogues
+from tests.integration.recount import recount
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 Record = dict[str, Any]

@@ -7,6 +7,7 @@ real data if they are available.
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,9 @@ def read(con: duckdb.DuckDBPyConnection, table: str) -> list[Row]:
     return con.execute(f"from analytics.{table}").fetchall()
 
 
+@functools.cache
 def answer(table: str, releases: Path) -> list[Row]:
-    """Return the rows of the table, computed from the release files."""
+    """Return the rows of the table, computed from the release files once."""
     (module,) = [module for module in (analytics_answers, profile_answers) if hasattr(module, table)]
     return getattr(module, table)(releases)
 

@@ -17,11 +17,12 @@ import pytest
 
 from dialogue_warehouse.errors import BuildError, CheckError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership
 from dialogue_warehouse.storage.publication import roll_back
 from tests.conftest import build_warehouse
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("forked_audits")]
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -35,11 +36,12 @@ def paths(tmp_path: Path, sample_folder: Path, monkeypatch: pytest.MonkeyPatch) 
     return paths
 
 
-@pytest.fixture
-def definitions(paths: WarehousePaths) -> Any:
-    from pipelines.definitions import definitions
+@pytest.fixture(scope="module")
+def definitions(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return the graph; a run, a tick and a sensor read the environment's settings again."""
+    from pipelines.dagster_graph.graph import assemble
 
-    return definitions()
+    return assemble(Settings(warehouse=tmp_path_factory.mktemp("definitions")))
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ def test_daily_builds_when_something_has_changed_and_not_what_was_rolled_back(
 
 
 def test_daily_leaves_a_source_that_is_not_there_to_the_run(
-    definitions: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    paths: WarehousePaths, definitions: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DIALOGUE_SOURCE", str(tmp_path / "nothing"))
     assert len(tick(definitions).run_requests) == 1
@@ -399,15 +401,19 @@ def test_a_run_keeps_going_and_verifies_unless_these_are_switched_off(
 
 
 def test_a_run_never_replaces_real_files_by_the_sample(
-    paths: WarehousePaths, definitions: Any, instance: Any, real_folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, definitions: Any, real_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A "Materialize all" without a source, on a warehouse of real files."""
-    shutil.rmtree(paths.root)
-    shutil.copytree(real_folder, paths.root)
+    import dagster as dg
+
+    paths = WarehousePaths(shutil.copytree(real_folder, tmp_path / "warehouse", ignore=shutil.ignore_patterns("raw")))
+    monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
+    monkeypatch.setenv("DIALOGUE_PATIENCE", "0.01")
     published = builds.pointed_build(paths)
     monkeypatch.delenv("DIALOGUE_SOURCE", raising=False)
-    failed = run(definitions, instance)
-    assert not failed.success
-    tell(definitions, instance, failed)
+    with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
+        failed = run(definitions, instance)
+        assert not failed.success
+        tell(definitions, instance, failed)
     assert "would give way to generated ones" in told(paths)[0]["text"]
     assert builds.pointed_build(paths) == published

@@ -192,26 +192,25 @@ def test_report_is_about_the_build(parquet_folder: Path) -> None:
     assert not is_about(in_one_file, parquet_folder / "reports")
 
 
-def test_audit_of_the_views_has_the_same_result(parquet_folder: Path, tmp_path: Path, sample_folder: Path) -> None:
+def test_audit_of_the_views_has_the_same_result(parquet_folder: Path, tmp_path: Path, audit: AuditProcess) -> None:
     paths = WarehousePaths(parquet_folder)
     manifest = builds.read_manifest(paths, both(parquet_folder)[1])
     found = []
-    with AuditProcess(timeout=300) as audit:
-        for build_id in both(parquet_folder):
-            request = {
-                "database": str(paths.build_database(build_id)),
-                "suites": "all",
-                "corpora": list(manifest.corpora),
-                "output": str(tmp_path / build_id),
-                "build_id": "same",
-                "run_at": "2026-01-01T00:00:00Z",
-                "scales": manifest.scales,
-                "processes": 2,
-            }
-            summary = audit.run(request)
-            checks = duckdb.sql(f"from '{tmp_path / build_id}/claim_checks/*.parquet' order by all").fetchall()
-            results = duckdb.sql(f"from '{tmp_path / build_id}/expectation_results/*.parquet' order by all").fetchall()
-            found.append((summary, checks, results))
+    for build_id in both(parquet_folder):
+        request = {
+            "database": str(paths.build_database(build_id)),
+            "suites": "all",
+            "corpora": list(manifest.corpora),
+            "output": str(tmp_path / build_id),
+            "build_id": "same",
+            "run_at": "2026-01-01T00:00:00Z",
+            "scales": manifest.scales,
+            "processes": 2,
+        }
+        summary = audit.run(request)
+        checks = duckdb.sql(f"from '{tmp_path / build_id}/claim_checks/*.parquet' order by all").fetchall()
+        results = duckdb.sql(f"from '{tmp_path / build_id}/expectation_results/*.parquet' order by all").fetchall()
+        found.append((summary, checks, results))
     assert found[0] == found[1]
     assert sum(suite["evaluated"] for suite in found[0][0].values()) > 200
 

@@ -133,7 +133,8 @@ def test_killed_build_leaves_the_published_build_and_the_next_one_works(
     assert what_a_reader_sees(published) == before
 
     with duckdb.connect(str(builds.published_build(published)[1]), read_only=True) as reader:
-        again = run_command("build", "--source", awkward_releases, "--warehouse", published.root, "--quiet", "--force")
+        options = ("--quiet", "--force", "--verify")
+        again = run_command("build", "--source", awkward_releases, "--warehouse", published.root, *options)
         assert again.returncode == 0, again.stderr
         assert reader.execute("select count(*) from quality.builds").fetchall() == [(1,)]
     assert len(retention.kept_builds(published)) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,13 +26,6 @@ def con(paths: WarehousePaths):
     """Return the published build, opened."""
     with connection.open_published(paths, raw=True) as con:
         yield con
-
-
-@pytest.fixture(scope="session")
-def audit() -> Iterator[AuditProcess]:
-    """Return one audit process for all tests: importing Great Expectations takes seconds."""
-    with AuditProcess(timeout=120) as process:
-        yield process
 
 
 @pytest.fixture

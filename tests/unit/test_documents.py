@@ -13,7 +13,6 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.reading import descriptions
 from dialogue_warehouse.settings import Settings
-from pipelines.dagster_graph.resources import UNATTENDED
 from tests import readme, settings_page
 
 README = (CLONE / "README.md").read_text(encoding="utf-8")
@@ -79,6 +78,8 @@ def test_page_of_settings_agrees_with_the_settings() -> None:
 
 
 def test_every_setting_is_in_one_group_with_a_description() -> None:
+    from pipelines.dagster_graph.resources import UNATTENDED  # Dagster takes seconds to import
+
     grouped = [name for names in settings_page.GROUPS.values() for name in names]
     assert sorted(grouped) == sorted(Settings.__dataclass_fields__)
     assert settings_page.descriptions().keys() == Settings.__dataclass_fields__.keys()

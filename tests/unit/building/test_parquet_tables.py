@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import threading
 from pathlib import Path
 
 import duckdb
-import polars
-import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
@@ -25,14 +24,22 @@ from tests.unit.published import BUILD
 NAMES = ("core.fct_slots", "core.fct_frames", "analytics.corpus_overview", "quality.build_changes", "quality.builds")
 
 
-@pytest.fixture
-def built(tmp_path: Path) -> Path:
-    return make_database(tmp_path / "built.duckdb")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a database, and its tables as Parquet, which are copied for each test."""
+    folder = tmp_path_factory.mktemp("made")
+    as_parquet(make_database(folder / "built.duckdb"), folder / "builds")
+    return folder
 
 
 @pytest.fixture
-def catalog(built: Path, tmp_path: Path) -> Path:
-    return as_parquet(built, tmp_path / "builds")
+def built(made: Path, tmp_path: Path) -> Path:
+    return shutil.copy(made / "built.duckdb", tmp_path / "built.duckdb")
+
+
+@pytest.fixture
+def catalog(made: Path, built: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made / "builds", tmp_path / "builds") / f"{BUILD}.duckdb"
 
 
 def names_below(folder: Path) -> list[str]:
@@ -100,6 +107,9 @@ def test_no_file_declares_a_column_as_not_null(catalog: Path) -> None:
 
 
 def test_other_engines_read_the_folder(catalog: Path) -> None:
+    import polars
+    import pyarrow.dataset  # which imports pandas
+
     folder = tables_beside(catalog)
     for table, rows, of_a in (("core/fct_slots", 3, 1), ("core/fct_frames", 0, 0), ("quality/build_changes", 3, 1)):
         arrow = pyarrow.dataset.dataset(folder / table, partitioning="hive")

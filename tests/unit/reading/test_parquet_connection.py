@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,12 +47,18 @@ __all__ = [
 """Tests that must hold for both formats of tables; they run here with the fixtures below."""
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a warehouse folder with one published build, which is copied for each test."""
+    folder = tmp_path_factory.mktemp("made")
+    make_parquet_build(WarehousePaths(folder))
+    return folder
+
+
 @pytest.fixture
-def paths(tmp_path: Path) -> WarehousePaths:
+def paths(made: Path, tmp_path: Path) -> WarehousePaths:
     """Return a warehouse folder with one published build; its name has characters that SQL treats specially."""
-    paths = WarehousePaths(tmp_path / "o'brien")
-    make_parquet_build(paths)
-    return paths
+    return WarehousePaths(shutil.copytree(made, tmp_path / "o'brien"))
 
 
 @pytest.fixture

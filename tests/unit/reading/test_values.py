@@ -18,7 +18,6 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from dialogue_warehouse.cli.main import cli
-from dialogue_warehouse.dashboard import sql as page
 from dialogue_warehouse.reading import query, result_files
 from dialogue_warehouse.reading.values import NULL, text_of
 from dialogue_warehouse.site import histories
@@ -114,6 +113,8 @@ def test_value_is_the_same_on_every_surface(con: duckdb.DuckDBPyConnection, expr
     A page that keeps only one of two columns with the same name shows wrong values:
     https://github.com/streamlit/streamlit/issues/10932
     """
+    from dialogue_warehouse.dashboard import sql as page  # Streamlit takes a second to import
+
     text, value = VALUES[expression]
     table = shown(con, expression, printing.render_table)
     assert table[1].split() == ["a", "a_2"]

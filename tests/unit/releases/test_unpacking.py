@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import resource
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from dialogue_warehouse.releases.records import LandingError
 from dialogue_warehouse.releases.unpacking import Text, unpack
 from tests.conftest import CLONE
 
-WORDS = "".join(f"{number:x} " for number in range(200_000)).encode()
+WORDS = random.Random(0).randbytes(500_000).hex().encode()
+PACKED = gzip.compress(WORDS, 1, mtime=0)
 BOMB_BYTES = 300 * 2**20
 
 
@@ -36,22 +38,22 @@ def test_complete_text_is_unpacked(text: bytes, level: int) -> None:
 
 
 def test_members_of_an_archive_are_one_text() -> None:
-    data = gzip.compress(b"[1,", mtime=0) + gzip.compress(WORDS, mtime=0) + gzip.compress(b"]", mtime=0)
+    data = gzip.compress(b"[1,", mtime=0) + PACKED + gzip.compress(b"]", mtime=0)
     assert unpack("toy/a.json.gz", data) == Text(b"[1," + WORDS + b"]")
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        gzip.compress(WORDS, mtime=0)[:-1],
-        gzip.compress(WORDS, mtime=0)[:-9],
-        gzip.compress(WORDS, mtime=0)[:5000],
-        gzip.compress(WORDS, mtime=0)[:12],
-        gzip.compress(WORDS, mtime=0) + b"more",
-        gzip.compress(WORDS, mtime=0) + gzip.compress(WORDS, mtime=0)[:-4],
+        PACKED[:-1],
+        PACKED[:-9],
+        PACKED[:5000],
+        PACKED[:12],
+        PACKED + b"more",
+        PACKED + PACKED[:-4],
         gzip.compress(b"[1]", mtime=0)[:-8] + b"\1" * 8,
         gzip.compress(b"[1]", mtime=0) + bytes(3) + b"more",
-        gzip.compress(gzip.compress(WORDS, mtime=0)[:-9], mtime=0),
+        gzip.compress(PACKED[:-9], mtime=0),
     ],
 )
 def test_broken_archive_is_rejected(data: bytes) -> None:
@@ -74,7 +76,7 @@ def test_archive_of_300_mb_is_rejected_early_by_its_ratio() -> None:
 
 def test_archive_above_the_maximum_size_is_rejected_at_any_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     """And its twin: the same archive passes with a larger limit."""
-    data = gzip.compress(WORDS, 1, mtime=0)
+    data = PACKED
     monkeypatch.setattr(unpacking, "LARGEST_TEXT", len(WORDS) - 1)
     with pytest.raises(LandingError, match="unpacks to more than 2 GiB"):
         unpack("toy/a.json.gz", data)
