@@ -182,11 +182,8 @@ def _validate_table(source: Any, table: str, group: Group, parameters: Mapping[s
     _require_each_once("built", keys, [_key(expectation.meta) for expectation in built.expectations])
     schema, _, name = table.partition(".")
     try:
-        batch = (
-            source.add_table_asset(table, table_name=name, schema_name=schema)
-            .add_batch_definition_whole_table("all")
-            .get_batch()
-        )
+        asset = source.add_table_asset(table, table_name=name, schema_name=schema)
+        batch = asset.get_batch(asset.build_batch_request())  # a batch definition would write the context as YAML again
         results = batch.validate(built, result_format=RESULT_FORMAT, expectation_parameters=dict(parameters)).results
     except Exception as error:
         raise ValidationError(

@@ -7,6 +7,7 @@ known to be wrong. A wrong declaration is refused in one line with its file and 
 
 from __future__ import annotations
 
+import functools
 import math
 import tomllib
 from dataclasses import dataclass
@@ -30,11 +31,17 @@ class DeclarationError(InputError):
 def read_toml(path: Path, place: str) -> dict[str, Any]:
     """Return the document of a TOML file; `place` names it in errors. Raises DeclarationError."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return _parsed(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DeclarationError(f"{place}: is missing") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DeclarationError(f"{place}: {error}") from None
+
+
+@functools.lru_cache
+def _parsed(text: str) -> dict[str, Any]:
+    """Parse TOML; the same text is parsed once, because suites, ledger and report each read every declaration."""
+    return tomllib.loads(text)
 
 
 def read_table(place: str, document: dict[str, Any], name: str) -> dict[str, Any]:

@@ -97,11 +97,14 @@ def _values(dialogue: dialogue_parts.Dialogue) -> dict[str, Any]:
     }
 
 
+_OPEN, _CLOSE = markupsafe.Markup('<bdi dir="auto">'), markupsafe.Markup("</bdi>")
+
+
 def text_of(value: object) -> markupsafe.Markup:
     """Return a text of a corpus, escaped and in its own direction; NULL for None."""
     if value is None:
         return markupsafe.Markup('<span class="null">NULL</span>')
-    return markupsafe.Markup('<bdi dir="auto">{}</bdi>').format(harmless(str(value)))
+    return _OPEN + harmless(str(value)) + _CLOSE  # which escapes the text; `format` takes twice as long
 
 
 def moment(value: datetime.datetime | str) -> str:

@@ -17,6 +17,7 @@ from dialogue_warehouse.common.progress import Reporter, Stage
 from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
 from pipelines.building import dbt, fallback, history, reusing, spark_models, state
 from pipelines.building.session import Session, explained
 from pipelines.dagster_graph import resources
@@ -53,11 +54,12 @@ def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
 
     Neither can be run in part: a build is published whole, so a part of it could not be published.
     """
+    manifest = _without_scratch(project.written)
 
     def assets(name: str, stage: str, **selection: str) -> dg.AssetsDefinition:
         narrowed = {"select": "fqn:*", "exclude": "", "selector": ""} | selection
         specs, checks = build_dbt_specs(
-            translator=Translator(), manifest=project.written, io_manager_key=None, project=None, **narrowed
+            translator=Translator(), manifest=manifest, io_manager_key=None, project=None, **narrowed
         )
 
         @dg.multi_asset(name=name, specs=specs, check_specs=checks, pool=resources.POOL)
@@ -71,6 +73,21 @@ def model_assets(project: dbt.Parsed) -> list[dg.AssetsDefinition]:
         assets("models", "model", **WAREHOUSE),
         assets("audit_models", "load", select=dbt.AUDIT_TAG),
     ]
+
+
+def _without_scratch(written: dict[str, Any]) -> dict[str, Any]:
+    """Return the manifest with every table of the scratch database as an ephemeral model.
+
+    dagster-dbt makes no asset of an ephemeral model, and links the models on both sides of it. The tables are deleted
+    before a build is published, so an asset of them would show nothing that exists.
+    """
+    nodes = {
+        unique_id: node
+        if node["resource_type"] != "model" or node["schema"] in PUBLISHED_SCHEMAS
+        else node | {"config": node["config"] | {"materialized": "ephemeral"}}
+        for unique_id, node in written["nodes"].items()
+    }
+    return written | {"nodes": nodes}
 
 
 def _run(

@@ -21,7 +21,7 @@ from tests.conftest import run_command
 from tests.integration.browser import Browser, Visit, find_chromium
 from tests.integration.served import Served, left_of, processes_with, served
 
-MODEL, OTHER_MODEL = {"path": ["core", "fct_turns"]}, {"path": ["staging", "stg_bbai__options"]}
+MODEL, OTHER_MODEL = {"path": ["core", "fct_turns"]}, {"path": ["core", "fct_votes"]}
 CHECK = {"assetKey": MODEL, "name": "sound_fct_turns"}
 LONGEST = 500
 """Timeout in seconds for everything here, on a busy machine."""
@@ -147,7 +147,7 @@ def test_page_offers_a_model_only_with_all_others(
         time.sleep(0.2)
     picture(browser, tmp_path / "asked.png")
     assert "does not support subsetting" in told
-    for other in ("core / fct_actions", "staging / stg_bbai__options", "analytics / split_leakage"):
+    for other in ("core / fct_actions", "core / fct_votes", "analytics / split_leakage"):
         assert other in told
     browser.evaluate(f"{button('Cancel')}.click()")
     assert site.runs().keys() == runs

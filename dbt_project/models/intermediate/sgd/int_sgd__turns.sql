@@ -17,7 +17,7 @@ select
     cast(null as string) as intent,
     cast(null as string) as next_step,
     cast(null as integer) as segment_count
-from {{ ref('stg_sgd__turns') }} as turns
+from {{ ref('stg_sgd__nested_turns') }} as turns
 inner join {{ ref('int_sgd__dialogues') }} as dialogues
     on
         turns.source_file_id = dialogues.source_file_id

@@ -3,4 +3,4 @@ select
     corpus_id,
     json_pointer,
     value
-from {{ ref('stg_landing__source_extras') }}
+from {{ source('raw_landing', 'source_extras') }}

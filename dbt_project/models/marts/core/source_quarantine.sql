@@ -5,4 +5,4 @@ select
     record_pointer,
     error,
     value
-from {{ ref('stg_landing__source_quarantine') }}
+from {{ source('raw_landing', 'source_quarantine') }}
