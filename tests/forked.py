@@ -194,8 +194,6 @@ def _look_after(connection: socket.socket, program: str, at_end: Calls) -> None:
     if ended not in ready:
         os.kill(process, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    with Path(listening_folder + "/cpu").open("a") as _f:
-        _f.write(f"{usage.ru_utime + usage.ru_stime}\n")  # MEASURE
     with contextlib.suppress(OSError):
         connection.sendall(str(status).encode())
     os._exit(0)

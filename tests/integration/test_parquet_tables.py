@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 import shutil
 import signal
@@ -32,7 +31,7 @@ from dialogue_warehouse.terminal.status import read_status
 from expectations.client import AuditProcess
 from pipelines.building import checks, fingerprint
 from tests.conftest import Once, run_command
-from tests.faults.killing import HOOKS
+from tests.integration.killed_publication import publishing
 from tests.integration.test_pages_of_docs import blocks
 from tests.unit.parquet_builds import parquet_of, publish, shown
 
@@ -442,49 +441,10 @@ def test_build_after_a_lost_one_begins_anew(paths: WarehousePaths) -> None:
         assert con.execute("select count(*) > 0 from dim_source_files").fetchall() == [(True,)]
 
 
-PUBLISH = f"""
-import os, sys
-from pathlib import Path
-from dialogue_warehouse.paths import WarehousePaths
-from tests.unit.parquet_builds import publish
-for line in sys.stdin:
-    step, root = line.rstrip().split(" ", 1)
-    process = os.fork()
-    if process == 0:
-        os.environ["FAULT_STEP"] = step
-        sys.modules.pop("sitecustomize", None)
-        import sitecustomize
-        publish(WarehousePaths(Path(root)), {SECOND!r})
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
-"""
-
-
 @pytest.fixture(scope="module")
 def publish_until(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[WarehousePaths, int], int]]:
-    """Return a function that publishes a build in a separate process, killed before this step; it returns the status.
-
-    The processes are forked from one that has imported the libraries.
-    """
-    pointer = WarehousePaths(tmp_path_factory.mktemp("publish")).started_publication.name
-    variables = {"PYTHONPATH": f"{HOOKS}{os.pathsep}{CLONE}", "FAULT_FROM": pointer}
-    with subprocess.Popen(
-        [sys.executable, "-c", PUBLISH],
-        env=os.environ | variables,
-        cwd=CLONE,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-
-        def run(paths: WarehousePaths, step: int) -> int:
-            process.stdin.write(f"{step} {paths.root}\n")
-            process.stdin.flush()
-            return int(process.stdout.readline())
-
-        yield run
+    with publishing(tmp_path_factory.mktemp("publish"), SECOND) as publish_until:
+        yield publish_until
 
 
 @pytest.mark.parametrize("before", [DUCKDB_TABLES, PARQUET_TABLES])
