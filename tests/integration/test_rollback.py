@@ -74,7 +74,7 @@ def test_rollback_to_a_changed_build_is_rejected(paths: WarehousePaths) -> None:
     database = paths.build_database(BUILDS[1])
     database.chmod(0o644)
     database.write_bytes(database.read_bytes()[:100])
-    with pytest.raises(InputError, match="is not what was published"):
+    with pytest.raises(InputError, match="has changed since publishing"):
         roll_back(paths)
     assert shown(paths) == BUILDS[2]
 
