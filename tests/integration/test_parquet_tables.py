@@ -32,6 +32,7 @@ from dialogue_warehouse.terminal.status import read_status
 from expectations.client import AuditProcess
 from pipelines.building import checks, fingerprint
 from tests.conftest import Once, run_command
+from tests.faults.killing import HOOKS
 from tests.integration.test_pages_of_docs import blocks
 from tests.unit.parquet_builds import parquet_of, publish, shown
 
