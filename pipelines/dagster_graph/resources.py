@@ -1,6 +1,6 @@
 """The Dagster resource `session`, and the facts that all assets share: owners, pool, freshness.
 
-A run of Dagster opens a session of its own; the command `build` passes the one that it has opened. For the concept see
+A run of Dagster opens its own session; the command `build` passes the one that it has opened. For the concept see
 https://docs.dagster.io/guides/build/external-resources
 """
 

@@ -47,7 +47,7 @@ class Version(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Head:
-    """What is known of a body before it is read."""
+    """Offset and version of a body, known before it is read."""
 
     start: int
     """Offset of its first byte: the requested one, or 0."""

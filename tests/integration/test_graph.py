@@ -104,8 +104,8 @@ def test_lineage_is_unbroken_from_a_raw_table_to_a_mart(graph, mart: str, raw: s
     assert dg.AssetKey(["raw", raw]) in ancestors(graph, key)
 
 
-def test_tables_that_are_deleted_before_publishing_are_no_assets(graph) -> None:
-    """A page of such a table would show materializations of what no reader can open."""
+def test_tables_that_are_deleted_before_publishing_have_no_asset(graph) -> None:
+    """A page of such a table would show a table that readers cannot open."""
     folders = {key.path[0] for key in graph.get_all_asset_keys()}
     assert folders == {"landing", "raw", *builds.PUBLISHED_SCHEMAS, "audit", "published"}
 

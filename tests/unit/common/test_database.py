@@ -20,9 +20,9 @@ OPENED = {
     "pipelines/building/dbt.py: dbtRunner": "dbt opens the database of the models; its profile has the same limits",
     "expectations/validation.py: add_sql": "Great Expectations opens what it validates; a request has the same limits",
 }
-"""What opens a database of DuckDB, each with its reason."""
+"""Calls that open a DuckDB database, each with its reason."""
 OPENING = {"dbtRunner", "add_sql", "create_engine"}
-"""What other libraries open a database with."""
+"""Functions of other libraries that open a database."""
 NOT_OPENING = {"duckdb.tokenize", "duckdb.sqltypes"}
 
 
@@ -67,7 +67,7 @@ def test_connection_without_limits_is_found(text: str, opened: set[str]) -> None
     assert openings(text) == opened
 
 
-def test_connection_has_the_limits_of_the_settings_and_spills_to_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_connection_has_the_limits_of_the_settings_and_spills_to_its_own_folder(tmp_path: Path) -> None:
     """Data in memory was once spilled to the working folder; a second connection may not share the folder."""
     settings = Settings(memory_limit="1GiB", threads=1)
     asked = "select current_setting('memory_limit'), current_setting('threads'), current_setting('temp_directory')"
