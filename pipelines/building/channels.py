@@ -20,9 +20,9 @@ from pipelines.ingestion import transport
 from pipelines.ingestion.connections import TransientError, UnavailableError, host_of, perform
 
 SECONDS = 10.0
-"""Seconds in which a webhook must answer, and then send at least some bytes."""
+"""Seconds that a webhook or a mail server may be silent."""
 MOST_SECONDS = 30.0
-"""Seconds that sending a mail may take."""
+"""Seconds that sending a message may take."""
 ALLOW_REFUSED_RECIPIENTS = 290
 """CURLOPT_MAIL_RCPT_ALLOWFAILS of libcurl, which pycurl does not name: the mail is sent to the other recipients."""
 
@@ -41,7 +41,7 @@ def undelivered(settings: Settings, text: str) -> Iterator[str]:
 def _post(settings: Settings, text: str) -> None:
     if settings.alert_webhook is None:
         return
-    status = transport.post_json(settings.alert_webhook, {"text": text}, SECONDS)
+    status = transport.post_json(settings.alert_webhook, {"text": text}, SECONDS, MOST_SECONDS)
     if not 200 <= status < 300:
         raise UnavailableError(f"{host_of(settings.alert_webhook)} answered {status}")
 
@@ -56,7 +56,6 @@ def _mail(settings: Settings, text: str) -> None:
     message["To"] = ", ".join(settings.alert_to)
     message.set_content(text)
     options = {
-        pycurl.TIMEOUT_MS: int(1000 * MOST_SECONDS),
         pycurl.USE_SSL: pycurl.USESSL_NONE if server.scheme == "smtp" else pycurl.USESSL_ALL,
         pycurl.MAIL_FROM: settings.alert_from,
         pycurl.MAIL_RCPT: list(settings.alert_to),
@@ -68,4 +67,4 @@ def _mail(settings: Settings, text: str) -> None:
     }
     url = server._replace(scheme=server.scheme.removesuffix("+starttls")).geturl()
     with contextlib.closing(pycurl.Curl()) as curl:
-        perform(curl, url, MOST_SECONDS, options)
+        perform(curl, url, SECONDS, options, MOST_SECONDS)

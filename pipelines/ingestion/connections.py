@@ -67,14 +67,19 @@ def host_of(url: str) -> str:
     return f"{parts.scheme}://" if parts.scheme == "file" else parts.netloc.rpartition("@")[2]
 
 
-def perform(curl: pycurl.Curl, url: str, seconds: float, options: dict[int, Any]) -> None:
+def perform(
+    curl: pycurl.Curl, url: str, seconds: float, options: dict[int, Any], most_seconds: float = math.inf
+) -> None:
     """Make a request with these options of libcurl; a callback may end it by ABORT, or by an error, which is raised.
 
-    A server that sends fewer than LEAST_RATE bytes a second for so many seconds is given up. Raises UnavailableError,
+    A server that sends fewer than LEAST_RATE bytes a second for so many seconds is given up, and so is a request that
+    takes longer than `most_seconds`. Raises UnavailableError,
     TransientError, and InputError for variables of the environment that cannot be used.
     """
     raised: list[BaseException] = []
     curl.reset()  # connections stay open
+    if most_seconds < math.inf:
+        curl.setopt(pycurl.TIMEOUT_MS, math.ceil(1000 * most_seconds))
     for option, value in (_usual_options(url, seconds) | options).items():
         curl.setopt(option, _keeping_errors(value, raised) if callable(value) else value)
     try:
@@ -83,7 +88,7 @@ def perform(curl: pycurl.Curl, url: str, seconds: float, options: dict[int, Any]
         if raised:
             raise raised[0] from None
         if error.args[0] != pycurl.E_WRITE_ERROR:  # a callback's ABORT
-            raise _meaning(curl, error.args[0], url, seconds) from error
+            raise _meaning(curl, error.args[0], url, seconds, most_seconds) from error
 
 
 def _usual_options(url: str, seconds: float) -> dict[int, Any]:
@@ -181,7 +186,9 @@ def _certificates() -> dict[int, Any]:
     return options | {pycurl.CAINFO_BLOB: text, pycurl.PROXY_CAINFO_BLOB: text}
 
 
-def _meaning(curl: pycurl.Curl, code: int, url: str, seconds: float) -> UnavailableError | TransientError:
+def _meaning(
+    curl: pycurl.Curl, code: int, url: str, seconds: float, most_seconds: float
+) -> UnavailableError | TransientError:
     """Return the error that a code of libcurl means. See https://curl.se/libcurl/c/libcurl-errors.html."""
     host, status = host_of(url), curl.getinfo(pycurl.RESPONSE_CODE)
     is_sent = curl.getinfo(pycurl.CONNECT_TIME) or curl.getinfo(pycurl.REQUEST_SIZE)
@@ -201,8 +208,8 @@ def _meaning(curl: pycurl.Curl, code: int, url: str, seconds: float) -> Unavaila
     if code in UNREACHABLE or (code == pycurl.E_OPERATION_TIMEDOUT and not is_sent):
         way = " through the proxy" if curl.getinfo(pycurl.USED_PROXY) else ""
         return TransientError(f"{host} cannot be reached{way} ({_reason(curl, code)})", is_unreachable=True)
-    if code == pycurl.E_OPERATION_TIMEDOUT and url.startswith("smtp"):
-        return TransientError(f"{host} took longer than {seconds:g} s")
+    if code == pycurl.E_OPERATION_TIMEDOUT and curl.getinfo(pycurl.TOTAL_TIME) > 0.9 * most_seconds:
+        return TransientError(f"{host} took longer than {most_seconds:g} s")
     if code == pycurl.E_OPERATION_TIMEDOUT:
         return TransientError(f"{host} sent fewer than {LEAST_RATE} bytes a second for {seconds:g} s")
     if code in CUT:

@@ -132,10 +132,11 @@ def receive(
     raise UnavailableError(f"{host_of(place)} redirects more than {MOST_REDIRECTS} times")
 
 
-def post_json(url: str, content: dict[str, Any], seconds: float) -> int:
+def post_json(url: str, content: dict[str, Any], seconds: float, most_seconds: float) -> int:
     """Send JSON to a URL. Return the status of the answer; nothing else of it is read.
 
-    Redirects are not followed: the URL may be a secret. Raises UnavailableError and TransientError.
+    The limits are those of `perform`. Redirects are not followed: the URL may be a secret. Raises UnavailableError and
+    TransientError.
     """
     answer = Answer()
     options = {
@@ -146,7 +147,7 @@ def post_json(url: str, content: dict[str, Any], seconds: float) -> int:
     }
     with contextlib.closing(pycurl.Curl()) as curl:
         try:
-            perform(curl, url, seconds, options)
+            perform(curl, url, seconds, options, most_seconds)
         except TransientError:
             if not answer.is_whole or curl.getinfo(pycurl.RESPONSE_CODE) < HTTPStatus.OK:
                 raise

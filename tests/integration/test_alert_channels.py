@@ -164,6 +164,15 @@ def test_webhook_that_answers_without_end_does_not_hold_a_build(
     assert all(expected in reason for expected, reason in zip(told, found, strict=True))
 
 
+def test_webhook_that_sends_headers_steadily_does_not_hold_a_build(peer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The headers are fast enough for the least rate, and would last for minutes before they are too long."""
+    monkeypatch.setattr(channels, "MOST_SECONDS", 0.5)
+    host = peer(repeat(b"HTTP/1.1 200 OK\r\n", b"X: " + b"y" * 100 + b"\r\n", 0.05))
+    started = time.monotonic()
+    assert undelivered(alert_webhook=f"http://{host}/x") == [f"webhook: {host} took longer than 0.5 s"]
+    assert time.monotonic() - started < 5
+
+
 def test_signal_ends_the_wait_for_a_server(peer: Any) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

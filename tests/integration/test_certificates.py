@@ -51,7 +51,7 @@ def test_file_of_certificates_is_trusted(
 ) -> None:
     monkeypatch.setenv(name, str(company_certificate))
     assert fetched(tmp_path, listed(company_web, "a")) == CONTENT
-    assert transport.post_json(f"{company_web.url}/hook", {"text": "x"}, 1.0) == 501
+    assert transport.post_json(f"{company_web.url}/hook", {"text": "x"}, 1.0, 30.0) == 501
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -139,7 +139,7 @@ def test_unusable_variable_is_named(company_web: Web, tmp_path, monkeypatch, nam
         run(tmp_path / "to", listed(company_web, "a"))
     assert "\n" not in str(raised.value)
     with pytest.raises(InputError, match=f"^{name}: "):
-        transport.post_json(f"{company_web.url}/hook", {}, 1.0)
+        transport.post_json(f"{company_web.url}/hook", {}, 1.0, 30.0)
 
 
 def test_variable_is_not_read_without_encryption(web: Web, tmp_path, monkeypatch) -> None:
