@@ -37,7 +37,8 @@ class Row(NamedTuple):
 FAULTS = (
     Row("kill", "`kill -9` at a random moment of a build", killing.sent("SIGKILL"), 50, killing.sent("SIGKILL")),
     Row("child", "`kill -9` of one of its processes", killing.child_killed, 20),
-    Row("publishing", "`kill -9` before each step of publishing", killing.killed_while_publishing, 60),
+    Row("publishing", "`kill -9` before each step of publishing", killing.killed_at_steps(".publishing.json", 1), 60),
+    Row("reporting", "`kill -9` while a build reports to Dagster", killing.killed_at_steps("runs/index.db", 12), 30),
     Row("sigterm", "SIGTERM at a random moment", killing.sent("SIGTERM"), 10),
     Row("sigint", "SIGINT (Ctrl-C) at a random moment", killing.sent("SIGINT"), 10),
     Row("sighup", "SIGHUP (the terminal is closed) at a random moment", killing.sent("SIGHUP"), 10),

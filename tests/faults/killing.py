@@ -39,25 +39,29 @@ def child_killed(scene: Scene, times: int) -> Outcome:
     return outcome
 
 
-def killed_while_publishing(scene: Scene, times: int) -> Outcome:
-    """Kill a build before each step that changes a file, from the first step of publishing."""
-    outcome = Outcome()
-    step, stride = 1, 1 if times > 20 else 9  # `make faults` with a small SHARE
-    while outcome.times < times:
-        ended = scene.build(
-            PYTHONPATH=f"{HOOKS}{os.pathsep}{CLONE}",
-            FAULT_STEP=str(step),
-            FAULT_FROM=scene.paths.started_publication.name,
-        )
-        if ended.status == 0:  # there is no such step any more
+def killed_at_steps(file: str, stride: int) -> Fault:
+    """Return a fault that kills a build before a step that changes a file, counted from the first step about `file`.
+
+    The first build is killed before the first step, and each next one `stride` steps later; with a small SHARE of
+    `make faults`, nine times as many.
+    """
+
+    def happen(scene: Scene, times: int) -> Outcome:
+        outcome = Outcome()
+        step, between = 1, stride if times > 20 else 9 * stride
+        while outcome.times < times:
+            ended = scene.build(PYTHONPATH=f"{HOOKS}{os.pathsep}{CLONE}", FAULT_STEP=str(step), FAULT_FROM=file)
+            if ended.status == 0:  # there is no such step any more
+                scene.restore()
+                break
+            scene.judge(outcome, ended, {-signal.SIGKILL}, f"step {step}")
+            scene.recover(outcome, f"step {step}")
             scene.restore()
-            break
-        scene.judge(outcome, ended, {-signal.SIGKILL}, f"step {step}")
-        scene.recover(outcome, f"step {step}")
-        scene.restore()
-        step += stride
-    outcome.must(outcome.times > 0, "no step of publishing was found")
-    return outcome
+            step += between
+        outcome.must(outcome.times > 0, f"no step about {file} was found")
+        return outcome
+
+    return happen
 
 
 def sent(name: str) -> Fault:
