@@ -164,14 +164,14 @@ def _declared(suites: Iterable[Suite]) -> dict[str, Declared]:
     declared: dict[str, Declared] = {}
     for suite in suites:
         if not suite.expectations:
-            raise ValidationError(f"suite '{suite.name}' is empty")
+            raise ValidationError(f"suite '{suite.name}' has no expectation")
         for expectation in suite.expectations:
             key = f"{suite.name}/{expectation.expectation_id}"
             if key in declared:
                 raise ValidationError(f"{key}: is declared twice")
             declared[key] = (suite.name, expectation)
     if not declared:
-        raise ValidationError("there is no suite to run")
+        raise ValidationError("no suite of expectations is declared")
     return declared
 
 

@@ -47,8 +47,8 @@ from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
 @click.option(
     "--keep-going/--stop",
     default=None,
-    help="If a corpus is damaged or fails a check, keep its published rows and build the others, or stop.  "
-    "[default: stop]",
+    help="If a corpus is damaged or fails a check, use its files of the published build for it, and build the others. "
+    "--stop: fail.  [default: stop]",
 )
 @click.option("--quiet", is_flag=True, help="Print errors only, no progress.")
 @corpora_option
@@ -72,7 +72,7 @@ def build(quiet: bool, **options: Any) -> None:
 
 
 @cli.command()
-@click.option("--source", type=Folder, help="Folder with the releases; missing files are listed.")
+@click.option("--source", type=Folder, help="Folder with the releases.  [default: the source of the published build]")
 @form_option
 @warehouse_option
 def status(**options: Any) -> None:

@@ -162,12 +162,12 @@ def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
 
 @cli.command()
 @click.option("--verdict", type=click.Choice(VERDICTS), help="Only claims with this verdict.")
-@click.option("--unexpected", is_flag=True, help="Only claims whose verdict differs from the ledger.")
+@click.option("--unexpected", is_flag=True, help="Only claims whose verdict or number is not the recorded one.")
 @result_options
 @corpora_option
 @warehouse_option
 def claims(verdict: str | None, unexpected: bool, form: str | None, **options: Any) -> None:
-    """Show the ledger of claims: what the corpora's documents say, and what the data say.
+    """Show the claims: what the corpora's documents say, what the data say, and the verdict.
 
     The table has the main columns; --json and --csv have all: quote, document, SQL of the measurement, explanation.
     """
@@ -182,13 +182,13 @@ def claims(verdict: str | None, unexpected: bool, form: str | None, **options: A
 
 
 @cli.command()
-@click.option("--rule", help="Only cases of this rule.")
-@click.option("--rules", "is_summary", is_flag=True, help="List the rules with their numbers of cases, not each case.")
+@click.option("--rule", help="Only violations of this rule.")
+@click.option("--rules", "is_summary", is_flag=True, help="List the rules with their numbers of violations.")
 @result_options
 @corpora_option
 @warehouse_option
 def violations(rule: str | None, is_summary: bool, form: str | None, **options: Any) -> None:
-    """Show the defects: each row of a release that breaks a rule, with its file, record and turn."""
+    """Show the violations: each row that breaks a rule, with its file, record and turn."""
     from dialogue_warehouse.reading import connection, findings
     from dialogue_warehouse.reading.query import run_query
     from dialogue_warehouse.terminal import printing

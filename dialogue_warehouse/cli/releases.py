@@ -51,11 +51,11 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
     show_default=True,
     help="Size compared with the real releases.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated texts.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random generator.")
 @corpora_option
 @warehouse_option
 def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
-    """Write generated releases of all corpora; with --scale 1 they have the counts of the real ones."""
+    """Write generated releases; with --scale 1 they have the counts of the real ones."""
     from dialogue_warehouse.common.progress import Reporter
     from dialogue_warehouse.corpora import registry
     from pipelines.ingestion import simulating

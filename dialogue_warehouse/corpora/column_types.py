@@ -133,7 +133,7 @@ def _projected(expression: str, kind: inspect.Type) -> str:
                 f"entries := case when json_type({expression}) = 'OBJECT' "
                 f"then cast({expression} as {duckdb_type(entries)}) end)"
             )
-    raise TypeError(f"no projection for {kind}")
+    raise TypeError(f"the type {kind} of the schema has no column type")
 
 
 def _array_items(expression: str, kind: inspect.StructType) -> Iterator[tuple[str, str]]:

@@ -68,7 +68,7 @@ def _refuse_name(name: str, clone: Path) -> None:
             f"'{name}' cannot be the name of a corpus: use 2 to 30 lower-case letters and digits, a letter first"
         )
     if name in RESERVED_NAMES or name == SMALLEST or (clone / f"dialogue_warehouse/corpora/{name}.py").exists():
-        raise InputError(f"'{name}' cannot be the name of a corpus: the project uses this word")
+        raise InputError(f"'{name}' cannot be the name of a corpus: the project uses this word, choose another one")
     if (clone / f"dialogue_warehouse/corpora/{name}").exists():
         raise InputError(f"{name}: the corpus exists already")
 

@@ -103,7 +103,7 @@ def load_marts_suites(path: Path = MARTS) -> tuple[Suite, ...]:
     """Load the suites over all corpora: each array of marts.toml is one. Raises DeclarationError."""
     document = read_toml(path, path.name)
     if not document:
-        raise DeclarationError(f"{path.name}: has no suite")
+        raise DeclarationError(f"{path.name}: no suite of expectations is declared")
     return tuple(_suite(name, path.name, _mart_expectations(path.name, entries)) for name, entries in document.items())
 
 

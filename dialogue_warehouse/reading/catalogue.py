@@ -32,7 +32,7 @@ class Filling:
     """The first value of the column that is not empty, cut to LONGEST_EXAMPLE."""
 
     def __str__(self) -> str:
-        """Write the shares: `always`, `never`, or the corpora that fill the column, with a percentage if not always."""
+        """Describe which corpora fill the column: `always`, `never`, or their names, with a percentage if needed."""
         if all(share == 1 for share in self.shares.values()):
             return "always"
         if not any(self.shares.values()):

@@ -104,7 +104,7 @@ def write_parquet(result: QueryResult, file: Path) -> int:
 def _refuse_to_replace(file: Path) -> None:
     """Raise QueryError for an existing file that is not Parquet or is read-only."""
     if not file.is_file() or not _is_parquet(file):
-        raise QueryError(f"{file} exists and is not a Parquet file: not overwritten")
+        raise QueryError(f"{file} exists and is not a Parquet file; it is not overwritten, choose another name")
     if not file.stat().st_mode & 0o222:
         raise QueryError(f"{file} exists and is read-only: not overwritten")
 

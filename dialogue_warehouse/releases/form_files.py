@@ -269,7 +269,7 @@ def undo_rows(table: Table, where: str, data: bytes) -> Iterator[tuple[bytes, di
 def _refuse_gaps(value: Any, pointer: str) -> None:
     """Raise FormError for a null or NaN. A form contains no nulls, because it fills missing values."""
     if value is None:
-        raise FormError(f"null at {pointer}")
+        raise FormError(f"null at {pointer}, where this form has a value")
     if isinstance(value, dict):
         for name, member in value.items():
             _refuse_gaps(member, f"{pointer}/{name}")

@@ -95,7 +95,7 @@ def count(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number with three digits, or as a whole number if it is larger."""
+    """Format a number with three significant digits; from 100 on, as a whole number."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 

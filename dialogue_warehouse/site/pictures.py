@@ -304,7 +304,7 @@ def relations(tables: Mapping[str, Links], everywhere: str) -> Relations:
 
 
 def _nearest(table: str, tables: Mapping[str, Links], everywhere: str) -> list[Join]:
-    """Return the joins of a table that do not follow from another join."""
+    """Return the joins of a table, without those that also exist by way of another table."""
     joins = [join for join in tables[table].joins if join.to in tables and join.to not in (everywhere, table)]
     beyond = set[str]()
     for join in joins:

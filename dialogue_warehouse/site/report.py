@@ -241,7 +241,10 @@ def _refuse_foreign(to: Path) -> None:
     foreign = [page.name for page in to.iterdir() if not is_own(page)]
     if foreign or (not is_report and any(to.iterdir())):
         such_as = f" ({foreign[0]})" if is_report else ""
-        raise InputError(f"{to} contains something other than a report{such_as}: not overwritten")
+        raise InputError(
+            f"{to} contains something other than a report{such_as}: not overwritten; "
+            "`report --to FOLDER` writes one elsewhere"
+        )
 
 
 def is_own(file: Path) -> bool:

@@ -84,7 +84,7 @@ EMBEDDED_SAMPLE = "embedded sample"
 
 
 UNEXPECTED = "unexpected"
-"""The key for claims whose verdict differs from the ledger."""
+"""The key for claims whose verdict or number is not the recorded one."""
 
 
 class PublishedFile(Struct, frozen=True, kw_only=True):
@@ -151,7 +151,7 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     carried: dict[str, Fallback] = {}
     """The corpora that fell back to their published files."""
     verdicts: dict[str, int] = {}
-    """Number of claims by verdict; UNEXPECTED counts those whose verdict differs from the ledger."""
+    """Number of claims by verdict; UNEXPECTED counts those whose verdict or number is not the recorded one."""
     is_pinned: bool = False
     """True if the build is kept however old it gets."""
     database: PublishedFile | None = None
@@ -165,7 +165,7 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
 
 
 def encode_manifest(manifest: BuildManifest) -> bytes:
-    """Encode a manifest for `read_manifest`."""
+    """Return a manifest as indented JSON, which `read_manifest` reads."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
 
 
@@ -174,7 +174,7 @@ def read_manifest(paths: WarehousePaths, build_id: str) -> BuildManifest:
     file = paths.build_manifest(build_id)
     manifest = files.read(file, BuildManifest, f"the manifest of build {build_id}")
     if manifest is None:
-        raise InputError(f"{file}: the manifest of build {build_id} is missing")
+        raise InputError(f"{file}: the manifest of build {build_id} is missing; build again")
     return manifest
 
 

@@ -113,7 +113,7 @@ def data_version(files: Iterable[Landed]) -> str:
 
 
 def places_of(files: Iterable[Landed]) -> dict[str, str]:
-    """Return the path at the source, by source_file_id, of each file whose path differs from that in its release."""
+    """Map the id of each file that was found under another name to its path in the source folder."""
     return {file.source_file_id: file.found_as for file in files if file.found_as}
 
 

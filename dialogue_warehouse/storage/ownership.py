@@ -72,7 +72,7 @@ def refuse_foreign(paths: WarehousePaths) -> None:
     if not root.exists():
         return
     if not root.is_dir():
-        raise InputError(f"{root}: is not a folder; choose another one with --warehouse")
+        raise InputError(f"{root}: is not a folder; choose a folder with --warehouse")
     if (foreign := _foreign_entry(paths)) is not None:
         raise InputError(
             f"{root}: is not empty and is not a warehouse ({foreign} is there); "

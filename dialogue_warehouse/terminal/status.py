@@ -38,7 +38,7 @@ class BuildStatus:
     is_published: bool
     is_pinned: bool
     verdicts: dict[str, int]
-    """Number of claims by verdict; `unexpected` counts those whose verdict differs from the ledger."""
+    """Number of claims by verdict; `unexpected` counts those whose verdict or number is not the recorded one."""
     fallbacks: tuple[str, ...]
     """The corpora that fell back to an earlier build, one line each."""
     built_at: str | None

@@ -1,4 +1,4 @@
-"""Records of a build for dbt to load: its row, the rows of earlier builds, and the request to the audit.
+"""Tables about the builds, which dbt loads: the row of this build in `quality.builds`, and the rows of earlier builds.
 
 Where an expectation stops a build, the first rows that break it are looked up in the built database, and each is traced
 to its file and record by `core.source_of`.

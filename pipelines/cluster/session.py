@@ -62,7 +62,7 @@ def refuse_missing(*modules: str) -> None:
 
 
 class Session:
-    """A session that starts when it is first used; a context manager, which ends it.
+    """A Spark session. It starts when it is first used, and ends with the `with` block.
 
     A process has one session at a time. Raises ClusterError where it cannot start.
     """

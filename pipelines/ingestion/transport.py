@@ -164,7 +164,9 @@ def _followed(url: str, location: str) -> str:
     except ValueError:
         raise UnavailableError(f"{host_of(url)} redirects to an address that is not a URL") from None
     if scheme not in ("http", "https"):
-        raise UnavailableError(f"{host_of(url)} redirects to {scheme[:20]}:, which is not followed")
+        raise UnavailableError(
+            f"{host_of(url)} redirects to an address of {scheme[:20]}:// and only http and https are followed"
+        )
     return target
 
 

@@ -65,7 +65,11 @@ def too_large(handler: Handler, content: bytes) -> None:
         pytest.param([stall(3.0)] * 3, "sent fewer than 250 bytes a second for 1 s", id="silent"),
         pytest.param([cut(1000)] * 3, "cut the connection", id="cut off"),
         pytest.param([redirect("/a")] * 6, "redirects more than 5 times", id="redirects in a circle"),
-        pytest.param([redirect("ftp://127.0.0.1/a")], "redirects to ftp:, which is not followed", id="other scheme"),
+        pytest.param(
+            [redirect("ftp://127.0.0.1/a")],
+            "redirects to an address of ftp:// and only http and https are followed",
+            id="other scheme",
+        ),
         pytest.param([lambda handler, _: handler.answer(200, OLD)], "expected sha256", id="wrong checksum"),
         pytest.param([lambda handler, _: handler.answer(200, b"<html>")], "observed 6", id="web page"),
         pytest.param([too_large], "observed more", id="too large"),

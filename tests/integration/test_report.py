@@ -426,7 +426,10 @@ def test_foreign_report_folder_is_rejected_in_one_line(warehouse: Path, tmp_path
     (tmp_path / "notes.txt").write_text("mine")
     completed = run_command("report", "--warehouse", warehouse, "--to", tmp_path)
     assert completed.returncode == 2
-    assert completed.stderr == f"error: {tmp_path} contains something other than a report: not overwritten\n"
+    assert (
+        completed.stderr
+        == f"error: {tmp_path} contains something other than a report: not overwritten; `report --to FOLDER` writes one elsewhere\n"
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 

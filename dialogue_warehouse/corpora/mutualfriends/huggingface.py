@@ -90,7 +90,7 @@ def dialogue(row: dict[str, Any]) -> dict[str, Any]:
 def _person(person: list[list[str]], pointer: str) -> dict[str, str]:
     """Return a person of a knowledge base, in that person's own order of attributes."""
     if len(person) != 2:
-        raise FormError(f"{len(person)} lists at {pointer}, not names and values")
+        raise FormError(f"{len(person)} lists at {pointer}, where two are expected: names and values")
     return mapping(*person, pointer)
 
 
@@ -102,7 +102,9 @@ def _event(event: dict[str, Any], index: int) -> dict[str, Any]:
         other = "data_selects" if is_message else "data_messages"
         raise FormError(f"a {event['actions']} has an unexpected value at /events/{other}, position {index}")
     if event["start_times"] != NO_START_TIME:
-        raise FormError(f"start time {event['start_times']} at /events/start_times/{index}, not {NO_START_TIME:g}")
+        raise FormError(
+            f"start time {event['start_times']} at /events/start_times/{index}; this form has only {NO_START_TIME:g}"
+        )
     return {
         "action": event["actions"],
         "start_time": None,

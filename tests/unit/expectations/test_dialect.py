@@ -137,7 +137,7 @@ def test_unknown_argument_is_an_error(in_worker: Run, database: Path) -> None:
 
 
 def test_empty_suite_is_an_error(in_worker: Run, database: Path) -> None:
-    assert in_worker(_error_of, database, Suite("nothing", ())) == "suite 'nothing' is empty"
+    assert in_worker(_error_of, database, Suite("nothing", ())) == "suite 'nothing' has no expectation"
 
 
 def test_repeated_expectation_is_an_error(in_worker: Run, database: Path) -> None:

@@ -91,21 +91,31 @@ def test_json_lines_and_parquet_land_the_same_rows(corpus_id: str, row: dict, re
             "hi",
             "a select has an unexpected value at /events/data_messages, position 1",
         ),
-        ("mutualfriends", "events/start_times/1", 5.0, "start time 5.0 at /events/start_times/1, not -1"),
+        (
+            "mutualfriends",
+            "events/start_times/1",
+            5.0,
+            "start time 5.0 at /events/start_times/1; this form has only -1",
+        ),
         (
             "mutualfriends",
             "events/data_selects/values/1",
             ["Ann"],
             "different length at /events/data_selects/*/1: names 2",
         ),
-        ("mutualfriends", "scenario_kbs/0/0", [["Name"]], "1 lists at /scenario_kbs/0/0, not names and values"),
+        (
+            "mutualfriends",
+            "scenario_kbs/0/0",
+            [["Name"]],
+            "1 lists at /scenario_kbs/0/0, where two are expected: names and values",
+        ),
         (
             "mutualfriends",
             "scenario_kbs/0/0/0",
             ["Name", "Name"],
             "a name occurs twice at /scenario_kbs/0/0: Name, Name",
         ),
-        ("mutualfriends", "agents/0", None, "null at /agents/0"),
+        ("mutualfriends", "agents/0", None, "null at /agents/0, where this form has a value"),
         (
             "mutualfriends",
             "scenario_alphas/0",
@@ -128,7 +138,7 @@ def test_json_lines_and_parquet_land_the_same_rows(corpus_id: str, row: dict, re
             "lists of different length at /turns/frames/0: service 1, slots 1, state 0",
         ),
         ("sgd", "turns/frames/0/slots/0/start", [], "lists of different length at /turns/frames/0/slots/0: slot 1"),
-        ("sgd", "turns/frames", None, "null at /turns/frames"),
+        ("sgd", "turns/frames", None, "null at /turns/frames, where this form has a value"),
     ],
 )
 def test_row_that_cannot_be_converted_is_quarantined_as_a_whole(

@@ -96,7 +96,7 @@ def test_damaged_manifest_is_one_line_with_its_file(paths: WarehousePaths, text:
 
 def test_missing_manifest_is_one_line_with_its_file(paths: WarehousePaths) -> None:
     paths.build_manifest(BUILD).unlink()
-    with pytest.raises(InputError, match=r"^[^\n]*the manifest of build [^\n]* is missing$"):
+    with pytest.raises(InputError, match=r"^[^\n]*the manifest of build [^\n]* is missing; build again$"):
         read_manifest(paths, BUILD)
 
 

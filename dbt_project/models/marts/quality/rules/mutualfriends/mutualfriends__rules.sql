@@ -206,7 +206,7 @@ wrong_reward as (
         and dialogues.outcome_reward <> case when coalesce(outcomes.found_count, 0) = 2 then 1 else 0 end
 ),
 
--- A message without a text, or a selection without a friend: its data is null or of the other kind.
+-- A message without a text, or a selection without a friend: its data is null, or of the other kind of event.
 missing_content as (
     select
         turns.dialogue_key,

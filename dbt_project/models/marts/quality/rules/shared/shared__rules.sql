@@ -140,7 +140,7 @@ one_sided_dialogue as (
         dialogues.corpus_id,
         dialogues.dialogue_key,
         dialogues.dialogue_key as row_key,
-        'only ' || sides.first_side || ' has turns: ' || cast(dialogues.turn_count as string) as detail
+        'all turns are of the speaker ' || sides.first_side || ': ' || cast(dialogues.turn_count as string) as detail
     from sides
     inner join dialogues
         on sides.dialogue_key = dialogues.dialogue_key
