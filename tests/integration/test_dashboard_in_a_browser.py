@@ -22,7 +22,7 @@ from dialogue_warehouse.paths import CLONE
 from tests.integration.browser import Browser, Visit, find_chromium
 
 PATIENCE = 90
-LAST = "Read only; nothing on these pages is loaded from a network."
+LAST = "Read-only; nothing on these pages is loaded from a network."
 """Text at the end of every page."""
 TITLES = [title for title, _ in app.PAGES.values()]
 

@@ -62,5 +62,5 @@ def test_what_must_not_be_is_a_problem(scene: Scene) -> None:
     assert scene.left(outcome) == "neither"
     assert outcome.problems == [": a reader sees neither build, or a part"]
     scene.inspect(outcome, "it")
-    assert outcome.problems[-2:] == ["it: what is published is damaged", "it: left behind: ['half.tmp']"]
+    assert outcome.problems[-2:] == ["it: the published build is damaged", "it: left behind: ['half.tmp']"]
     scene.restore()

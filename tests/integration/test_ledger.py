@@ -194,7 +194,7 @@ def test_each_claim_says_whose_words_it_quotes(sample_folder: Path) -> None:
     claims = json.loads(run_command("claims", "--warehouse", sample_folder, "--json").stdout)
     voices = {claim["quotes_whom"] for claim in claims}
     assert voices == {"publisher", "paper", "other_project", "own_measurement"}
-    own_notes = [claim for claim in claims if claim["document_title"].startswith("No document of the publisher")]
+    own_notes = [claim for claim in claims if claim["document_title"].startswith("Not a document of the publisher")]
     assert len(own_notes) > 150
     assert {claim["document"] for claim in own_notes if claim["quotes_whom"] == "publisher"} <= {
         "verification_targets.md"

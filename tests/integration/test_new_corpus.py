@@ -29,7 +29,12 @@ PAGE = (CLONE / "docs" / "add_a_corpus.md").read_text(encoding="utf-8")
 FOLDER, STAGING, CONFORMED, RULES, FIXTURES = (place.format(NAME) for place in starting.PLACES)
 PYTEST = ("-m", "pytest", "-n", "0")
 """Run in one process: the tests that run this already use all processors."""
-LAWS = (*PYTEST, "tests/unit/test_architecture.py", "-k", "with_its_grain_first or conformed_model or is_there")
+LAWS = (
+    *PYTEST,
+    "tests/unit/test_architecture.py",
+    "-k",
+    "with_its_grain_first or conformed_model or model_and_source_exists",
+)
 SQL_RULES = (*PYTEST, "tests/unit/test_rules.py")
 SHAPES = (*PYTEST, "tests/unit/test_fixtures.py", "-k", f"complete and {NAME}")
 PROBLEMS = ("-c", f"from tests import fixtures; raise SystemExit('; '.join(fixtures.problems('{NAME}')))")

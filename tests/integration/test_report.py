@@ -192,12 +192,12 @@ def test_defects_are_listed_up_to_the_limit_and_the_rest_is_counted(site: Path, 
     assert text.count("more are not shown") == hidden[0]
     read = con.execute("select cases_read, cases_right from quality.violation_rules where cases_read > 0").fetchall()
     assert read
-    told = re.findall(r"Of ([0-9,]+) cases read in the real files ([0-9,]+) are right", text)
+    told = re.findall(r"Of ([0-9,]+) cases read by hand in the real files, ([0-9,]+) are true cases", text)
     assert sorted(told) == sorted((f"{cases_read:,}", f"{right:,}") for cases_read, right in read)
     (unread,) = con.execute(
         "select count(*) from quality.violation_rules where kind = 'defect' and cases_read is null and corpus_id <> ''"
     ).fetchone()
-    assert text.count("had no case to read") == unread > 0
+    assert text.count("have no case that could be read by hand") == unread > 0
 
 
 def test_first_cases_of_each_rule_lead_to_the_turn_that_breaks_it(site: Path, con) -> None:
