@@ -91,6 +91,25 @@ def test_units_are_valid_for_systemd(tmp_path: Path) -> None:
     assert "/nothing/" in found.stderr
 
 
+def test_units_expose_little_of_the_machine(tmp_path: Path) -> None:
+    """systemd rates a unit from 0, closed, to 10, open; without its restrictions a unit is above the threshold."""
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("no systemd here")
+
+    def exposed(unit: Path) -> bool:
+        rated = [analyze, "security", "--offline=true", "--no-pager", "--threshold=30", unit]
+        return bool(subprocess.run(rated, capture_output=True, check=False).returncode)
+
+    for unit in sorted((CLONE / "deploy").glob("*.service")):
+        assert not exposed(unit), unit.name
+        open_unit = tmp_path / unit.name
+        open_unit.write_text(
+            re.sub(r"(?m)^(Protect|Private|Restrict|Cap|System).*\n", "", unit.read_text(encoding="utf-8"))
+        )
+        assert exposed(open_unit), unit.name
+
+
 def test_variables_of_the_units_are_settings_or_switch_telemetry_off() -> None:
     lines = (CLONE / "deploy" / "dialogue-warehouse.env").read_text(encoding="utf-8").splitlines()
     variables = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
