@@ -15,9 +15,10 @@ import yaml
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
 from pipelines.dagster_graph.instance import DAGSTER_YAML
+from tests.integration.test_pages_of_docs import blocks
 
 PAGE = (CLONE / "docs" / "run_it_unattended.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.M | re.S)
+BLOCKS = blocks("run_it_unattended", "")
 
 
 def test_commands_of_the_page_work(generated_sample: Path, tmp_path: Path) -> None:
