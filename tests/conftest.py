@@ -17,6 +17,7 @@ from unittest import mock
 import duckdb
 import filelock
 import pytest
+import xdist
 
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
@@ -98,10 +99,13 @@ Once = Callable[[str, Callable[[Path], object]], Path]
 
 
 @pytest.fixture(scope="session")
-def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
-    """Return a function that makes something once for all processes of the tests (`-n`)."""
+def once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Return a function that makes something once for all processes of the tests (`-n`).
+
+    A pytest that a test starts is a session of its own: it inherits the variables of xdist, but is not its worker.
+    """
     session = tmp_path_factory.getbasetemp()
-    session = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
+    session = session.parent if xdist.is_xdist_worker(request) else session
 
     def once(name: str, fill: Callable[[Path], object]) -> Path:
         folder, filled = session / name, session / f"{name}.filled"

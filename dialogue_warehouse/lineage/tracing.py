@@ -121,7 +121,7 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
     try:
         source = settings.source or builds.source_of(paths, builds.published_build(paths)[0])
     except InputError as error:
-        found.missing = f"{error}; give --source"
+        found.missing = f"{error}, or give --source"
     else:
         corpus = registry.load_corpus(source_file["corpus_id"])
         file = Places(source, _recorded_places(paths)).find(corpus, source_file["path"])

@@ -316,7 +316,7 @@ def test_build_without_a_manifest_asks_for_the_source(copied: Built) -> None:
     key = copied.rows("select min(turn_key) as found from core.fct_turns")[0]["found"]
     found = copied.trace(key)
     assert (found.file, found.value_json) == (None, None)
-    assert "is missing; give --source" in (found.missing or "")
+    assert "is missing; build again, or give --source" in (found.missing or "")
     assert copied.trace(key, source=copied.source).value_json is not None
 
 
