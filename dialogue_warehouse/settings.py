@@ -228,7 +228,7 @@ class Settings:
     form: Annotated[str, _choice(FORMS)] = RELEASE_FORM
     """Form of the releases: the publishers' own files, or their copies on the Hugging Face Hub (`huggingface`)."""
     only: Annotated[tuple[str, ...], _corpora] = ()
-    """Corpora to build, separated by commas."""
+    """Corpora that a command is about, separated by commas. `DIALOGUE_CORPORA` is another setting, for tests."""
     tables: Annotated[str, _choice(TABLES)] = DUCKDB_TABLES
     """Form of the published tables: one DuckDB file, or Parquet files (`parquet`)."""
     strict: Annotated[bool, _switch] = False
@@ -259,9 +259,9 @@ class Settings:
     builds_kept_days: Annotated[float | None, DAYS] = None
     """Days after which a build is removed; the published build and pinned builds stay."""
     keep_going: Annotated[bool, _switch] = False
-    """Let a corpus that is damaged or fails a check fall back to its published files, and build the others."""
+    """Let a corpus that is damaged or fails a check fall back to its files in the published build, and build the others."""
     refresh: Annotated[tuple[str, ...], _corpora] = ()
-    """Corpora to land, separated by commas; the others stay as they are published."""
+    """Corpora whose files are read again, separated by commas; the others keep their files of the published build."""
     cron: Annotated[str, CRON] = "0 4 * * *"
     """Time at which the schedule `daily` builds."""
     fetch_cron: Annotated[str, CRON] = "0 2 * * 0"
@@ -271,13 +271,13 @@ class Settings:
     quiet_seconds: Annotated[float, SECONDS] = 60.0
     """Seconds without a change below the source, after which the sensor `folder` starts a build."""
     upstream_days: Annotated[float, DAYS] = 30.0
-    """Days after which Dagster shows a release as stale, if no download and no build has read it."""
+    """Days without a download or a build of a release, after which Dagster shows it as stale."""
     published_hours: Annotated[float, HOURS] = 48.0
     """Hours without a new build after which Dagster shows the published warehouse as stale."""
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
-    """URL that receives a message, as JSON `{"text": …}`, when a build fails and when builds succeed again."""
+    """URL that receives a message, as JSON `{"text": …}`, when builds begin to fail, and when they succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)
     """Mail server that sends the same message: `smtp://`, `smtp+starttls://` or `smtps://USER:PASSWORD@HOST:PORT`."""
     alert_from: Annotated[str, MAIL] = "dialogue-warehouse@localhost"
@@ -299,7 +299,7 @@ class Settings:
     attempts: Annotated[int, COUNT] = 5
     """Number of attempts without progress after which `fetch` gives up on a file."""
     backoff: Annotated[float, SECONDS] = 1.0
-    """Seconds before the second attempt at a download; twice as long before each further one, less a random part."""
+    """Seconds before the second attempt at a download; the wait doubles before each further attempt, and is shortened at random."""
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> Settings:

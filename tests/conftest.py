@@ -102,7 +102,7 @@ Once = Callable[[str, Callable[[Path], object]], Path]
 def once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Once:
     """Return a function that makes something once for all processes of the tests (`-n`).
 
-    A pytest that a test starts is a session of its own: it inherits the variables of xdist, but is not its worker.
+    A pytest that a test starts inherits the variables of xdist, but it is a separate session.
     """
     session = tmp_path_factory.getbasetemp()
     session = session.parent if xdist.is_xdist_worker(request) else session

@@ -1,6 +1,6 @@
 """Write the tables of docs/settings.md from the declarations of the settings: `python -m tests.settings_page`.
 
-A row has the variable, its default, and the docstring below the field in `dialogue_warehouse.settings.Settings`.
+A row has the variable, the option of the same setting, its default, and the docstring below the field in `dialogue_warehouse.settings.Settings`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import re
 import textwrap
 from typing import Any
 
+import click
+
+from dialogue_warehouse.cli.main import cli
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.settings import Settings, variable_of
 
@@ -45,7 +48,7 @@ GROUPS = {
 """The settings of each group, in the order of the page."""
 DEFAULTS = {
     "source": "the embedded sample",
-    "warehouse": "`warehouse/` of the clone",
+    "warehouse": "`warehouse/` of the project's clone; without a clone, of the working folder",
     "only": "all",
     "refresh": "all",
     "verify": "off; on in runs of Dagster",
@@ -83,14 +86,27 @@ def default_of(name: str, value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else f"`{value}`"
 
 
+def options() -> dict[str, str]:
+    """Map each setting to the option that sets it for one run of a command; most settings have none."""
+    return {
+        parameter.name or "": f"`{parameter.opts[0]}`"
+        for command in cli.commands.values()
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+    }
+
+
 def tables() -> str:
     """Return a heading and a table for each group. Raises KeyError for a setting without a description."""
-    texts = descriptions()
+    texts, given = descriptions(), options()
     defaults = {field.name: field.default for field in dataclasses.fields(Settings)}
     parts = []
     for title, names in GROUPS.items():
-        rows = [f"| `{variable_of(name)}` | {default_of(name, defaults[name])} | {texts[name]} |" for name in names]
-        parts.append("\n".join([f"## {title}", "| variable | default | meaning |", "|---|---|---|", *rows]))
+        rows = [
+            f"| `{variable_of(name)}` | {given.get(name, '')} | {default_of(name, defaults[name])} | {texts[name]} |"
+            for name in names
+        ]
+        parts.append("\n".join([f"## {title}", "| variable | option | default | meaning |", "|---|---|---|---|", *rows]))
     return "\n\n".join(parts)
 
 

@@ -31,16 +31,14 @@ from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
     help=f"Format of the published tables: one DuckDB file, or Parquet files.  [default: {DUCKDB_TABLES}]",
 )
 @click.option(
-    "--strict",
-    is_flag=True,
+    "--strict/--no-strict",
     default=None,
     help="Fail on keys and records that the schemas do not accept, and on warnings of checks.",
 )
-@click.option("--verify", is_flag=True, default=None, help="Rebuild and compare every upstream file before publishing.")
-@click.option("--force", is_flag=True, default=None, help="Build everything again, even if nothing has changed.")
+@click.option("--verify/--no-verify", default=None, help="Rebuild and compare every upstream file before publishing.")
+@click.option("--force/--no-force", default=None, help="Build everything again, even if nothing has changed.")
 @click.option(
-    "--replace",
-    is_flag=True,
+    "--replace/--no-replace",
     default=None,
     help="Publish even if the published warehouse has more corpora, or real files where this build has generated ones.",
 )

@@ -98,10 +98,11 @@ def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option for the form of the releases."""
-    text = "Form of the releases, if not the publishers' own files: SOURCE/<dataset>/<config>/…"
-    return click.option("--form", type=click.Choice([form for form in FORMS if form != RELEASE_FORM]), help=text)(
-        command
+    text = (
+        "Form of the releases: the publishers' own files, or copies of the Hugging Face Hub in "
+        f"SOURCE/<dataset>/<config>/.  [default: {RELEASE_FORM}]"
     )
+    return click.option("--form", type=click.Choice(FORMS), help=text)(command)
 
 
 def _corpora(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -106,7 +106,7 @@ def _refuse_to_replace(file: Path) -> None:
     if not file.is_file() or not _is_parquet(file):
         raise QueryError(f"{file} exists and is not a Parquet file; it is not overwritten, choose another name")
     if not file.stat().st_mode & 0o222:
-        raise QueryError(f"{file} exists and is read-only: not overwritten")
+        raise QueryError(f"{file} exists and is read-only: not overwritten; choose another name")
 
 
 def stream_parquet(result: QueryResult, stream: BinaryIO) -> int:
