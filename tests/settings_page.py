@@ -106,7 +106,9 @@ def tables() -> str:
             f"| `{variable_of(name)}` | {given.get(name, '')} | {default_of(name, defaults[name])} | {texts[name]} |"
             for name in names
         ]
-        parts.append("\n".join([f"## {title}", "| variable | option | default | meaning |", "|---|---|---|---|", *rows]))
+        parts.append(
+            "\n".join([f"## {title}", "| variable | option | default | meaning |", "|---|---|---|---|", *rows])
+        )
     return "\n\n".join(parts)
 
 
