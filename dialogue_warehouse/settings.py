@@ -259,7 +259,7 @@ class Settings:
     builds_kept_days: Annotated[float | None, DAYS] = None
     """Days after which a build is removed; the published build and pinned builds stay."""
     keep_going: Annotated[bool, _switch] = False
-    """Let a corpus that is damaged or fails a check fall back to its files in the published build, and build the others."""
+    """If a corpus is damaged or fails a check, use its files of the published build, and build the others."""
     refresh: Annotated[tuple[str, ...], _corpora] = ()
     """Corpora whose files are read again, separated by commas; the others keep their files of the published build."""
     cron: Annotated[str, CRON] = "0 4 * * *"
@@ -299,7 +299,7 @@ class Settings:
     attempts: Annotated[int, COUNT] = 5
     """Number of attempts without progress after which `fetch` gives up on a file."""
     backoff: Annotated[float, SECONDS] = 1.0
-    """Seconds before the second attempt at a download; the wait doubles before each further attempt, and is shortened at random."""
+    """Seconds before the second attempt at a download; doubled before each further one, and shortened at random."""
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> Settings:

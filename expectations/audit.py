@@ -120,11 +120,11 @@ def run(request: Request) -> dict[str, dict[str, Any]]:
         suites = _without(suites, book.skipped)
     parameters = {"corpora": request.corpora, "corpus_count": len(request.corpora)}
     outcomes = validation.validate(database, suites, parameters, request.config, request.processes)
-    write_results(Path(request.output) / RESULTS, outcomes, request.build_id, request.run_at)
+    write_results(Path(request.output) / RESULTS, outcomes, request.build_id, request.run_at, _settings(request))
     summary = summarize(outcomes)
     if book is not None and request.suites == "all":
         checks = book.checks(outcomes)
-        ledger.write(Path(request.output), book, checks, outcomes)
+        ledger.write(Path(request.output), book, checks, outcomes, _settings(request))
         for corpus_id, counts in ledger.tally(checks).items():
             if corpus_id in summary:
                 summary[corpus_id]["verdicts"] = counts
@@ -201,7 +201,7 @@ def summarize(outcomes: Iterable[Outcome]) -> dict[str, dict[str, Any]]:
     return summary
 
 
-def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at: datetime) -> None:
+def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at: datetime, settings: Settings) -> None:
     """Write one row per expectation, replacing the file in one step; `run_at` in UTC, without its zone."""
     if run_at.tzinfo is not None:
         run_at = run_at.astimezone(UTC).replace(tzinfo=None)
@@ -220,7 +220,7 @@ def write_results(path: Path, outcomes: Iterable[Outcome], build_id: str, run_at
         }
         for outcome in outcomes
     ]
-    files.write_table(path, RESULT_COLUMNS, rows)
+    files.write_table(path, RESULT_COLUMNS, rows, settings)
 
 
 def _take_standard_output() -> TextIO:

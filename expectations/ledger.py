@@ -126,7 +126,9 @@ def _data_files(corpus_id: str) -> frozenset[str]:
     return frozenset(file.path for file in files if not file.is_documentation)
 
 
-def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: Iterable[Outcome]) -> None:
+def write(
+    folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: Iterable[Outcome], settings: Settings
+) -> None:
     """Write claims, verdicts and rules, each in a folder; `outcomes` have the numbers of the guards."""
     guarded = {f"{outcome.suite}/{outcome.expectation.expectation_id}": outcome.rows for outcome in outcomes}
     claims = [
@@ -148,9 +150,11 @@ def write(folder: Path, ledger: Ledger, checks: Iterable[ClaimCheck], outcomes: 
         }
         for defect in ledger.defects
     ]
-    write_table(folder / "claims" / "results.parquet", CLAIM_COLUMNS, claims)
-    write_table(folder / "claim_checks" / "results.parquet", CHECK_COLUMNS, [asdict(check) for check in checks])
-    write_table(folder / "violation_rules" / "results.parquet", RULE_COLUMNS, rules)
+    write_table(folder / "claims" / "results.parquet", CLAIM_COLUMNS, claims, settings)
+    write_table(
+        folder / "claim_checks" / "results.parquet", CHECK_COLUMNS, [asdict(check) for check in checks], settings
+    )
+    write_table(folder / "violation_rules" / "results.parquet", RULE_COLUMNS, rules, settings)
 
 
 def is_guarded(defect: Defect, releases: Mapping[str, Release]) -> bool:

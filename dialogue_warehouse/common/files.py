@@ -23,9 +23,10 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from dialogue_warehouse.common.database import literal
+from dialogue_warehouse.common.database import connect, literal
 from dialogue_warehouse.errors import InputError, is_lacking, naming
 from dialogue_warehouse.paths import BUILD_ID
+from dialogue_warehouse.settings import Settings
 
 LARGEST_FILE = 2 * 2**30
 """Maximum size of a file in bytes. Ten times the largest release fits, and 4 GB of memory suffice to read it."""
@@ -239,17 +240,14 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> None:
+def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]], settings: Settings) -> None:
     """Write rows as Parquet. Each row needs every column; other keys of a row are ignored.
 
     `columns` maps names to DuckDB's types; a list has [] behind the type of its elements. Raises KeyError for a row
     that lacks a column, duckdb.Error for a value that cannot be converted to its type.
     """
-    from dialogue_warehouse.common.database import connect
-    from dialogue_warehouse.settings import Settings
-
     types = {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in columns.items()}
     values = json.dumps([{name: row[name] for name in columns} for row in rows], default=datetime.isoformat)
     unnested = f"unnest(from_json_strict($rows, {literal(json.dumps([types]))}), max_depth := 2)"
-    with replacing(path) as temporary, connect(Settings.from_environment()) as con:
+    with replacing(path) as temporary, connect(settings) as con:
         con.execute(f"copy (select {unnested}) to {literal(temporary)} (format parquet)", {"rows": values})

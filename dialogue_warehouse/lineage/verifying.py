@@ -109,9 +109,9 @@ def refuse_differences(results: list[Verified]) -> None:
         raise CheckError("\n".join(lines))
 
 
-def write_results(results: list[Verified], folder: Path) -> None:
+def write_results(results: list[Verified], folder: Path, settings: Settings) -> None:
     """Write the results as Parquet for dbt to load; without rows if nothing was compared."""
-    files.write_table(folder / "results.parquet", RESULTS_COLUMNS, [asdict(result) for result in results])
+    files.write_table(folder / "results.parquet", RESULTS_COLUMNS, [asdict(result) for result in results], settings)
 
 
 def verify(

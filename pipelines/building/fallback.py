@@ -229,16 +229,16 @@ def fall_back_after(
         )
     for database in (paths.scratch_database, paths.scratch_staging):
         files.remove(database)
-    return write_catalog(build, paths)[0]
+    return write_catalog(build, paths, settings)[0]
 
 
-def write_catalog(build: Build, paths: WarehousePaths) -> tuple[Build, dict[str, int]]:
+def write_catalog(build: Build, paths: WarehousePaths, settings: Settings) -> tuple[Build, dict[str, int]]:
     """Write the raw tables about a build that has landed everything, and save its fingerprint.
 
     Return the build and the row counts of these tables.
     """
     built = [corpus for corpus in registry.load_corpora() if corpus.corpus_id in build.corpora]
-    counts = raw_layer.write_catalog(built, build.landed, paths, build.fallbacks)
+    counts = raw_layer.write_catalog(built, build.landed, paths, settings, build.fallbacks)
     return replace(build, fingerprint=fingerprint.fingerprint_landed(build)).save(paths), counts
 
 

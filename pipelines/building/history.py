@@ -88,7 +88,7 @@ def prepare_audit(build: Build, paths: WarehousePaths, settings: Settings) -> li
         "code_version": code_version(),
         "corpora": ",".join(build.corpora),
     }
-    files.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_COLUMNS, [row | counts])
+    files.write_table(paths.scratch_audit / "builds" / "results.parquet", BUILDS_COLUMNS, [row | counts], settings)
     return _copy_history(paths, settings)
 
 
@@ -136,7 +136,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
         except (InputError, duckdb.Error) as error:
             raise BuildError(f"what differs from build {base} cannot be found out: {one_line(error)}") from error
     rows = list(change_rows(found)) if found else []
-    files.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_COLUMNS, rows)
+    files.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_COLUMNS, rows, settings)
     return found
 
 

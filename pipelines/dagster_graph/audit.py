@@ -60,7 +60,7 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
                     results.append(result)
                     stage.update(result.source_file_id)
                 stage.detail = f"{len(results):,} files, {sum(result.records for result in results):,} records"
-        verifying.write_results(results, paths.scratch_audit / "restorations")
+        verifying.write_results(results, paths.scratch_audit / "restorations", settings)
         history.copy_restorations(build, paths, settings)
         unequal = sum(not result.is_equal for result in results)
         yield dg.MaterializeResult(asset_key=RESTORATIONS, metadata={"dagster/row_count": len(results)})

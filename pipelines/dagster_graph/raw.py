@@ -156,7 +156,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
             build = replace(build, ignored=build.ignored | {NO_CORPUS: in_no_corpus})
             for line in session.source.foreign_lines():
                 session.reporter.notice(line)
-        _, counts = write_catalog(build, session.paths)
+        _, counts = write_catalog(build, session.paths, session.settings)
         for name, count in counts.items():
             yield dg.MaterializeResult(
                 asset_key=dg.AssetKey(["raw", name]),

@@ -17,6 +17,7 @@ from dialogue_warehouse.common.files import write_table
 from dialogue_warehouse.corpora.claims import load_defects
 from dialogue_warehouse.corpora.release import Corpus, raw_table
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.landed import Fallback, Landed
 from pipelines.ingestion import landing
 
@@ -102,6 +103,7 @@ def write_catalog(
     corpora: Iterable[Corpus],
     landed: Iterable[Landed],
     paths: WarehousePaths,
+    settings: Settings,
     fallbacks: Mapping[str, Fallback] = MappingProxyType({}),
 ) -> dict[str, int]:
     """Write the raw tables about the build itself, and return their row counts."""
@@ -122,7 +124,7 @@ def write_catalog(
         rows["source_extras"] += [identity | extra for extra in file.extras]
         rows["source_quarantine"] += [identity | record for record in file.quarantine]
     for name, columns in CATALOG_TABLES.items():
-        write_table(_fresh_folder(paths.scratch_raw / name) / "00000.parquet", columns, rows[name])
+        write_table(_fresh_folder(paths.scratch_raw / name) / "00000.parquet", columns, rows[name], settings)
     return {name: len(table) for name, table in rows.items()}
 
 

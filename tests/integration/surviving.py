@@ -187,7 +187,7 @@ def failure_of_models(place: Place, select: str | None = None) -> str | None:
             own = lander.land(finding.find_release(corpus, place.source))
             raw_layer.link_raw(corpus, own, paths)
             landed += own
-        raw_layer.write_catalog(corpora, landed, paths)
+        raw_layer.write_catalog(corpora, landed, paths, settings)
         command = "build" if select else "run"
         results = dbt.build(dbt.parse(paths), paths, select=select or CORE, exclude=dbt.AUDIT_TAG, command=command)
         if (error := dbt.failure(results, paths)) is not None:

@@ -147,7 +147,7 @@ def test_full_build_reuses_nothing(
     paths = WarehousePaths(tmp_path)
     told = Settings(warehouse=tmp_path, **settings)
     build = state.new_build(told, "run")
-    raw_layer.write_catalog(registry.load_corpora(), [], paths)
+    raw_layer.write_catalog(registry.load_corpora(), [], paths, Settings())
     base = published(reusing._inputs(build, paths))
     monkeypatch.setattr(reusing, "_base", lambda _: base)
     reuse = reusing.plan(written(), build, paths, told)

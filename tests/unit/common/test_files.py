@@ -19,6 +19,7 @@ from dialogue_warehouse.common.files import LARGEST_FILE, read_regular, replacin
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.releases import records, source_tree
 from dialogue_warehouse.releases.records import LandingError, read_settled
+from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import report
 from dialogue_warehouse.storage import builds, landed
 from pipelines.ingestion.landing import LandingTask, land_file
@@ -249,7 +250,7 @@ def test_attempts_write_to_different_files(tmp_path: Path) -> None:
 def test_table_has_the_columns_of_its_schema_and_no_others(tmp_path: Path) -> None:
     columns = {"name": "varchar", "count": "integer", "at": "timestamp", "words": "varchar[]"}
     rows = [{"count": 1, "more": 2, "name": "a", "at": None, "words": ["b", None]}]
-    write_table(tmp_path / "table.parquet", columns, rows)
+    write_table(tmp_path / "table.parquet", columns, rows, Settings())
     table = pq.read_table(tmp_path / "table.parquet")
     assert table.schema.equals(
         pa.schema(
@@ -266,5 +267,5 @@ def test_table_has_the_columns_of_its_schema_and_no_others(tmp_path: Path) -> No
 
 def test_row_without_a_column_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="count"):
-        write_table(tmp_path / "table.parquet", {"name": "varchar", "count": "integer"}, [{"name": "a"}])
+        write_table(tmp_path / "table.parquet", {"name": "varchar", "count": "integer"}, [{"name": "a"}], Settings())
     assert names_below(tmp_path) == []
