@@ -84,6 +84,7 @@ class WarehousePaths:
         """Every file and folder at the top of a warehouse that this project writes."""
         return (
             *(self.mark, self.lock, self.pointer, self.started_publication, self.published, self.alerts, self.trouble),
+            self.checked,
             *(self.builds, self.raw, self.sample, self.reports, self.landing),
             *(self.scratch, self.scratch_spark, self.dagster_home),
         )
@@ -150,6 +151,11 @@ class WarehousePaths:
         return self.root / ".dagster"
 
     @property
+    def watched(self) -> Path:
+        """An empty file; its time is that of the last evaluation of the sensor that watches the runs."""
+        return self.dagster_home / "watched"
+
+    @property
     def alerts(self) -> Path:
         """All messages about a build that failed or recovered: one JSON object per line."""
         return self.root / "alerts.jsonl"
@@ -158,6 +164,11 @@ class WarehousePaths:
     def trouble(self) -> Path:
         """JSON: the last alert about a failure, until a build recovers."""
         return self.root / ".trouble.json"
+
+    @property
+    def checked(self) -> Path:
+        """JSON `{"at": ...}`: the time of the last finished check of the source."""
+        return self.root / ".checked.json"
 
     @property
     def lock(self) -> Path:

@@ -273,7 +273,7 @@ class Settings:
     upstream_days: Annotated[float, DAYS] = 30.0
     """Days without a download or a build of a release, after which Dagster shows it as stale."""
     published_hours: Annotated[float, HOURS] = 48.0
-    """Hours without a new build after which Dagster shows the published warehouse as stale."""
+    """Hours without a finished check of the source after which Dagster shows `source/checked` as stale."""
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dagster as dg
 
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.settings import Settings
-from pipelines.dagster_graph.graph import assemble, refuse_part, refuse_settings
+from pipelines.dagster_graph.graph import assemble, refuse_part, refuse_settings, tell_unloaded
 
 
 @dg.definitions
@@ -18,4 +18,8 @@ def definitions() -> dg.Definitions:
     try:
         return refuse_part(assemble(Settings.from_environment()))
     except InputError as error:
+        tell_unloaded(error)
         raise refuse_settings(error) from error
+    except CheckError as error:
+        tell_unloaded(error)
+        raise

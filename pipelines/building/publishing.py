@@ -20,7 +20,9 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import PARQUET_TABLES, Settings
 from dialogue_warehouse.storage import builds, publication, retention
 from dialogue_warehouse.storage.builds import UNEXPECTED, BuildManifest, describe_file, encode_manifest
+from dialogue_warehouse.storage.checked import record_check
 from pipelines.building import parquet_tables
+from pipelines.building.session import Session
 from pipelines.building.state import Build, clear_scratch
 
 
@@ -48,7 +50,22 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
     database.rename(paths.build_database(build.build_id))
     publication.publish(build.build_id, paths)
     paths.started_publication.unlink()
+    record_check(paths)
     return paths.published
+
+
+def end_early(session: Session) -> bool:
+    """End a build that publishes nothing new: record its check of the source. Return False if it has ended already.
+
+    It repeats the notices about files that are not read, and removes what a killed build has left.
+    """
+    if session.is_ended:
+        return False
+    session.is_ended = True
+    for notice in (*tidy(session.paths, session.settings), *session.source.ignored_lines()):
+        session.reporter.notice(notice)
+    record_check(session.paths)
+    return True
 
 
 def tidy(paths: WarehousePaths, settings: Settings) -> list[str]:

@@ -41,6 +41,12 @@ class Session:
     lander: Lander
     spark: Spark | None
     """The Spark of the settings; None where DuckDB builds."""
+    is_compared: bool = field(default=False, init=False)
+    """True if the source was compared with the published build (`pipelines.building.fingerprint`)."""
+    nothing_new: str = field(default="", init=False)
+    """The reason that this build publishes nothing; "" for a build that does."""
+    is_ended: bool = field(default=False, init=False)
+    """True if a build that publishes nothing has ended (`publishing.end_early`)."""
     _is_checked: bool = field(default=False, init=False)
     _refusal: InputError | CheckError | None = field(default=None, init=False)
 

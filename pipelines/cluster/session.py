@@ -38,6 +38,9 @@ MISSING = (
     "DIALOGUE_ENGINE=spark needs pyspark and dbt-spark: run `make spark` in the clone, or install the extra "
     "dialogue-warehouse[spark]"
 )
+STANDALONE = "spark://"
+SECONDS_TO_ANSWER = 10
+"""Seconds to wait until a master accepts a connection."""
 SECONDS_TO_END = 10
 """Seconds to wait for a JVM to end before it is killed."""
 Given = TypeVar("Given")
@@ -133,6 +136,7 @@ class Session:
         _end_jvm()
 
     def _start(self) -> SparkSession:
+        refuse_silent(self._settings.spark_master)
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
         from pyspark.sql import SparkSession
@@ -163,6 +167,24 @@ class Session:
         finally:  # pyspark replaces the handler of SIGINT
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, interrupted)
+
+
+def refuse_silent(master: str) -> None:
+    """Raise ClusterError if a standalone master accepts no connection; Spark itself tries for a minute.
+
+    A master may be several machines, `spark://HOST:PORT,HOST:PORT`, of which one is enough.
+    """
+    if not master.startswith(STANDALONE):
+        return
+    reasons = []
+    for place in master.removeprefix(STANDALONE).split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_ANSWER).close()
+            return
+        except (OSError, ValueError, OverflowError) as error:
+            reasons.append(f"{place}: {getattr(error, 'strerror', None) or error}")
+    raise ClusterError(f"Spark does not start with master {master}: {'; '.join(reasons)}")
 
 
 def _end_jvm() -> None:

@@ -56,14 +56,14 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
 
 def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_graph: LoadGraph) -> Summary:
     with open_session(settings, paths, reporter) as session:
-        if not settings.force and fingerprint.unchanged(session.source):
-            for left in publishing.tidy(paths, settings):  # of a build killed after it had published
-                reporter.notice(left)
-            for line in session.source.ignored_lines():
-                reporter.notice(line)
+        if not fingerprint.compare(session):
+            session.check()
+            _run_graph(session, load_graph)
+        if session.nothing_new:
+            publishing.end_early(session)
+            if session.nothing_new == fingerprint.ROLLED_BACK:
+                reporter.notice(f"{session.nothing_new}: `build --force` publishes it again")
             return replace(summarize(settings, paths, reporter), is_unchanged=True)
-        session.check()
-        _run_graph(session, load_graph)
     return summarize(settings, paths, reporter)
 
 

@@ -5,6 +5,8 @@ For the concept see https://docs.dagster.io/guides/build/projects-and-components
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 import dagster as dg
 
@@ -13,7 +15,7 @@ from dialogue_warehouse.errors import InputError, first_line
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import ownership
-from pipelines.building import dbt
+from pipelines.building import alerts, dbt
 from pipelines.building.state import PART_REFUSED
 from pipelines.dagster_graph import audit, models, published, raw
 from pipelines.dagster_graph.jobs import EVERYTHING, build_jobs, build_schedules
@@ -36,9 +38,21 @@ class SelectionError(click.ClickException):
 
 def refuse_settings(error: InputError) -> Exception:
     """Return the error to raise for settings that cannot be used: one line, where a command loads the definitions."""
+    return error if _is_server() else SelectionError(str(error))
+
+
+def _is_server() -> bool:
+    """Tell if page or daemon load the definitions, and not a command of a user."""
     context = click.get_current_context(silent=True)
-    is_server = context is None or context.command.name == "grpc"
-    return error if is_server else SelectionError(str(error))
+    return context is None or context.command.name == "grpc"
+
+
+def tell_unloaded(error: Exception) -> None:
+    """Send an alert that page or daemon cannot load the graph: until they can, no sensor sends one."""
+    if _is_server():
+        with contextlib.suppress(InputError):  # settings that cannot be used name no recipient either
+            settings = Settings.from_environment()
+            alerts.tell_failure(WarehousePaths(settings.warehouse), settings, str(error))
 
 
 def refuse_part(definitions: dg.Definitions) -> dg.Definitions:
@@ -74,23 +88,29 @@ def assemble(settings: Settings) -> dg.Definitions:
     corpora = registry.load_corpora()
     model_assets, audit_models = models.model_assets(dbt.parse_and_write(paths))
     audit_asset = audit.audit_asset(list(model_assets.keys))
+    made = [
+        *(raw.raw_asset(corpus) for corpus in corpora),
+        raw.catalog_asset(corpora),
+        model_assets,
+        audit_asset,
+        audit.restoration_asset([*model_assets.keys, *audit_asset.keys]),
+        published.changes_asset([*model_assets.keys, *audit_asset.keys]),
+        audit_models,
+        published.published_asset(list(audit_models.keys)),
+    ]
+    report = published.report_asset()
+    jobs = build_jobs(corpora)
     return dg.Definitions(
         assets=[
             *(raw.release_spec(corpus, settings) for corpus in corpora),
-            *(raw.raw_asset(corpus) for corpus in corpora),
-            raw.catalog_asset(corpora),
-            model_assets,
-            audit_asset,
-            audit.restoration_asset([*model_assets.keys, *audit_asset.keys]),
-            published.changes_asset([*model_assets.keys, *audit_asset.keys]),
-            audit_models,
-            published.published_asset(list(audit_models.keys), settings),
-            published.report_asset(),
+            published.checked_spec(settings),
+            *made,
+            report,
         ],
-        jobs=build_jobs(corpora),
+        jobs=jobs,
         schedules=build_schedules(settings),
-        sensors=build_sensors(),
-        resources={"session": session_resource},
+        sensors=build_sensors(jobs),
+        resources={"session": session_resource(made, report)},
         executor=dg.in_process_executor,
     )
 

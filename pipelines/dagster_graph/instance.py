@@ -9,12 +9,15 @@ such as PostgreSQL. See https://docs.dagster.io/deployment/oss/oss-instance-conf
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import re
 import sqlite3
 import sys
 from collections.abc import Callable, Generator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import dagster as dg
 
@@ -38,6 +41,13 @@ concurrency:
   pools:
     default_limit: 1
     granularity: run
+# A run that does not start, or does not end, is closed. The sensor `runs` closes those whose process was killed.
+run_monitoring:
+  enabled: true
+  start_timeout_seconds: 600
+  cancel_timeout_seconds: 300
+  max_runtime_seconds: 86400
+  max_resume_run_attempts: 0
 # What is older is forgotten; so are all runs but the last 20.
 retention:
   schedule:
@@ -63,6 +73,70 @@ INPUT_POINTER = "dagster/input_event_pointer/"
 """Prefix of the tags that hold an event's number in the instance that it was made on."""
 
 
+SECONDS_TO_START = 300
+"""Seconds after which a run that has not locked its file is dead: it starts within one minute."""
+DEAD = "the process of the run was killed: it has ended without a result"
+
+
+def _run_file(instance: dg.DagsterInstance, run_id: str) -> Path:
+    """Return the file that the process of a run locks. It is removed with the run's other files."""
+    return Path(instance.root_directory) / "storage" / f"{run_id}.lock"
+
+
+def hold_run(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Lock the file of a run until this process ends: other processes can tell that the run is not dead.
+
+    Dagster's run monitoring cannot tell this for its default run launcher, only how long a run takes.
+    """
+    if instance.is_persistent:
+        file = _run_file(instance, run_id)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)  # stays open: the end of the process unlocks it
+        with contextlib.suppress(BlockingIOError):  # this process holds it already
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_dead(instance: dg.DagsterInstance, record: dg.RunRecord) -> bool:
+    """Tell if the process of a run that has begun is gone."""
+    try:
+        descriptor = os.open(_run_file(instance, record.dagster_run.run_id), os.O_RDWR)
+    except FileNotFoundError:
+        return (datetime.now(UTC) - record.update_timestamp).total_seconds() > SECONDS_TO_START
+    try:
+        with files.locked(descriptor, fcntl.LOCK_EX, 0, 0):
+            return True
+    except BlockingIOError:
+        return False
+
+
+def close_dead_runs(instance: dg.DagsterInstance) -> list[str]:
+    """Close the runs whose process was killed, so that the runs behind them in the queue start; return their ids.
+
+    A run that was being canceled is canceled, every other one has failed: its alert is sent and it is repeated once.
+    """
+    unfinished = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
+    closed = []
+    for record in instance.get_run_records(dg.RunsFilter(statuses=unfinished)):
+        run_id = record.dagster_run.run_id
+        if not _is_dead(instance, record):
+            continue
+        run = instance.get_run_by_id(run_id)
+        if run is None or run.is_finished:  # it ended meanwhile
+            continue
+        if run.status == dg.DagsterRunStatus.CANCELING:
+            instance.report_run_canceled(run, DEAD)
+        else:
+            instance.report_run_failed(run, DEAD)
+        closed.append(run_id)
+    return closed
+
+
+def cancel(instance: dg.DagsterInstance, run: dg.DagsterRun, reason: str) -> NoReturn:
+    """End this run as canceled, with a reason in its log; a canceled run shows no asset as failed."""
+    instance.report_run_canceling(run, reason)
+    raise dg.DagsterExecutionInterruptedError(reason)
+
+
 @contextlib.contextmanager
 def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Generator[dg.DagsterInstance]:
     """Open the kept instance of this warehouse; the environment's DAGSTER_HOME is neither read nor set.
@@ -75,6 +149,7 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
         break
     write_configuration(paths)
     with dg.DagsterInstance.local_temp(str(plain_path(paths.dagster_home))) as instance:
+        close_dead_runs(instance)
         forget_old_runs(instance)
         _limit_pool(instance)
         yield instance
@@ -88,8 +163,9 @@ def report_build(result: dg.ExecuteInProcessResult, paths: WarehousePaths, repor
     """
     try:
         with open_instance(paths, report) as instance:
-            is_full = _forget_old_builds(instance)
-            for event in events_of(result):
+            events = events_of(result)
+            is_full = bool(events) and _forget_old_builds(instance)
+            for event in events:
                 if is_full and isinstance(event, dg.AssetMaterialization):  # its old checks too
                     instance.wipe_assets([event.asset_key])
                 instance.report_runless_asset_event(event)
@@ -99,8 +175,13 @@ def report_build(result: dg.ExecuteInProcessResult, paths: WarehousePaths, repor
 
 
 def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
-    """Return the events of a run without their ties to the run's own instance; `PUBLISHED` is last."""
+    """Return the events of a run without their ties to the run's own instance; `PUBLISHED` is last.
+
+    There are none if the run has published nothing.
+    """
     made = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
+    if PUBLISHED not in {one.asset_key for one in made}:
+        return []
     made.sort(key=lambda one: one.asset_key == PUBLISHED)
     *others, last = [
         dg.AssetMaterialization(
@@ -175,10 +256,11 @@ def write_configuration(paths: WarehousePaths, configuration: str | None = None)
 
 
 def prepare(paths: WarehousePaths, configuration: str | None = None) -> None:
-    """Configure the instance of this warehouse, so that page and daemon can start."""
+    """Configure the instance of this warehouse and close its dead runs, so that page and daemon can start."""
     ownership.claim(paths)
     write_configuration(paths, configuration)
     with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
+        close_dead_runs(instance)
         _limit_pool(instance)
 
 

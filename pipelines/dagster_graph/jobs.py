@@ -12,7 +12,9 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.checked import record_check
 from pipelines.building import fingerprint
+from pipelines.dagster_graph.instance import hold_run
 from pipelines.ingestion import fetching
 from pipelines.ingestion.fetch_display import FetchDisplay, notices, refuse_failures
 from pipelines.ingestion.wanted import Result
@@ -51,6 +53,7 @@ def build_jobs(corpora: tuple[Corpus, ...]) -> list[Any]:
 )
 def download(context: dg.OpExecutionContext) -> None:
     """Download missing files. Dagster retries after an error of the network, not after a wrong setting."""
+    hold_run(context.instance, context.run_id)
     settings = Settings.from_environment()
     to = settings.source or WarehousePaths(settings.warehouse).landing
     try:
@@ -112,12 +115,8 @@ def build_or_skip(settings: Settings) -> dg.RunRequest | dg.SkipReason:
 
     It is skipped where it would give the published build, or the one that was rolled back.
     """
-    source = Source(settings, WarehousePaths(settings.warehouse))
-    try:
-        if (published := fingerprint.unchanged(source)) is not None:
-            return dg.SkipReason(f"nothing has changed since build {published}")
-        if fingerprint.rolled_back(source):
-            return dg.SkipReason("nothing has changed since the build that was rolled back")
-    except InputError:  # the run raises it, and an alert is sent
-        pass
+    paths = WarehousePaths(settings.warehouse)
+    if reason := fingerprint.nothing_new(Source(settings, paths)):
+        record_check(paths)
+        return dg.SkipReason(reason)
     return dg.RunRequest()

@@ -4,18 +4,22 @@ Publishing is in `pipelines.building.publishing`, comparing in `dialogue_warehou
 `dialogue_warehouse.site`. A comparison that fails ends the build.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import dagster as dg
 
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import changes
 from dialogue_warehouse.reading.connection import open_published
+from dialogue_warehouse.releases.unpacking import MISMATCH
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.landed import Landed, changes_since
-from pipelines.building import history, publishing, state
+from pipelines.building import fingerprint, history, publishing, state
 from pipelines.building.session import Session, explained
 from pipelines.dagster_graph import resources
 from pipelines.dagster_graph.instance import PUBLISHED
@@ -53,28 +57,51 @@ def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
 
 
 REPORT = dg.AssetKey(["published", "report"])
+CHECKED = dg.AssetKey(["source", "checked"])
+NOT_STALE = "no_corpus_is_stale"
 
 
-def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefinition:
-    """Return the asset of the database that readers open.
+def checked_spec(settings: Settings) -> dg.AssetSpec:
+    """Return the spec of the last check of the source; the settings say when it is stale.
 
-    `audited` are the last models of the build. The settings say when the database is stale.
+    A sensor reports it. It shows if the service works while the source, and so the warehouse, does not change.
     """
+    return dg.AssetSpec(
+        CHECKED,
+        group_name="landing",
+        description="The source was checked: a build was published, or nothing had changed.",
+        owners=resources.OWNERS,
+        kinds={"file"},
+        freshness_policy=resources.check_freshness(settings),
+    )
 
-    @dg.asset(
-        key=PUBLISHED,
+
+def published_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
+    """Return the asset of the database that readers open; `audited` are the last models of the build."""
+    spec = dg.AssetSpec(
+        PUBLISHED,
         deps=audited,
         group_name="published",
         description="The published warehouse, dialogues.duckdb: schemas core, analytics and quality.",
         kinds={"duckdb"},
         owners=resources.OWNERS,
-        freshness_policy=resources.warehouse_freshness(told),
-        pool=resources.POOL,
+        skippable=True,
     )
+    check = dg.AssetCheckSpec(
+        NOT_STALE, asset=PUBLISHED, description="No corpus fell back to its published files because of damaged ones."
+    )
+
+    @dg.multi_asset(name="dialogues", specs=[spec], check_specs=[check], pool=resources.POOL)
     @explained
-    def dialogues(context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]) -> dg.MaterializeResult:
+    def dialogues(
+        context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]
+    ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         settings, paths, reporter = session.settings, session.paths, session.reporter
         build = state.of_run(paths, context.run_id)
+        if fingerprint.compare_landed(build, session):
+            resources.end_early(context, session)
+            yield _staleness(build)
+            return
         for change in changes_since(_landed_now(build), session.source.folder):
             reporter.notice(change)
         with reporter.stage("publish", "warehouse") as stage:
@@ -82,16 +109,41 @@ def published_asset(audited: list[dg.AssetKey], told: Settings) -> dg.AssetsDefi
             stage.detail = f"build {build.build_id}"
         for notice in publishing.tidy(paths, settings):
             reporter.notice(notice)
-        return dg.MaterializeResult(
+        yield dg.MaterializeResult(
+            asset_key=PUBLISHED,
             data_version=dg.DataVersion(build.fingerprint),
             metadata={
                 "path": str(database),
                 "bytes": builds.size_of(paths, build.build_id),
                 "build_id": build.build_id,
+                "changed": build.changed,
+                "carried": sorted(build.fallbacks),
+                "mismatched": sum(file.verification == MISMATCH for file in build.landed),
+                "missing": sum(len(session.source.release(corpus).missing) for corpus in _read(build)),
+                "notices": [notice for notices in build.notices.values() for notice in notices],
             },
         )
+        yield _staleness(build)
 
     return dialogues
+
+
+def _staleness(build: state.Build) -> dg.AssetCheckResult:
+    """Return the warning about the corpora that fell back because their files are damaged."""
+    stale = {corpus_id: one.describe(corpus_id) for corpus_id, one in build.fallbacks.items() if one.is_damaged}
+    return dg.AssetCheckResult(
+        passed=not stale,
+        check_name=NOT_STALE,
+        asset_key=PUBLISHED,
+        severity=dg.AssetCheckSeverity.WARN,
+        description="\n".join(stale.values()) or None,
+        metadata={"stale": sorted(stale)},
+    )
+
+
+def _read(build: state.Build) -> list[Corpus]:
+    """Return the corpora that this build has read at the source."""
+    return [registry.load_corpus(corpus_id) for corpus_id in build.corpora if corpus_id not in build.fallbacks]
 
 
 def _landed_now(build: state.Build) -> list[Landed]:

@@ -16,7 +16,7 @@ from dialogue_warehouse.releases.source_tree import NO_CORPUS, Ignored
 from dialogue_warehouse.releases.unpacking import MISMATCH
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
 from dialogue_warehouse.storage.landed import Cause, Fallback, Landed, data_version
-from pipelines.building import checks, state
+from pipelines.building import checks, fingerprint, state
 from pipelines.building.fallback import LandedCorpus, cause_not_to_land, fall_back, write_catalog
 from pipelines.building.session import Session, explained
 from pipelines.dagster_graph import resources
@@ -44,22 +44,14 @@ def release_spec(corpus: Corpus, told: Settings) -> dg.AssetSpec:
 def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     """Return the landed Parquet of a corpus, one asset per entity; zero rows where it is absent or not requested."""
     keys = {entity.name: dg.AssetKey(["raw", raw_table(corpus, entity)]) for entity in corpus.entities}
-    specs = [
-        dg.AssetSpec(
-            keys[entity.name],
-            deps=[release_key(corpus)],
-            group_name=f"raw_{corpus.corpus_id}",
-            owners=resources.OWNERS,
-            description=f"One row per record of the release's {entity.name}, every published field kept.",
-            kinds={"parquet"},
-        )
-        for entity in corpus.entities
-    ]
 
-    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=specs, pool=resources.POOL)
+    @dg.multi_asset(name=f"land_{corpus.corpus_id}", specs=_raw_specs(corpus, keys), pool=resources.POOL)
     @explained
     def land(context: dg.AssetExecutionContext, session: dg.ResourceParam[Session]) -> Iterator[dg.MaterializeResult]:
         paths, reporter = session.paths, session.reporter
+        if fingerprint.compare(session):
+            resources.end_early(context, session)
+            return
         build = state.begin(session, context.run_id)
         landed: list[Landed] = []
         notices: tuple[str, ...] = ()
@@ -102,6 +94,22 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
     return land
 
 
+def _raw_specs(corpus: Corpus, keys: dict[str, dg.AssetKey]) -> list[dg.AssetSpec]:
+    """Return the spec of each entity; a build that publishes nothing new makes none of them."""
+    return [
+        dg.AssetSpec(
+            key,
+            deps=[release_key(corpus)],
+            group_name=f"raw_{corpus.corpus_id}",
+            owners=resources.OWNERS,
+            description=f"One row per record of the release's {entity}, every published field kept.",
+            kinds={"parquet"},
+            skippable=True,
+        )
+        for entity, key in keys.items()
+    ]
+
+
 def _read_by_a_build(corpus: Corpus, landed: list[Landed]) -> dg.AssetMaterialization:
     """Return the event that a build has read the publisher's files."""
     metadata = {"files": len(landed), "bytes": sum(file.bytes for file in landed)}
@@ -141,6 +149,7 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
             owners=resources.OWNERS,
             description=f"What landing recorded: {name.replace('_', ' ')}.",
             kinds={"parquet"},
+            skippable=True,
         )
         for name in raw_layer.CATALOG_TABLES
     ]
@@ -156,7 +165,10 @@ def catalog_asset(corpora: tuple[Corpus, ...]) -> dg.AssetsDefinition:
             build = replace(build, ignored=build.ignored | {NO_CORPUS: in_no_corpus})
             for line in session.source.foreign_lines():
                 session.reporter.notice(line)
-        _, counts = write_catalog(build, session.paths, session.settings)
+        build, counts = write_catalog(build, session.paths, session.settings)
+        if fingerprint.compare_landed(build, session):
+            resources.end_early(context, session)
+            return
         for name, count in counts.items():
             yield dg.MaterializeResult(
                 asset_key=dg.AssetKey(["raw", name]),

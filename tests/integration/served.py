@@ -68,6 +68,20 @@ class Served:
         told = self.ask("{ runsOrError { ... on Runs { results { runId status startTime endTime } } } }")
         return {run["runId"]: run for run in told["runsOrError"]["results"]}
 
+    def latest_run(self, key: dict[str, Any]) -> dict[str, Any]:
+        """Return the status of the last run of an asset, by which its page shows it as failed or not."""
+        query = "query Latest($keys: [AssetKeyInput!]!) { assetsLatestInfo(assetKeys: $keys) { latestRun { status } } }"
+        (found,) = self.ask(query, keys=[key])["assetsLatestInfo"]
+        return found["latestRun"]
+
+    def messages(self, run: str) -> list[str]:
+        """Return the messages of a run's log."""
+        query = (
+            "query Log($run: ID!) { logsForRun(runId: $run) { ... on EventConnection { events { ... on MessageEvent "
+            "{ message } } } } }"
+        )
+        return [event["message"] for event in self.ask(query, run=run)["logsForRun"]["events"] if event]
+
     def wait_for(self, what: Callable[[], Any], seconds: float) -> Any:
         """Wait until the condition is true; fail with the output of the processes if one of them ends or time is up."""
         end = time.monotonic() + seconds

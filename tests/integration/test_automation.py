@@ -19,6 +19,7 @@ from dialogue_warehouse.errors import BuildError, CheckError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership
+from dialogue_warehouse.storage.checked import last_check
 from dialogue_warehouse.storage.publication import roll_back
 from tests.conftest import build_warehouse
 
@@ -111,10 +112,10 @@ def test_daily_leaves_a_source_that_is_not_there_to_the_run(
 class Folder:
     """Sensor of a folder, tick by tick, at times that the test chooses."""
 
-    def __init__(self, definitions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         from pipelines.dagster_graph import sensors
 
-        self.sensor = definitions.get_sensor_def("folder")
+        self.sensor, self.instance = definitions.get_sensor_def("folder"), instance
         self.cursor: str | None = None
         self.now = 1_000.0
         monkeypatch.setattr(sensors.time, "time", lambda: self.now)
@@ -123,16 +124,31 @@ class Folder:
         import dagster as dg
 
         self.now += after
-        tick = self.sensor.evaluate_tick(dg.build_sensor_context(cursor=self.cursor))
+        tick = self.sensor.evaluate_tick(dg.build_sensor_context(cursor=self.cursor, instance=self.instance))
         self.cursor = tick.cursor
         return tick
 
+    def run(self, request: Any, succeeds: bool = True) -> None:
+        """Run a requested run, with another job: only its tags and its end matter here."""
+        import dagster as dg
+
+        @dg.op
+        def end() -> None:
+            if not succeeds:
+                raise ValueError
+
+        @dg.job
+        def other() -> None:
+            end()
+
+        other.execute_in_process(QUIET, self.instance, tags=request.tags, raise_on_error=False)
+
 
 def test_folder_is_built_once_a_change_when_it_is_quiet(
-    definitions: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     source = tmp_path / "releases"
-    folder = Folder(definitions, monkeypatch)
+    folder = Folder(definitions, instance, monkeypatch)
     assert folder.look(0).skip_message == "DIALOGUE_SOURCE names no folder"
     monkeypatch.setenv("DIALOGUE_SOURCE", str(source))
     monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "60")
@@ -144,6 +160,7 @@ def test_folder_is_built_once_a_change_when_it_is_quiet(
     assert folder.look(50).skip_message == "files are being written"  # it has changed in the meantime
     assert folder.look(50).skip_message == "files are being written"
     (first,) = folder.look(15).run_requests
+    folder.run(first)
     for seconds in (15, 1_000_000):
         assert folder.look(seconds).skip_message == "nothing has changed"
     state = (source / "sgd" / "a.json").stat()
@@ -151,6 +168,8 @@ def test_folder_is_built_once_a_change_when_it_is_quiet(
     os.utime(source / "sgd" / "a.json", ns=(state.st_atime_ns, state.st_mtime_ns + 1))
     assert folder.look(15).skip_message == "files are being written"
     (second,) = folder.look(60).run_requests
+    folder.run(second)
+    assert folder.look(15).skip_message == "nothing has changed"
     (source / "sgd" / "b.json").write_text("[]")
     (source / "sgd" / "b.json").unlink()
     assert folder.look(15).skip_message == "nothing has changed"
@@ -159,26 +178,49 @@ def test_folder_is_built_once_a_change_when_it_is_quiet(
     assert folder.look(15).skip_message == f"{source}: no files there"
 
 
+def test_folder_is_not_built_before_its_run_has_succeeded(
+    definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, paths: WarehousePaths
+) -> None:
+    """The daemon is stopped in the middle of a run, or before it has created one: the files are not built then."""
+    source = tmp_path / "releases"
+    (source / "sgd").mkdir(parents=True)
+    (source / "sgd" / "a.json").write_text("[]")
+    monkeypatch.setenv("DIALOGUE_SOURCE", str(source))
+    folder = Folder(definitions, instance, monkeypatch)
+    folder.look(0)
+    (lost,) = folder.look(100).run_requests
+    (again,) = folder.look(15).run_requests  # the first one was never created
+    assert (again.tags, again.run_key == lost.run_key) == (lost.tags, False)
+    run = instance.create_run_for_job(definitions.resolve_job_def("everything"), tags=again.tags)
+    paths.checked.unlink(missing_ok=True)
+    assert folder.look(15).skip_message == "the run of these files has not ended"
+    instance.report_run_failed(run)
+    for _ in range(2):
+        assert folder.look(15).skip_message == "the run of these files did not succeed; waiting for a change"
+    assert last_check(paths) is None
+    folder.run(again)  # the sensor `runs` repeats it
+    assert folder.look(15).skip_message == "nothing has changed"
+    checked = last_check(paths)
+    assert checked is not None
+    assert folder.look(15).skip_message == "nothing has changed"
+    assert last_check(paths) == checked  # it is not recorded at every look
+    (source / "sgd" / "a.json").write_text("[1]")
+    folder.look(15)
+    assert len(folder.look(100).run_requests) == 1
+
+
 def run(definitions: Any, instance: Any, job: str = "everything", **options: Any) -> Any:
     return definitions.resolve_job_def(job).execute_in_process(
         run_config=QUIET, instance=instance, raise_on_error=False, **options
     )
 
 
-def tell(definitions: Any, instance: Any, result: Any) -> None:
-    """Let the sensor for the outcome of runs see the run."""
+def tell(definitions: Any, instance: Any, cursor: str | None = None) -> Any:
+    """Let the sensor of runs see the runs that have ended; return its result."""
     import dagster as dg
 
-    name, event = ("tell_success", result.dagster_run.status) if result.success else ("tell_failure", None)
-    context = dg.build_run_status_sensor_context(
-        sensor_name=name,
-        dagster_instance=instance,
-        dagster_run=result.dagster_run,
-        dagster_event=result.get_run_success_event() if event else result.get_run_failure_event(),
-        partition_key=None,
-    )
-    sensor = definitions.get_sensor_def(name)
-    sensor(context if result.success else context.for_run_failure())
+    context = dg.build_sensor_context(cursor=cursor, instance=instance)
+    return definitions.get_sensor_def("runs").evaluate_tick(context)
 
 
 def test_first_failure_of_a_run_and_its_recovery_are_reported_once(
@@ -193,21 +235,21 @@ def test_first_failure_of_a_run_and_its_recovery_are_reported_once(
     monkeypatch.setenv("DIALOGUE_SOURCE", str(source))
     monkeypatch.setenv("DIALOGUE_ONLY", "bbai")
     monkeypatch.setenv("DIALOGUE_REPLACE", "1")
+    cursor = None
     for _ in range(2):
-        failed = run(definitions, instance)
-        assert not failed.success
-        tell(definitions, instance, failed)
+        assert not run(definitions, instance).success
+        cursor = tell(definitions, instance, cursor).cursor
     (first,) = told(paths)
     assert first["text"].splitlines()[1].startswith("bbai/test_classifier.json: not JSON, cut off")
     assert "Traceback" not in first["text"]
     with ownership.exclusive(paths):
-        failed = run(definitions, instance)
-    tell(definitions, instance, failed)
+        run(definitions, instance)
+    cursor = tell(definitions, instance, cursor).cursor
     assert told(paths)[1]["text"].splitlines()[1] == f"{paths.root}: another build is running"
     cut.write_bytes(text)
     well = run(definitions, instance)
     assert well.success
-    tell(definitions, instance, well)
+    tell(definitions, instance, cursor)
     assert [line["kind"] for line in told(paths)] == ["failure", "failure", "recovery"]
     assert "rows removed" in told(paths)[2]["text"]
 
@@ -234,9 +276,13 @@ def test_a_run_waits_for_a_build_that_ends_in_time(tmp_path: Path) -> None:
         wait_no_longer.__enter__()
 
 
-def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitions: Any, instance: Any) -> None:
-    """Steps that depend on each other cannot be separated: a step without its upstream steps fails with one line."""
+def test_a_part_of_the_graph_is_canceled_and_turns_no_asset_red(
+    paths: WarehousePaths, definitions: Any, instance: Any
+) -> None:
+    """Steps that depend on each other cannot be separated, as on the page of one asset, or after a failed step."""
     import dagster as dg
+
+    from pipelines.building.state import PART_REFUSED
 
     def of(*keys: dg.AssetKey) -> Any:
         job = definitions.resolve_implicit_global_asset_job_def()
@@ -252,18 +298,15 @@ def test_a_part_of_the_graph_is_not_built_alone(paths: WarehousePaths, definitio
     assets = [key for key in models if isinstance(key, dg.AssetKey)]
     assert len(assets) > 50
     assert {check.asset_key for check in models if isinstance(check, dg.AssetCheckKey)} <= set(assets)
-    for keys in (assets, [dg.AssetKey(["published", "dialogues"])]):
-        failed = of(*keys)
-        assert not failed.success
-        from pipelines.dagster_graph.sensors import error_text, raised
-
-        (event,) = [event for event in failed.all_events if event.event_type_value == "STEP_FAILURE"]
-        assert error_text(raised(event.step_failure_data.error)) == (
-            "a part of the graph cannot be built alone, because a build is published whole: run the job `everything`"
-        )
-        before = told(paths)
-        tell(definitions, instance, failed)
-        assert told(paths) == before  # its caller has read it
+    landed = [key for key in graph.materializable_asset_keys if key.path[0] == "raw"]
+    for keys in (assets, landed, [dg.AssetKey(["published", "dialogues"])]):
+        ended = of(*keys)
+        assert instance.get_run_by_id(ended.run_id).status is dg.DagsterRunStatus.CANCELED
+        (asked,) = instance.all_logs(ended.run_id, of_type=dg.DagsterEventType.RUN_CANCELING)
+        assert asked.dagster_event.message == PART_REFUSED
+        assert instance.all_logs(ended.run_id, of_type=dg.DagsterEventType.STEP_FAILURE) == []
+        assert tell(definitions, instance).run_requests == []
+    assert told(paths) == []
     assert builds.pointed_build(paths) == published
     report = of(dg.AssetKey(["published", "report"]))  # it is about the published build, and can be made again
     assert report.success
@@ -342,7 +385,8 @@ def test_every_check_runs_with_what_it_checks(definitions: Any) -> None:
         assert node.owners == ["team:dialogue-warehouse"], key
         assert node.kinds, key
         assert node.group_name != "default", key
-    assert graph.get(dg.AssetKey(["published", "dialogues"])).freshness_policy is not None
+    assert graph.get(dg.AssetKey(["source", "checked"])).freshness_policy is not None
+    assert graph.get(dg.AssetKey(["published", "dialogues"])).freshness_policy is None  # it may never change
     assert graph.get(dg.AssetKey(["landing", "sgd"])).freshness_policy is not None
 
 
@@ -387,6 +431,7 @@ def test_a_run_keeps_going_and_verifies_unless_these_are_switched_off(
 ) -> None:
     import dagster as dg
 
+    from pipelines.dagster_graph.published import report_asset
     from pipelines.dagster_graph.resources import session_resource, settings_of_run
 
     settings = settings_of_run()
@@ -395,7 +440,7 @@ def test_a_run_keeps_going_and_verifies_unless_these_are_switched_off(
     monkeypatch.setenv("DIALOGUE_VERIFY", "off")
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))
     config = {"session": {"config": {"refresh": ["sgd"]}}}
-    with dg.build_resources({"session": session_resource}, resource_config=config) as resources:
+    with dg.build_resources({"session": session_resource([], report_asset())}, resource_config=config) as resources:
         settings = resources.session.settings
     assert (settings.keep_going, settings.verify, settings.refresh) == (False, False, ("sgd",))
 
@@ -412,8 +457,7 @@ def test_a_run_never_replaces_real_files_by_the_sample(
     published = builds.pointed_build(paths)
     monkeypatch.delenv("DIALOGUE_SOURCE", raising=False)
     with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
-        failed = run(definitions, instance)
-        assert not failed.success
-        tell(definitions, instance, failed)
+        assert not run(definitions, instance).success
+        tell(definitions, instance)
     assert "would give way to generated ones" in told(paths)[0]["text"]
     assert builds.pointed_build(paths) == published

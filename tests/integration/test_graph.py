@@ -187,13 +187,14 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
 def test_session_of_a_run_repairs_and_ends_what_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import dagster as dg
 
+    from pipelines.dagster_graph.published import report_asset
     from pipelines.dagster_graph.resources import session_resource
 
     paths = WarehousePaths(tmp_path)
     paths.started_publication.write_text('{"build_id": "20260101T000000000000Z"}')
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))
     monkeypatch.setenv("DIALOGUE_AUDIT_TIMEOUT", "7.5")
-    with dg.build_resources({"session": session_resource}) as resources:
+    with dg.build_resources({"session": session_resource([], report_asset())}) as resources:
         session = resources.session
         assert session.reporter.quiet
         assert session.reporter.notices == [

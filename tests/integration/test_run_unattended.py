@@ -53,13 +53,13 @@ def test_variable_of_the_page_is_a_setting(name: str) -> None:
 
 
 def test_files_that_the_page_names_exist() -> None:
-    from pipelines.dagster_graph.jobs import EVERYTHING, FETCH, build_schedules
+    from pipelines.dagster_graph.jobs import EVERYTHING, FETCH, build_jobs, build_schedules
     from pipelines.dagster_graph.sensors import build_sensors
 
     rows = re.findall(r"^\| (schedule|sensors?) (.*?) \| (.*?) \|", PAGE, re.M)
     named = {name for kind, names, _ in rows for name in re.findall(r"`(\w+)`", names)}
     started = {name for *_, job in rows for name in re.findall(r"job `(\w+)`", job)}
-    assert named == {one.name for one in (*build_schedules(Settings()), *build_sensors())}
+    assert named == {one.name for one in (*build_schedules(Settings()), *build_sensors(build_jobs(())))}
     assert started == {EVERYTHING, FETCH}
 
 

@@ -6,7 +6,10 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import sqlite3
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,12 +20,27 @@ import pytest
 
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.storage import builds, retention
+from pipelines.building.state import PART_REFUSED
 from tests.conftest import run_command
 from tests.integration.browser import Browser, Visit, find_chromium
 from tests.integration.served import Served, left_of, processes_with, served
 
 MODEL, OTHER_MODEL = {"path": ["core", "fct_turns"]}, {"path": ["core", "fct_votes"]}
 CHECK = {"assetKey": MODEL, "name": "sound_fct_turns"}
+PUBLISHED = {"path": ["published", "dialogues"]}
+ENDED = ("SUCCESS", "FAILURE", "CANCELED")
+OBSERVED = """
+query Observed($key: AssetKeyInput!) {
+  assetOrError(assetKey: $key) { ... on Asset { assetObservations(limit: 9) { description runId } } }
+}
+"""
+REEXECUTE = """
+mutation Again($parent: String!) {
+  launchRunReexecution(reexecutionParams: {parentRunId: $parent, strategy: FROM_FAILURE}) {
+    __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
+  }
+}
+"""
 LONGEST = 500
 """Timeout in seconds for everything here, on a busy machine."""
 
@@ -156,28 +174,88 @@ def test_page_offers_a_model_only_with_all_others(
 # The result; last, because it takes longest
 
 
-def test_both_runs_publish_one_after_the_other(
+def test_second_of_two_equal_runs_publishes_nothing(
     site: Served, launched: tuple[str, str], paths: WarehousePaths, sample_folder: Path
 ) -> None:
-    def ended() -> bool:
-        runs = site.runs()
-        return all(runs[run]["status"] in ("SUCCESS", "FAILURE", "CANCELED") for run in launched)
+    """Runs that wait in the queue do not fill the kept builds with copies: each compares when it starts."""
 
-    site.wait_for(ended, LONGEST)
+    assert [ended(site, run) for run in launched] == ["SUCCESS", "SUCCESS"], site.said()
     runs = site.runs()
-    assert [runs[run]["status"] for run in launched] == ["SUCCESS", "SUCCESS"], site.said()
     first, second = (runs[run] for run in launched)
     assert first["startTime"] < first["endTime"] <= second["startTime"] < second["endTime"]
     before = builds.pointed_build(WarehousePaths(sample_folder))
-    oldest, older, newest = retention.kept_builds(paths)
-    assert (builds.pointed_build(paths), oldest) == (newest, before)
-    assert [builds.read_manifest(paths, build).corpora for build in (newest, older)] == [("bbai",), ("bbai",)]
-    assert "removed" in builds.read_manifest(paths, older).changed
-    assert builds.read_manifest(paths, newest).changed == f"nothing differs, against build {older}"
-    page = (paths.reports / "changes.html").read_text(encoding="utf-8")
-    assert "Nothing changed: every table has the same rows" in page
-    assert older in page
+    older, newest = retention.kept_builds(paths)
+    assert (builds.pointed_build(paths), older) == (newest, before)
+    assert builds.read_manifest(paths, newest).corpora == ("bbai",)
+    assert "removed" in builds.read_manifest(paths, newest).changed
+    observed = site.ask(OBSERVED, key=PUBLISHED)["assetOrError"]["assetObservations"]
+    reason = f"nothing has changed since build {newest}"
+    assert [(one["description"], one["runId"]) for one in observed] == [(reason, launched[1])]
+    assert site.latest_run(PUBLISHED)["status"] == "SUCCESS"
     assert not paths.alerts.exists()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param([PUBLISHED], id="the published warehouse"),
+        pytest.param([PUBLISHED, {"path": ["published", "report"]}], id="two assets"),
+        pytest.param([{"path": ["audit", "build_changes"]}], id="an audit"),
+    ],
+)
+def test_part_of_the_graph_is_canceled_with_a_reason(
+    site: Served, launched: tuple[str, str], paths: WarehousePaths, part: list[dict[str, Any]]
+) -> None:
+    """As "Materialize" on the page of one asset, or of several; no asset is shown as failed afterwards."""
+    run = site.launch("__ASSET_JOB", assetSelection=part)["run"]["runId"]
+    assert ended(site, run) == "CANCELED"
+    assert PART_REFUSED in site.messages(run)
+    assert {site.latest_run(key)["status"] for key in part} == {"CANCELED"}
+    assert not paths.alerts.exists()
+
+
+def test_reexecution_from_failure_is_canceled_with_a_reason(
+    site: Served, launched: tuple[str, str], paths: WarehousePaths
+) -> None:
+    """The steps that had succeeded would not be run again; `All steps` on the same page builds."""
+    canceled = site.launch("__ASSET_JOB", assetSelection=[PUBLISHED])["run"]["runId"]
+    assert ended(site, canceled) == "CANCELED"
+    again = site.ask(REEXECUTE, parent=canceled)["launchRunReexecution"]
+    run = again["run"]["runId"]
+    assert ended(site, run) == "CANCELED"
+    assert PART_REFUSED in site.messages(run)
+    assert not paths.alerts.exists()
+
+
+def test_health_checks_of_page_and_daemon_are_true(
+    site: Served, launched: tuple[str, str], paths: WarehousePaths
+) -> None:
+    port = site.url.rpartition(":")[2]
+    site.wait_for(paths.watched.exists, LONGEST)
+    assert health(paths, "web", "--port", port) == (0, f"web works; build {builds.pointed_build(paths)} is published")
+    assert health(paths, "daemon")[0] == 0
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        status, line = health(paths, "web", "--port", str(free.getsockname()[1]))
+    assert (status, "does not answer" in line) == (1, True)
+
+
+def health(paths: WarehousePaths, *arguments: str) -> tuple[int, str]:
+    """Return the exit status of a health check, and its line."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "pipelines.dagster_graph.health", *arguments],
+        env=os.environ | {"DIALOGUE_WAREHOUSE": str(paths.root)},
+        capture_output=True,
+        text=True,
+        cwd=CLONE,
+        check=False,
+    )
+    return ended.returncode, (ended.stdout or ended.stderr).strip()
+
+
+def ended(site: Served, run: str) -> str:
+    """Return the status with which a run has ended."""
+    return site.wait_for(lambda: (status := site.runs()[run]["status"]) in ENDED and status, LONGEST)
 
 
 def test_page_does_not_offer_a_check_alone(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import socket
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -101,3 +102,19 @@ def test_error_of_a_model_leaves_out_the_query_and_the_java_stack() -> None:
         dbt._one_line("[CAST_INVALID_INPUT] 'a' is not\n  a number\n== SQL ==\nselect 1")
         == "[CAST_INVALID_INPUT] 'a' is not a number"
     )
+
+
+def test_master_that_accepts_no_connection_is_named_at_once() -> None:
+    """Spark itself tries for a minute, and then its JVM is gone. One master of several is enough."""
+    with socket.create_server(("127.0.0.1", 0)) as living, socket.socket() as dead:
+        dead.bind(("127.0.0.1", 0))
+        ports = [one.getsockname()[1] for one in (living, dead)]
+        session.refuse_silent(f"spark://127.0.0.1:{ports[1]},127.0.0.1:{ports[0]}")
+        session.refuse_silent("local[2]")
+        with pytest.raises(session.ClusterError) as refused:
+            session.refuse_silent(f"spark://127.0.0.1:{ports[1]}")
+    assert str(refused.value) == (
+        f"Spark does not start with master spark://127.0.0.1:{ports[1]}: 127.0.0.1:{ports[1]}: Connection refused"
+    )
+    with pytest.raises(session.ClusterError, match="does not start with master spark://nowhere"):
+        session.refuse_silent("spark://nowhere")
