@@ -144,8 +144,8 @@ def disturbed_folder(once: Once, sample_folder: Path) -> Path:
         ownership.claim(WarehousePaths(folder))  # otherwise the folder with files is refused
         releases = folder / "releases"
         shutil.copytree(sample_folder / "sample", releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
-        for corpus_id, module in fixtures.load_where_there("disturb").items():
-            module.disturb(releases / corpus_id, random.Random(f"{corpus_id}/20"))
+        for corpus_id in fixtures.having("disturb.py"):
+            fixtures.load(corpus_id, "disturb").disturb(releases / corpus_id, random.Random(f"{corpus_id}/20"))
         build_warehouse(folder, "--source", releases)
 
     return once("disturbed", disturb)
@@ -161,22 +161,6 @@ def generated_sample(once: Once) -> Path:
 def scale_1_release(once: Once) -> Path:
     """Return all releases, generated at scale 1, once for all tests. Tests must not change them."""
     return once("scale_1", lambda folder: simulate(folder, 1, processes=2))
-
-
-@pytest.fixture(scope="session")
-def scale_1_tables(scale_1_release: Path) -> dict[str, duckdb.DuckDBPyConnection]:
-    """Map each corpus to its files of scale 1 as tables."""
-    return read_releases(scale_1_release)
-
-
-def read_releases(folder: Path) -> dict[str, duckdb.DuckDBPyConnection]:
-    """Map each corpus to its generated files as tables, in a separate database."""
-    databases = {}
-    for corpus_id, counts in fixtures.load_all("counts").items():
-        databases[corpus_id] = duckdb.connect()
-        for table, query in counts.TABLES.items():
-            databases[corpus_id].execute(f"create table {table} as {query.format(root=folder)}")
-    return databases
 
 
 @pytest.fixture(scope="session")
