@@ -28,7 +28,7 @@ from pipelines.ingestion.simulating import SAMPLE_SCALE, simulate
 from tests import fixtures, forked
 
 CLONE = Path(__file__).resolve().parent.parent
-SOURCES = ("sample", "disturbed", "real")
+SOURCES = ("disturbed", "real")
 REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
 
 
@@ -232,9 +232,8 @@ def real_warehouse(real_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def source(request: pytest.FixtureRequest) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
     """Return a warehouse, and the releases that it was built from."""
     folder = request.getfixturevalue(f"{request.param}_folder")
-    releases = {"sample": folder / "sample", "disturbed": folder / "releases"}.get(request.param)
     with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
-        yield con, releases or request.getfixturevalue("real_corpora")
+        yield con, folder / "releases" if request.param == "disturbed" else request.getfixturevalue("real_corpora")
 
 
 @pytest.fixture
