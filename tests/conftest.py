@@ -28,7 +28,7 @@ from pipelines.ingestion.simulating import SAMPLE_SCALE, simulate
 from tests import fixtures, forked
 
 CLONE = Path(__file__).resolve().parent.parent
-SOURCES = ("sample", "disturbed", "real")
+SOURCES = ("disturbed", "real")
 REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
 
 
@@ -144,8 +144,8 @@ def disturbed_folder(once: Once, sample_folder: Path) -> Path:
         ownership.claim(WarehousePaths(folder))  # otherwise the folder with files is refused
         releases = folder / "releases"
         shutil.copytree(sample_folder / "sample", releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
-        for corpus_id, module in fixtures.load_where_there("disturb").items():
-            module.disturb(releases / corpus_id, random.Random(f"{corpus_id}/20"))
+        for corpus_id in fixtures.having("disturb.py"):
+            fixtures.load(corpus_id, "disturb").disturb(releases / corpus_id, random.Random(f"{corpus_id}/20"))
         build_warehouse(folder, "--source", releases)
 
     return once("disturbed", disturb)
@@ -161,22 +161,6 @@ def generated_sample(once: Once) -> Path:
 def scale_1_release(once: Once) -> Path:
     """Return all releases, generated at scale 1, once for all tests. Tests must not change them."""
     return once("scale_1", lambda folder: simulate(folder, 1, processes=2))
-
-
-@pytest.fixture(scope="session")
-def scale_1_tables(scale_1_release: Path) -> dict[str, duckdb.DuckDBPyConnection]:
-    """Map each corpus to its files of scale 1 as tables."""
-    return read_releases(scale_1_release)
-
-
-def read_releases(folder: Path) -> dict[str, duckdb.DuckDBPyConnection]:
-    """Map each corpus to its generated files as tables, in a separate database."""
-    databases = {}
-    for corpus_id, counts in fixtures.load_all("counts").items():
-        databases[corpus_id] = duckdb.connect()
-        for table, query in counts.TABLES.items():
-            databases[corpus_id].execute(f"create table {table} as {query.format(root=folder)}")
-    return databases
 
 
 @pytest.fixture(scope="session")
@@ -248,9 +232,8 @@ def real_warehouse(real_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def source(request: pytest.FixtureRequest) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
     """Return a warehouse, and the releases that it was built from."""
     folder = request.getfixturevalue(f"{request.param}_folder")
-    releases = {"sample": folder / "sample", "disturbed": folder / "releases"}.get(request.param)
     with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
-        yield con, releases or request.getfixturevalue("real_corpora")
+        yield con, folder / "releases" if request.param == "disturbed" else request.getfixturevalue("real_corpora")
 
 
 @pytest.fixture

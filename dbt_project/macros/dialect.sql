@@ -1,4 +1,4 @@
-{#- The eleven constructs that DuckDB and Spark write differently; `dialect_spark` has the Spark versions. All other
+{#- The twelve constructs that DuckDB and Spark write differently; `dialect_spark` has the Spark versions. All other
     SQL runs on both engines; a lint in the tests checks this. Positions count from 0. -#}
 
 {#- Select-list items: one row for each element of `list`, with the element as `element` and its position as
@@ -134,4 +134,13 @@
             when regexp_matches({{ text }}, '^$|^ |  | $|[^ -~]') then len({{ default__words(text) }})
             else length({{ text }}) - length(replace({{ text }}, ' ', '')) + 1
         end
+{%- endmacro %}
+
+{#- NULL of a type of a contract, which is written as in DuckDB. -#}
+{% macro null_as(type) -%}
+    {{ return(adapter.dispatch('null_as')(type)) }}
+{%- endmacro %}
+
+{% macro default__null_as(type) -%}
+    cast(null as {{ type }})
 {%- endmacro %}

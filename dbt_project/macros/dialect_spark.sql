@@ -74,6 +74,10 @@
     cardinality({{ spark__words(text) }})
 {%- endmacro %}
 
+{% macro spark__null_as(type) -%}
+    cast(null as {{ spark_type(type) }})
+{%- endmacro %}
+
 {#- The name that Spark's `describe` gives to a type of a contract, which is written as in DuckDB. -#}
 {% macro spark_type(type) -%}
     {%- set names = {'varchar': 'string', 'integer': 'int', 'timestamp': 'timestamp_ntz'} -%}

@@ -1,8 +1,9 @@
 {#- The whole of a core model: `int_<corpus>__<entity>` of every corpus that has the entity, stacked, with the
-    columns of the model's own contract (`union all by name` would hide a forgotten column as NULL). A model that
-    computes some columns of its contract itself names them in `computed`.
-    Raise if a conformed model declares fewer or more columns than these. Only its declaration is compared, which needs
-    no query plan; tests/integration/test_conformed_models.py checks that the SQL returns the declared columns. -#}
+    columns of the model's own contract. A conformed model names the columns that its corpus lacks in its `meta`, as
+    `lacks`; they are NULL here. Every other column must be in its SQL (`union all by name` would hide a forgotten
+    column as NULL). A model that computes some columns of its contract itself names them in `computed`.
+    Raise if `lacks` has a column that the contract does not have. tests/integration/test_conformed_models.py checks
+    that the SQL returns no other columns than these. -#}
 {% macro union_corpora(entity, computed=[]) -%}
     {%- set wanted = model.columns.keys() | reject('in', computed) | list -%}
     {%- set having = [] -%}
@@ -15,11 +16,11 @@
     {%- for corpus in having -%}
     {%- set name = 'int_' ~ corpus ~ '__' ~ entity -%}
     {%- set conformed = ref(name) -%}
-    {%- if execute -%}
-        {{ refuse_other_columns(corpus, name, wanted) }}
-    {%- endif %}
+    {%- set lacking = columns_lacked_by(corpus, name, wanted) if execute else [] %}
 select
-    {{ wanted | join(',\n    ') }}
+    {%- for column in wanted %}
+    {{ null_as(model.columns[column].data_type) ~ ' as ' if column in lacking }}{{ column }}{{ ',' if not loop.last }}
+    {%- endfor %}
 from {{ conformed }}
 {% if not loop.last %}
 union all
@@ -27,14 +28,15 @@ union all
     {%- endfor -%}
 {%- endmacro %}
 
-{#- Raise unless the conformed model `name` declares exactly the `wanted` columns. -#}
-{% macro refuse_other_columns(corpus, name, wanted) -%}
-    {%- set declared = graph.nodes['model.' ~ project_name ~ '.' ~ name].columns.keys() | list -%}
-    {%- set lacking, more = wanted | reject('in', declared) | list, declared | reject('in', wanted) | list -%}
-    {%- for columns, verb in [(lacking, 'lacks'), (more, 'has')] if columns -%}
+{#- The columns that the conformed model `name` lacks, as it declares them; raise if one of them is not `wanted`. -#}
+{% macro columns_lacked_by(corpus, name, wanted) -%}
+    {%- set lacking = graph.nodes['model.' ~ project_name ~ '.' ~ name].config.meta.get('lacks', []) -%}
+    {%- set unknown = lacking | reject('in', wanted) | list -%}
+    {%- if unknown -%}
         {{ exceptions.raise_compiler_error(
-            corpus ~ ": " ~ name ~ " " ~ verb ~ " " ~ columns | join(", ") ~ ", which " ~ model.name
-                ~ (" has" if verb == 'lacks' else " has not")
+            corpus ~ ": " ~ name ~ " says that it lacks " ~ unknown | join(", ") ~ ", which " ~ model.name
+                ~ " does not have"
         ) }}
-    {%- endfor -%}
+    {%- endif -%}
+    {{ return(lacking) }}
 {%- endmacro %}

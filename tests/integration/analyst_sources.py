@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from tests.integration import recount
 from tests.integration.recount import SPLITS
 
+CORPORA = ("abcd", "bbai", "mutualfriends", "sgd", "taskmaster1")
+"""The corpora whose answers are computed here."""
 SPEAKERS = {"USER": "user", "ASSISTANT": "system", "SYSTEM": "system", "customer": "user", "agent": "system"}
 
 
@@ -26,6 +28,11 @@ def group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     for key, value in pairs:
         groups[key].append(value)
     return groups
+
+
+def of_answered(query: str) -> str:
+    """Return a query for the rows of another query that are about a corpus with answers."""
+    return f"select * from ({query}) where corpus_id in {CORPORA}"
 
 
 class Turn(NamedTuple):

@@ -1,8 +1,8 @@
 """The tables of schema `analytics` are right, and their invariants can fail.
 
 The right rows are those that `analytics_answers` and `profile_answers` compute from the release files without SQL: on
-the embedded sample, on the disturbed sample (`disturb.py` of the fixtures), where rare cases are frequent, and on the
-real data if they are available.
+the disturbed sample (`disturb.py` of the fixtures), where rare cases are frequent, and on the real data if they are
+available. They know the corpora of `analyst_sources`; the rows of another corpus are not compared.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dialogue_warehouse.paths import DBT_PROJECT
 from tests.dbt_runs import compiled
 from tests.integration import analytics_answers, profile_answers
 from tests.integration.analyst_answers import Row
+from tests.integration.analyst_sources import of_answered
 
 TABLES = sorted(path.stem for path in (DBT_PROJECT / "models/marts/analytics").glob("*.sql"))
 TABLES.remove("corpus_overview")
@@ -58,8 +59,8 @@ def comparable(rows: list[Row]) -> list[Row]:
 
 
 def read(con: duckdb.DuckDBPyConnection, table: str) -> list[Row]:
-    """Return the rows of a table of schema `analytics`."""
-    return con.execute(f"from analytics.{table}").fetchall()
+    """Return the rows of a table of schema `analytics`, of the corpora with answers."""
+    return con.execute(of_answered(f"from analytics.{table}")).fetchall()
 
 
 @functools.cache
@@ -87,8 +88,8 @@ def test_answers_would_notice_a_wrong_model(disturbed_folder, by_dbt, table) -> 
     sql = by_dbt[table]
     assert right in sql
     with duckdb.connect(str(disturbed_folder / "dialogues.duckdb"), read_only=True) as con:
-        assert comparable(con.execute(sql).fetchall()) == comparable(read(con, table))
-        slipped = con.execute(sql.replace(right, wrong)).fetchall()
+        assert comparable(con.execute(of_answered(sql)).fetchall()) == comparable(read(con, table))
+        slipped = con.execute(of_answered(sql.replace(right, wrong))).fetchall()
     assert comparable(slipped) != comparable(answer(table, disturbed_folder / "releases"))
 
 

@@ -151,7 +151,7 @@ def test_builds_alone_are_shown_where_nothing_followed(tiny) -> None:
     assert "| verify |" not in text
 
 
-@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+@pytest.mark.parametrize("corpus_id", fixtures.having("floor.sql"))
 def test_floor_has_the_rows_that_a_build_has(sample_folder, sample_warehouse, corpus_id: str) -> None:
     seconds, rows = floor.read_corpus(registry.load_corpus(corpus_id), sample_folder / "sample")
     assert seconds > 0
@@ -162,7 +162,7 @@ def test_floor_has_the_rows_that_a_build_has(sample_folder, sample_warehouse, co
             assert (rows[table],) == con.execute(query).fetchone(), query
 
 
-@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+@pytest.mark.parametrize("corpus_id", fixtures.having("floor.sql"))
 def test_floor_reads_every_entity(corpus_id: str) -> None:
     sections = floor.sections(fixtures.floor_of(corpus_id))
     assert set(sections) == {entity.name for entity in registry.load_corpus(corpus_id).entities}

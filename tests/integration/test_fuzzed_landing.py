@@ -179,7 +179,7 @@ def damage(fuzz: Fuzz, cases: int) -> None:
 def generate(fuzz: Fuzz, sample: Path, cases: int) -> None:
     """Land this many files drawn at random from the types of the corpus's schema, half of them damaged."""
     chance = random.Random(f"{SEED}/{fuzz.corpus.corpus_id}/drawn")
-    mend = fixtures.load(fuzz.corpus.corpus_id, "strategies")
+    mend = fixtures.load_or_default(fuzz.corpus.corpus_id, "strategies")
     drawing = Drawing(fuzz.corpus, Known(fuzz.corpus, sample), mend, chance)
     files = files_of(fuzz.corpus)
     for entity, path in files:

@@ -16,6 +16,7 @@ import pytest
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.claims import load_claims, read_claims
 from dialogue_warehouse.paths import CLONE
+from tests import fixtures
 from tests.conftest import build_warehouse, run_command
 
 CLAIMS = {claim.claim_id: claim for corpus_id in registry.corpus_ids() for claim in load_claims(corpus_id)}
@@ -68,6 +69,15 @@ def test_at_scale_1_every_number_is_checked_and_agrees_with_the_ledger(scale_1: 
     counted = [claim for claim in CLAIMS.values() if claim.kind == "count" and found[claim.claim_id][1]]
     assert len(counted) > 100
     assert sum(verdict == "vacuous" for verdict, *_ in found.values()) <= 1
+
+
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_files_of_scale_1_are_about_as_large_as_the_published_ones(scale_1_release: Path, corpus_id: str) -> None:
+    listed = {file.path: file.bytes for file in registry.load_corpus(corpus_id).files if file.bytes}
+    files = {path: scale_1_release / corpus_id / path for path in listed}
+    found = {path: file.stat().st_size for path, file in files.items() if file.exists()}
+    assert set(listed) - set(found) == fixtures.load_or_default(corpus_id, "differences").NOT_GENERATED
+    assert found == {path: pytest.approx(listed[path], rel=0.15) for path in found}
 
 
 def test_at_scale_1_the_turn_counts_of_the_sgd_card_are_refuted(scale_1: Path) -> None:

@@ -193,7 +193,7 @@ def published_values(con: duckdb.DuckDBPyConnection, corpus: str) -> Iterator[tu
                 yield table, column, data_type
 
 
-DIFFERENCES = fixtures.load_all("differences")
+DIFFERENCES = {corpus_id: fixtures.load_or_default(corpus_id, "differences") for corpus_id in CORPORA}
 
 
 @pytest.mark.parametrize("corpus", CORPORA)

@@ -25,6 +25,7 @@ MACROS_OF_THE_DIALECT = {
     "explode_split",
     "words",
     "word_count",
+    "null_as",
 }
 
 DIFFERENT_ON_SPARK = {

@@ -1,4 +1,6 @@
 {#- The buttons of the ontology, and every button pressed that the ontology does not list. -#}
+{{ config(meta={'lacks': ['description']}) }}
+
 with
 
 seen as (
@@ -13,8 +15,7 @@ select
     coalesce(actions.act_occurrence, 1) as act_occurrence,
     actions.act_group,
     'button' as action_type,
-    actions.position,
-    cast(null as string) as description
+    actions.position
 from {{ ref('stg_abcd__actions') }} as actions
 full outer join seen
     on actions.act = seen.act

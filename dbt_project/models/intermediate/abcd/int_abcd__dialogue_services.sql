@@ -1,10 +1,11 @@
+{{ config(meta={'lacks': ['service']}) }}
+
 select
     dialogues.dialogue_key,
     dialogues.corpus_id,
     dialogues.split,
 
     0 as position,
-    cast(null as string) as service,
     conversations.flow as domain
 from {{ ref('int_abcd__dialogues') }} as dialogues
 inner join {{ ref('stg_abcd__conversations') }} as conversations

@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', meta={'lacks': ['outcome_reward']}) }}
 
 {#- FAQ scenarios have the number of the question after the subflow (timing_4, boots_how_1); the ontology has no
     number. -#}
@@ -31,6 +31,5 @@ select
     end as task,
     subflow as source_task,
     'written' as channel,
-    'expert_live_chat' as collection_method,
-    cast(null as integer) as outcome_reward
+    'expert_live_chat' as collection_method
 from counted

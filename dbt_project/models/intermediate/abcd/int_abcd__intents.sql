@@ -1,4 +1,6 @@
 {#- A flow that the ontology lists again has the position of its first entry. -#}
+{{ config(meta={'lacks': ['split', 'service', 'description', 'is_transactional']}) }}
+
 with
 
 flows as (
@@ -13,13 +15,9 @@ select
     'abcd/ontology/intent/' || {{ key_segment('subflows.flow') }} || '/'
         || {{ numbered_segment('subflows.subflow', 'subflows.subflow_occurrence') }} as intent_key,
     'abcd' as corpus_id,
-    cast(null as string) as split,
 
-    cast(null as string) as service,
     subflows.subflow as intent,
     subflows.position,
-    cast(null as string) as description,
-    cast(null as boolean) as is_transactional,
     subflows.flow as parent_intent,
     flows.position as parent_position
 from {{ ref('stg_abcd__subflows') }} as subflows

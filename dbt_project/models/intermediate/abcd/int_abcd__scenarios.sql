@@ -1,10 +1,11 @@
 {#- The release has no ids of scenarios: scenario_id is NULL. -#}
+{{ config(meta={'lacks': ['scenario_id']}) }}
+
 select
     dialogues.dialogue_key as scenario_key,
     dialogues.corpus_id,
     dialogues.split,
 
-    cast(null as string) as scenario_id,
     conversations.flow,
     conversations.subflow
 from {{ ref('int_abcd__dialogues') }} as dialogues

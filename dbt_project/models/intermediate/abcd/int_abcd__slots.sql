@@ -1,4 +1,9 @@
 {#- The release does not say which of an action's slots a value fills: slot_name stays NULL. -#}
+{{ config(meta={'lacks': [
+    'frame_index', 'service', 'slot_name', 'source_label', 'span_index', 'annotation_index', 'canonical_value',
+    'start_char', 'end_char', 'status',
+]}) }}
+
 select
     dialogues.dialogue_key || '/' || cast(action_values.turn_index as string) || '/action_value/0/'
         || cast(action_values.value_index as string) as slot_key,
@@ -7,22 +12,12 @@ select
     dialogues.corpus_id,
     dialogues.split,
     action_values.turn_index,
-    cast(null as integer) as frame_index,
 
     {{ role_of('action_values.speaker', {'customer': 'user', 'agent': 'system', 'action': 'system'}) }} as role,
     'action_value' as annotation_type,
-    cast(null as string) as service,
-    cast(null as string) as slot_name,
-    cast(null as string) as source_label,
     0 as action_index,
-    cast(null as integer) as span_index,
-    cast(null as integer) as annotation_index,
     action_values.value_index,
-    action_values.value,
-    cast(null as string) as canonical_value,
-    cast(null as integer) as start_char,
-    cast(null as integer) as end_char,
-    cast(null as string) as status
+    action_values.value
 from {{ ref('stg_abcd__action_values') }} as action_values
 inner join {{ ref('int_abcd__dialogues') }} as dialogues
     on

@@ -1,3 +1,5 @@
+{{ config(meta={'lacks': ['source_event_type', 'occurred_at', 'source_time', 'segment_count']}) }}
+
 select
     dialogues.dialogue_key || '/' || cast(delexed.turn_index as string) as turn_key,
     dialogues.dialogue_key,
@@ -9,14 +11,10 @@ select
     {{ role_of('delexed.speaker', {'customer': 'user', 'agent': 'system', 'action': 'system'}) }} as role,
     delexed.speaker as source_speaker,
     case when delexed.speaker = 'action' then 'action' else 'utterance' end as event_type,
-    cast(null as string) as source_event_type,
     original.utterance,
     delexed.delexicalized_utterance,
-    cast(null as timestamp) as occurred_at,
-    cast(null as string) as source_time,
     delexed.intent,
-    delexed.next_step,
-    cast(null as integer) as segment_count
+    delexed.next_step
 from {{ ref('stg_abcd__delexed_turns') }} as delexed
 inner join {{ ref('stg_abcd__original_turns') }} as original
     on

@@ -1,9 +1,10 @@
+{{ config(meta={'lacks': ['service']}) }}
+
 select
     dialogue_key,
     corpus_id,
     split,
 
     0 as position,
-    cast(null as string) as service,
     task as domain
 from {{ ref('int_bbai__dialogues') }}

@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', meta={'lacks': ['source_task', 'outcome_reward']}) }}
 
 {#- A question has no id: the key uses its position in the file, and dialogue_id is the question itself. -#}
 select
@@ -15,8 +15,6 @@ select
     record_pointer,
 
     intent as task,
-    cast(null as string) as source_task,
     'written' as channel,
-    'agents_answer_crowd_votes' as collection_method,
-    cast(null as integer) as outcome_reward
+    'agents_answer_crowd_votes' as collection_method
 from {{ ref('stg_bbai__questions') }}

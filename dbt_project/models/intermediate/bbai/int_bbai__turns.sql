@@ -1,3 +1,8 @@
+{{ config(meta={'lacks': [
+    'source_turn_number', 'source_speaker', 'source_event_type', 'delexicalized_utterance', 'occurred_at',
+    'source_time', 'next_step', 'segment_count',
+]}) }}
+
 select
     dialogue_key || '/0' as turn_key,
     dialogue_key,
@@ -5,16 +10,8 @@ select
     split,
     0 as turn_index,
 
-    cast(null as integer) as source_turn_number,
     'user' as role,
-    cast(null as string) as source_speaker,
     'utterance' as event_type,
-    cast(null as string) as source_event_type,
     dialogue_id as utterance,
-    cast(null as string) as delexicalized_utterance,
-    cast(null as timestamp) as occurred_at,
-    cast(null as string) as source_time,
-    task as intent,
-    cast(null as string) as next_step,
-    cast(null as integer) as segment_count
+    task as intent
 from {{ ref('int_bbai__dialogues') }}

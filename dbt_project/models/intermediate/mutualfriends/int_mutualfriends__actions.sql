@@ -1,4 +1,6 @@
 {#- A selection does not name an item but repeats it: item_index is the first equal item in the selector's own list. -#}
+{{ config(meta={'lacks': ['frame_index', 'service', 'slot_name']}) }}
+
 with
 
 selections as (
@@ -35,14 +37,11 @@ select
     dialogues.corpus_id,
     dialogues.split,
     events.turn_index,
-    cast(null as integer) as frame_index,
 
     {{ role_of('events.agent', {'0': 'peer', '1': 'peer'}) }} as role,
     0 as action_index,
     'selection' as action_type,
-    cast(null as string) as service,
     events.event_action as act,
-    cast(null as string) as slot_name,
     null as action_values,
     null as canonical_values,
     found.item_index

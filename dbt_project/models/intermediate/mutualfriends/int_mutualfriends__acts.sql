@@ -1,5 +1,7 @@
 {#- The release has one action, select. Any other event that carries an item is listed under its own name. No rows
     if the corpus is not built. -#}
+{{ config(meta={'lacks': ['act_group']}) }}
+
 with
 
 documented as (
@@ -19,7 +21,6 @@ select
     corpora.corpus_id,
     coalesce(documented.act, seen.act) as act,
     1 as act_occurrence,
-    cast(null as string) as act_group,
     'selection' as action_type,
     documented.position,
     documented.description

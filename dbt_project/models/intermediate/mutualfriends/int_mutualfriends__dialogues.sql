@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', meta={'lacks': ['task', 'source_task']}) }}
 
 with
 
@@ -22,8 +22,6 @@ select
     record_index,
     record_pointer,
 
-    cast(null as string) as task,
-    cast(null as string) as source_task,
     'written' as channel,
     'human_human_chat' as collection_method,
     outcome_reward

@@ -1,11 +1,11 @@
+{{ config(meta={'lacks': ['flow', 'subflow']}) }}
+
 select
     dialogues.dialogue_key as scenario_key,
     dialogues.corpus_id,
     dialogues.split,
 
-    sources.scenario_id,
-    cast(null as string) as flow,
-    cast(null as string) as subflow
+    sources.scenario_id
 from {{ ref('int_mutualfriends__dialogues') }} as dialogues
 inner join {{ ref('stg_mutualfriends__dialogues') }} as sources
     on

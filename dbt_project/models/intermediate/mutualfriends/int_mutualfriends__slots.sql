@@ -1,3 +1,8 @@
+{{ config(meta={'lacks': [
+    'frame_index', 'service', 'source_label', 'span_index', 'annotation_index', 'canonical_value', 'start_char',
+    'end_char', 'status',
+]}) }}
+
 select
     dialogues.dialogue_key || '/' || cast(selected.turn_index as string) || '/selection/'
         || {{ key_segment('selected.attribute') }} as slot_key,
@@ -6,22 +11,13 @@ select
     dialogues.corpus_id,
     dialogues.split,
     selected.turn_index,
-    cast(null as integer) as frame_index,
 
     {{ role_of('selected.agent', {'0': 'peer', '1': 'peer'}) }} as role,
     'selection' as annotation_type,
-    cast(null as string) as service,
     selected.attribute as slot_name,
-    cast(null as string) as source_label,
     0 as action_index,
-    cast(null as integer) as span_index,
-    cast(null as integer) as annotation_index,
     selected.attribute_index as value_index,
-    selected.value,
-    cast(null as string) as canonical_value,
-    cast(null as integer) as start_char,
-    cast(null as integer) as end_char,
-    cast(null as string) as status
+    selected.value
 from {{ ref('stg_mutualfriends__selected_values') }} as selected
 inner join {{ ref('int_mutualfriends__dialogues') }} as dialogues
     on

@@ -1,3 +1,5 @@
+{{ config(meta={'lacks': ['item_index']}) }}
+
 select
     dialogues.dialogue_key || '/' || cast(actions.turn_index as string) || '/frame/'
         || cast(actions.frame_index as string) || '/action/' || cast(actions.action_index as string) as action_key,
@@ -15,8 +17,7 @@ select
     actions.act,
     nullif(actions.slot, '') as slot_name,
     actions.action_values,
-    actions.canonical_values,
-    cast(null as integer) as item_index
+    actions.canonical_values
 from {{ ref('stg_sgd__actions') }} as actions
 inner join {{ ref('int_sgd__dialogues') }} as dialogues
     on

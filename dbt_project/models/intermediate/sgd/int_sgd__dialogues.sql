@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', meta={'lacks': ['task', 'source_task', 'outcome_reward']}) }}
 
 with
 
@@ -26,9 +26,6 @@ select
     record_index,
     record_pointer,
 
-    cast(null as string) as task,
-    cast(null as string) as source_task,
     'written' as channel,
-    'simulated_outline_paraphrased' as collection_method,
-    cast(null as integer) as outcome_reward
+    'simulated_outline_paraphrased' as collection_method
 from counted

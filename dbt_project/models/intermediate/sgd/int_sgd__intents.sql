@@ -1,3 +1,5 @@
+{{ config(meta={'lacks': ['parent_intent', 'parent_position']}) }}
+
 select
     'sgd/' || {{ key_segment('source_part') }} || '/service/'
         || {{ numbered_segment('service', 'service_occurrence') }} || '/intent/'
@@ -9,7 +11,5 @@ select
     intent,
     position,
     description,
-    is_transactional,
-    cast(null as string) as parent_intent,
-    cast(null as integer) as parent_position
+    is_transactional
 from {{ ref('stg_sgd__intents') }}

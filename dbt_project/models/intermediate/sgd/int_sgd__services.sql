@@ -1,3 +1,5 @@
+{{ config(meta={'lacks': ['source_name', 'vertical']}) }}
+
 with
 
 -- A republication may have the services of a split in several files, which are read one after the other.
@@ -17,8 +19,6 @@ select
 
     services.service,
     regexp_extract(services.service, '^(.*?)(_[0-9]+)?$', 1) as domain,
-    cast(null as string) as source_name,
-    cast(null as string) as vertical,
     services.description,
     cast(files.records_before + services.record_index as integer) as position
 from {{ ref('stg_sgd__services') }} as services

@@ -1,3 +1,5 @@
+{{ config(meta={'lacks': ['slot_group', 'requirement']}) }}
+
 select
     'sgd/' || {{ key_segment('source_part') }} || '/service/'
         || {{ numbered_segment('service', 'service_occurrence') }} || '/slot/'
@@ -7,10 +9,8 @@ select
 
     service,
     slot,
-    cast(null as string) as slot_group,
     position,
     description,
     is_categorical,
-    possible_values,
-    cast(null as string) as requirement
+    possible_values
 from {{ ref('stg_sgd__slots') }}

@@ -1,4 +1,6 @@
 {#- The four kinds of slot annotation, stacked with their part of the key, then joined with the dialogues once. -#}
+{{ config(meta={'lacks': ['source_label', 'status']}) }}
+
 with
 
 spans as (
@@ -130,7 +132,6 @@ select
     slots.annotation_type,
     slots.service,
     slots.slot_name,
-    cast(null as string) as source_label,
     slots.action_index,
     slots.span_index,
     slots.annotation_index,
@@ -138,8 +139,7 @@ select
     slots.value,
     slots.canonical_value,
     slots.start_char,
-    slots.end_char,
-    cast(null as string) as status
+    slots.end_char
 from slots
 inner join {{ ref('int_sgd__dialogues') }} as dialogues
     on

@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', meta={'lacks': ['outcome_reward']}) }}
 
 {#- The split comes from the CSV files. If several files list an id, this model keeps the alphabetically first file;
     dim_split_members has all lines. -#}
@@ -37,8 +37,7 @@ select
     nullif(counted.instruction_prefix, '') as task,
     counted.instruction_id as source_task,
     case counted.source_part when 'woz' then 'spoken' else 'written' end as channel,
-    case counted.source_part when 'woz' then 'wizard_of_oz' else 'self_dialogue' end as collection_method,
-    cast(null as integer) as outcome_reward
+    case counted.source_part when 'woz' then 'wizard_of_oz' else 'self_dialogue' end as collection_method
 from counted
 left join splits
     on counted.dialogue_id = splits.dialogue_id

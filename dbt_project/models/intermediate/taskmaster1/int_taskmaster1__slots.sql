@@ -1,5 +1,7 @@
 {#- Annotation names are `<service>.<label>[.accept|.reject]`. A label that is the service's vertical, or a missing
     label, is about the whole transaction and names no slot. -#}
+{{ config(meta={'lacks': ['frame_index', 'action_index', 'value_index', 'canonical_value']}) }}
+
 with
 
 unsuffixed as (
@@ -34,19 +36,15 @@ select
     dialogues.corpus_id,
     dialogues.split,
     parsed.turn_index,
-    cast(null as integer) as frame_index,
 
     {{ role_of('parsed.speaker', {'USER': 'user', 'ASSISTANT': 'system'}) }} as role,
     'span' as annotation_type,
     parsed.service,
     case when ontology.service is null then parsed.label end as slot_name,
     parsed.annotation_name as source_label,
-    cast(null as integer) as action_index,
     parsed.segment_index as span_index,
     parsed.annotation_index,
-    cast(null as integer) as value_index,
     parsed.segment_text as value,
-    cast(null as string) as canonical_value,
     parsed.start_char,
     parsed.end_char,
     parsed.status

@@ -1,3 +1,7 @@
+{{ config(meta={'lacks': [
+    'source_event_type', 'delexicalized_utterance', 'occurred_at', 'source_time', 'intent', 'next_step',
+]}) }}
+
 select
     dialogues.dialogue_key || '/' || cast(utterances.turn_index as string) as turn_key,
     dialogues.dialogue_key,
@@ -9,13 +13,7 @@ select
     {{ role_of('utterances.speaker', {'USER': 'user', 'ASSISTANT': 'system'}) }} as role,
     utterances.speaker as source_speaker,
     'utterance' as event_type,
-    cast(null as string) as source_event_type,
     utterances.utterance,
-    cast(null as string) as delexicalized_utterance,
-    cast(null as timestamp) as occurred_at,
-    cast(null as string) as source_time,
-    cast(null as string) as intent,
-    cast(null as string) as next_step,
     utterances.segment_count
 from {{ ref('stg_taskmaster1__utterances') }} as utterances
 inner join {{ ref('int_taskmaster1__dialogues') }} as dialogues

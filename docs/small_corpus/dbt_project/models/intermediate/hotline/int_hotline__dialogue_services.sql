@@ -1,10 +1,11 @@
 {#- The corpus has no services; its only domain is the hotline. -#}
+{{ config(meta={'lacks': ['service']}) }}
+
 select
     dialogue_key,
     corpus_id,
     split,
 
     0 as position,
-    cast(null as string) as service,
     'hotline' as domain
 from {{ ref('int_hotline__dialogues') }}

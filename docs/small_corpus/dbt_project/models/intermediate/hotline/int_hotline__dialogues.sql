@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', meta={'lacks': ['source_task', 'outcome_reward']}) }}
 
 with
 
@@ -23,8 +23,6 @@ select
     record_pointer,
 
     task,
-    cast(null as string) as source_task,
     'spoken' as channel,
-    'human_human_call' as collection_method,
-    cast(null as integer) as outcome_reward
+    'human_human_call' as collection_method
 from counted
