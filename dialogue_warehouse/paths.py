@@ -84,7 +84,7 @@ class WarehousePaths:
         """Every file and folder at the top of a warehouse that this project writes."""
         return (
             *(self.mark, self.lock, self.pointer, self.started_publication, self.published, self.alerts, self.trouble),
-            self.checked,
+            *(self.checked, self.silence),
             *(self.builds, self.raw, self.sample, self.reports, self.landing),
             *(self.scratch, self.scratch_spark, self.dagster_home),
         )
@@ -120,6 +120,10 @@ class WarehousePaths:
     def build_manifest(self, build_id: str) -> Path:
         """JSON beside a build: its source, its summary, and the raw Parquet files of each raw table."""
         return self.builds / f"{build_id}.json"
+
+    def build_report(self, build_id: str) -> Path:
+        """The report about one build as it was written, so that a rollback can show it again."""
+        return self.builds / f"{build_id}.report"
 
     def build_restorations(self, build_id: str) -> Path:
         """JSON beside a build: the result of the last `verify` of it, by file."""
@@ -162,8 +166,13 @@ class WarehousePaths:
 
     @property
     def trouble(self) -> Path:
-        """JSON: the last alert about a failure, until a build recovers."""
+        """JSON: the last failure and the alert about it, until a build succeeds."""
         return self.root / ".trouble.json"
+
+    @property
+    def silence(self) -> Path:
+        """JSON: the alert that no check of the source finishes any more, until one has finished."""
+        return self.root / ".silence.json"
 
     @property
     def checked(self) -> Path:

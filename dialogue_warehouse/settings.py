@@ -41,6 +41,8 @@ DUCKDB, SPARK = ENGINES = ("duckdb", "spark")
 """The engines that can run the models."""
 DUCKDB_TABLES, PARQUET_TABLES = TABLES = ("duckdb", "parquet")
 """The formats of the published tables: one DuckDB file, or Parquet files."""
+TEXT_LOG, JSON_LOG = LOG_FORMATS = ("text", "json")
+"""The forms of the progress of a command: lines for a reader, or events as JSON."""
 SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 """The values of a switch, in upper or lower case."""
 PER_CORE = 4
@@ -272,8 +274,6 @@ class Settings:
     """Seconds without a change below the source, after which the sensor `folder` starts a build."""
     upstream_days: Annotated[float, DAYS] = 30.0
     """Days without a download or a build of a release, after which Dagster shows it as stale."""
-    published_hours: Annotated[float, HOURS] = 48.0
-    """Hours without a finished check of the source after which Dagster shows `source/checked` as stale."""
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
@@ -284,12 +284,16 @@ class Settings:
     """Sender of the mail."""
     alert_to: Annotated[tuple[str, ...], _recipients] = ()
     """Recipients of the mail, separated by commas; required with `DIALOGUE_ALERT_SMTP`."""
+    heartbeat_hours: Annotated[float, HOURS] = 48.0
+    """Hours without a finished check of the source after which `status --alert` sends an alert; Dagster shows it too."""
     audit_timeout: Annotated[float, SECONDS] = 900.0
     """Seconds after which an audit is stopped and the build fails."""
     query_timeout: Annotated[float, SECONDS] = 600.0
     """Seconds after which a query given to `sql` is stopped; `--timeout` sets it for one query."""
     query_memory_limit: Annotated[str | None, _memory("a query", 50 * 10**6)] = None
     """Memory that a query given to `sql` may use, at least 50 MB; a query that needs more is refused."""
+    log_format: Annotated[str, _choice(LOG_FORMATS)] = TEXT_LOG
+    """Form of the progress of `build` and `fetch` on standard error: `text`, or `json` for one JSON object per line."""
     jobs: Annotated[int, COUNT] = 4
     """Number of files that `fetch` downloads at the same time."""
     mirror: Annotated[str | None, MIRROR] = field(default=None, repr=False)
@@ -332,6 +336,12 @@ class Settings:
         amount = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\D+)", self.memory_limit)
         part = f"{float(amount[1]) / processes:.3f}{amount[2]}" if amount else self.memory_limit
         return replace(self, memory_limit=part, threads=1)
+
+
+def read_variable(name: str) -> Any:
+    """Read one setting from its variable alone, or return its default. Raises SettingsError."""
+    text = os.environ.get(variable_of(name))
+    return _read(_readers()[name], text, variable_of(name)) if text else getattr(Settings(), name)
 
 
 def variable_of(name: str) -> str:

@@ -31,6 +31,7 @@ GROUPS = {
         "refresh",
         "builds_kept",
         "builds_kept_days",
+        "log_format",
     ),
     "Download": ("mirror", "jobs", "timeout", "attempts", "backoff"),
     "Resources and time limits": (
@@ -41,9 +42,9 @@ GROUPS = {
         "query_timeout",
         "query_memory_limit",
     ),
-    "Alerts": ("alert_webhook", "alert_smtp", "alert_from", "alert_to"),
+    "Alerts": ("alert_webhook", "alert_smtp", "alert_from", "alert_to", "heartbeat_hours"),
     "Spark": ("engine", "spark_master", "spark_conf"),
-    "Dagster": ("cron", "fetch_cron", "timezone", "quiet_seconds", "patience", "upstream_days", "published_hours"),
+    "Dagster": ("cron", "fetch_cron", "timezone", "quiet_seconds", "patience", "upstream_days"),
 }
 """The settings of each group, in the order of the page."""
 DEFAULTS = {

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dialogue_warehouse.cli.options import Folder, cli, corpora_option, form_option, warehouse_option, warehouse_paths
+from dialogue_warehouse.cli.options import (
+    CHECK_FAILED,
+    Folder,
+    cli,
+    corpora_option,
+    form_option,
+    log_option,
+    warehouse_option,
+    warehouse_paths,
+)
 from dialogue_warehouse.common.text import HOST, PORT, command
 from dialogue_warehouse.errors import InputError, require_extra
 from dialogue_warehouse.paths import WarehousePaths, absolute
 from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
+
+if TYPE_CHECKING:
+    from dialogue_warehouse.storage.health import Problem
 
 
 @cli.command()
@@ -48,17 +61,19 @@ from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
     help="If a corpus is damaged or fails a check, use its files of the published build for it, and build the others. "
     "--stop: fail.  [default: stop]",
 )
-@click.option("--quiet", is_flag=True, help="Print errors only, no progress.")
+@click.option("--quiet", is_flag=True, help="Print errors and stale corpora only, no progress.")
+@log_option
 @corpora_option
 @warehouse_option
 def build(quiet: bool, **options: Any) -> None:
     """Build the warehouse: land the files, run the models, audit the result and publish it.
 
     Without --source the embedded sample is built: generated releases of all corpora, in the format of the real ones.
+    The exit status is 1 if a check failed, and if the build is published but a corpus is stale (see --keep-going).
     """
     require_extra("build", "`build`")
     from dialogue_warehouse.common.progress import Reporter
-    from pipelines.building.summary import print_summary
+    from pipelines.building.summary import log_summary, print_summary, refuse_stale
     from pipelines.dagster_graph.build import build_warehouse
 
     settings = Settings.from_environment(**options)
@@ -66,19 +81,60 @@ def build(quiet: bool, **options: Any) -> None:
     if summary.is_unchanged:
         summary = replace(summary, notices=summary.notices + _renew_report(settings, summary.build_id))
     if not quiet:
+        log_summary(summary)
         print_summary(summary)
+    refuse_stale(warehouse_paths(settings), summary.build_id)
 
 
 @cli.command()
 @click.option("--source", type=Folder, help="Folder with the releases.  [default: the source of the published build]")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@click.option(
+    "--alert",
+    is_flag=True,
+    help="Send an alert if no check of the source has finished for DIALOGUE_HEARTBEAT_HOURS; for a timer. Needs the "
+    "extra `build`.",
+)
 @form_option
 @warehouse_option
-def status(**options: Any) -> None:
-    """Show the published build, the kept builds, and the files of the releases that are missing or not read."""
+def status(as_json: bool, alert: bool, **options: Any) -> None:
+    """Show the published build, the kept builds, and the files of the releases that are missing or not read.
+
+    The exit status is 1 if nothing is published, the last build failed, or a corpus is stale; the last lines say which.
+    With --alert it is also 1 if the source was not checked for too long.
+    """
     from dialogue_warehouse.terminal.status import print_status, read_status
 
     settings = Settings.from_environment(**options)
-    print_status(read_status(warehouse_paths(settings), settings))
+    paths = warehouse_paths(settings)
+    late = _send_alert(paths, settings) if alert else ()
+    found = read_status(paths, settings)
+    found = replace(found, problems=(*found.problems, *late))
+    if as_json:
+        import msgspec
+
+        click.echo(json.dumps(msgspec.to_builtins(found), indent=1))  # ASCII: a file's name may not be UTF-8
+    else:
+        print_status(found)
+    if found.problems:
+        raise click.exceptions.Exit(CHECK_FAILED)
+
+
+def _send_alert(paths: WarehousePaths, settings: Settings) -> tuple[Problem, ...]:
+    """Send an alert if the source was not checked for too long; return the problem, if there is one.
+
+    Raises InputError for a folder that is not a warehouse, such as that of a disk that is not mounted.
+    """
+    require_extra("build", "`status --alert`")
+    from dialogue_warehouse.storage import ownership
+    from pipelines.building import alerts
+
+    if not ownership.is_warehouse(paths):
+        raise InputError(f"{paths.root}: is not a warehouse, so its last check is unknown")
+    problem, unrecorded = alerts.tell_silence(paths, settings)
+    if unrecorded:
+        click.echo(f"notice: {unrecorded}", err=True)
+    return (problem,) if problem else ()
 
 
 @cli.command()
@@ -172,20 +228,25 @@ def dashboard(host: str, port: int, **options: Any) -> None:
 
 
 def _renew_report(settings: Settings, build_id: str) -> list[str]:
-    """Write the report again if it is about another build; return notices. A failure does not fail the command."""
+    """Show or write the report of this build if it is about another one; return notices.
+
+    A failure does not fail the command.
+    """
     from dialogue_warehouse.reading import damage
-    from dialogue_warehouse.site.report import is_about, write_report
+    from dialogue_warehouse.site.report import is_about, show_again, write_report
 
     paths = WarehousePaths(settings.warehouse)
     try:
-        if not is_about(build_id, paths.reports):
-            return [f"the report was about another build: {write_report(paths, settings)} is written again"]
+        if is_about(build_id, paths.reports):
+            return []
+        if (index := show_again(paths, build_id)) is not None:
+            return [f"the report was about another build: {index} is that of build {build_id} again"]
+        return [f"the report was about another build: {write_report(paths, settings)} is written again"]
     except Exception as error:
         cause = error if isinstance(error, InputError) else damage.cause_of(error, paths)
         if cause is None:
             raise
-        return [f"no report: {cause}"]
-    return []
+        return [f"the report is still about another build: {cause}"]
 
 
 def _load_graph(settings: Settings) -> Any:

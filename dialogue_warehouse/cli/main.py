@@ -14,9 +14,9 @@ import sys
 import click
 
 from dialogue_warehouse.cli import builds, queries, releases
-from dialogue_warehouse.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli
+from dialogue_warehouse.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli, say
 from dialogue_warehouse.cli.process import OwnProcess
-from dialogue_warehouse.common.text import visible_lines
+from dialogue_warehouse.common import progress
 from dialogue_warehouse.errors import NO_SPACE, CheckError, InputError, causes, first_line, is_full, is_out_of_memory
 from dialogue_warehouse.settings import silence_telemetry
 
@@ -26,6 +26,13 @@ COMMANDS = (builds, queries, queries, releases, builds)
 
 def main(arguments: list[str] | None = None, process: OwnProcess | None = None) -> int:
     """Run the command and return its exit status. The process is changed only if `process` says that it is our own."""
+    try:
+        return _main(arguments, process)
+    finally:
+        progress.end_events()
+
+
+def _main(arguments: list[str] | None, process: OwnProcess | None) -> int:
     try:
         status = cli.main(arguments, standalone_mode=False, obj=process) or 0
         sys.stdout.flush()
@@ -98,5 +105,5 @@ def _say_defect(error: BaseException) -> int:
 
 def _say(line: str, status: int) -> int:
     with contextlib.suppress(OSError):  # standard error may be closed too
-        click.echo(visible_lines(line), err=True)
+        say(line, status)
     return status

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dialogue_warehouse.common import progress
+from dialogue_warehouse.common.text import visible_lines
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import IS_CLONE, WarehousePaths, absolute
-from dialogue_warehouse.settings import FORMATS, FORMS, RELEASE_FORM, Settings, corpora_named, folder_named
+from dialogue_warehouse.settings import (
+    FORMATS,
+    FORMS,
+    LOG_FORMATS,
+    RELEASE_FORM,
+    Settings,
+    corpora_named,
+    folder_named,
+    read_variable,
+)
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """The exit statuses other than 0."""
@@ -105,6 +117,27 @@ def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--form", type=click.Choice(FORMS), help=text)(command)
 
 
+def log_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option for the form of the progress. It is read first, so that every error has this form too."""
+    text = "Form of the progress: lines, or events as JSON, one object per line.  [default: text]"
+    kind = click.Choice(LOG_FORMATS)
+    return click.option("--log-format", type=kind, is_eager=True, callback=_begin_log, help=text)(command)
+
+
+def _begin_log(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str:
+    log_format = value or read_variable("log_format")
+    progress.write_events(log_format)
+    return log_format
+
+
+def say(line: str, status: int) -> None:
+    """Print why a command ends with this status: a line on standard error, or an event."""
+    if progress.is_logging():
+        progress.log_event("error", logging.ERROR, text=line.removeprefix("error: "), status=status)
+    else:
+        click.echo(visible_lines(line), err=True)
+
+
 def _corpora(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
     return corpora_named(values, "--corpora") if values else None
 
@@ -119,7 +152,7 @@ class _Commands(click.Group):
         except BrokenPipeError:
             raise click.exceptions.Exit(0) from None
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            say("interrupted", INTERRUPTED)
             raise click.exceptions.Exit(INTERRUPTED) from None
 
 

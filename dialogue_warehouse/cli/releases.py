@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from dialogue_warehouse.cli.options import INTERRUPTED, Folder, cli, corpora_option, warehouse_option, warehouse_paths
+from dialogue_warehouse.cli.options import (
+    INTERRUPTED,
+    Folder,
+    cli,
+    corpora_option,
+    log_option,
+    say,
+    warehouse_option,
+    warehouse_paths,
+)
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import require_extra
 from dialogue_warehouse.paths import absolute
@@ -18,6 +27,7 @@ from dialogue_warehouse.settings import MOST, Settings
 @click.option("--to", "to", type=Folder, help="Folder to download into.  [default: landing/ of the warehouse]")
 @click.option("--jobs", type=click.IntRange(1, MOST), help=f"Files downloaded at once.  [default: {Settings.jobs}]")
 @click.option("--quiet", is_flag=True, help="Print errors only, no progress.")
+@log_option
 @corpora_option
 @warehouse_option
 def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
@@ -35,7 +45,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
         with fetch_display.FetchDisplay(quiet) as display:
             results = fetching.fetch(settings, to, display)
     except KeyboardInterrupt:
-        click.echo("interrupted; run the same command again to continue", err=True)
+        say("interrupted; run the same command again to continue", INTERRUPTED)
         raise click.exceptions.Exit(INTERRUPTED) from None
     if not quiet:
         fetch_display.print_fetched(results, to, settings.warehouse)
@@ -64,5 +74,5 @@ def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
     corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.only))
     with Reporter(quiet=False).stage("simulate", f"scale {scale:g}") as stage:
         written = simulating.simulate(to, scale, seed, corpora, settings.processes)
-        stage.detail = f"{len(written):,} files"
+        stage.detail, stage.counts = f"{len(written):,} files", {"files": len(written)}
     click.echo(f"next: {command('build', '--source', to, warehouse=settings.warehouse)}")

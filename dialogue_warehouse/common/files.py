@@ -225,6 +225,14 @@ def flush(file: Path) -> None:
             raise
 
 
+def link_or_copy(file: Path, to: Path) -> None:
+    """Make a hard link to a file, or a copy where the file system has no hard links."""
+    try:
+        os.link(file, to)
+    except OSError:
+        shutil.copyfile(file, to)
+
+
 def make_read_only(file: Path) -> None:
     """Remove all write permissions of a file, if the file system has modes."""
     try:

@@ -17,7 +17,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.common.text import url
 from dialogue_warehouse.errors import InputError, counted
-from dialogue_warehouse.paths import WarehousePaths, absolute
+from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute
 from dialogue_warehouse.reading.connection import open_published
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import contents, dictionary, drawing, histories, rendering
@@ -82,8 +82,8 @@ RULE_KINDS = {"defect": "defect", "property": "by design"}
 def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = None) -> Path:
     """Write the report of the published build and return its index.html; `to` defaults to the warehouse's `reports`.
 
-    The folder is replaced as a whole; if anything fails, the old one stays. Raises InputError if nothing is published,
-    or if the folder contains other files.
+    The folder is replaced as a whole; if anything fails, the old one stays. The report of the warehouse is also kept
+    with its build. Raises InputError if nothing is published, or if the folder contains other files.
     """
     to = absolute(to or paths.reports)
     _refuse_foreign(to)
@@ -96,7 +96,40 @@ def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = No
             _write(found, paths, to, partial)
     except OSError as error:
         raise InputError(f"{to}: the report cannot be written: {error.strerror or error}") from error
+    if to == paths.reports and BUILD_ID.fullmatch(found.build["build_id"]):
+        with contextlib.suppress(OSError):  # then a rollback to this build writes its report again
+            _copy(to, paths.build_report(found.build["build_id"]))
     return to / "index.html"
+
+
+def show_again(paths: WarehousePaths, build_id: str) -> Path | None:
+    """Replace the report by the one that was kept with this build; return its index.html, or None if none was kept.
+
+    Code of another version may have written it, which alone can show that build. Raises InputError if the folder
+    contains other files, or cannot be written.
+    """
+    kept = paths.build_report(build_id)
+    if not is_about(build_id, kept):
+        return None
+    _refuse_foreign(paths.reports)
+    try:
+        _copy(kept, paths.reports)
+    except OSError as error:
+        raise InputError(f"{paths.reports}: the report cannot be written: {error.strerror or error}") from error
+    return paths.reports / "index.html"
+
+
+def _copy(report: Path, to: Path) -> None:
+    """Replace a report by another one, whose files are not changed after they were written: links to them suffice."""
+    partial = files.beside(to, "tmp")
+    with files.writing_into(to.parent):
+        try:
+            partial.mkdir()
+            for file in report.iterdir():
+                files.link_or_copy(file, partial / file.name)
+            _replace(to, partial)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def _write(found: contents.Contents, paths: WarehousePaths, to: Path, partial: Path) -> None:

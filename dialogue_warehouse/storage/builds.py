@@ -162,6 +162,8 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """The definitions of its models and tests; empty if the tables are not in the database."""
     built_bytes: int = 0
     """Size in bytes of the database that dbt wrote; 0 if another version published the build."""
+    whole_bytes: int = 0
+    """Size in bytes of its database when all tables were last written; 0 if another version published the build."""
 
 
 def encode_manifest(manifest: BuildManifest) -> bytes:

@@ -83,6 +83,8 @@ class Fallback(msgspec.Struct, frozen=True):
     cause: Cause = Cause.DAMAGED
     error: str = msgspec.field(default="", name="reason")
     """The error that describes the damage."""
+    since: str = ""
+    """The time of the first build in which it fell back; empty if another version recorded it."""
 
     def __post_init__(self) -> None:
         """Set the cause for a manifest that has only the text."""
@@ -102,6 +104,11 @@ class Fallback(msgspec.Struct, frozen=True):
     def describe(self, corpus_id: str) -> str:
         """Describe the fallback to users in one line."""
         return f"{corpus_id} falls back to build {self.build_id}: {self.reason}"
+
+    def describe_as_stale(self, corpus_id: str) -> str:
+        """Describe a stale corpus to users in one line."""
+        since = f" since {self.since}" if self.since else ""
+        return f"{corpus_id} is stale{since}: its rows are those of build {self.build_id}, because {self.reason}"
 
 
 def data_version(files: Iterable[Landed]) -> str:

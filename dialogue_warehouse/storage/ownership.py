@@ -214,6 +214,8 @@ class BusyError(BuildError):
 
 PAUSE = 1.0
 """Seconds between two attempts to get the lock."""
+MOMENT = 0.2
+"""Seconds that every attempt takes at least: `status` holds the lock for a moment to find out if a build is running."""
 
 
 @contextlib.contextmanager
@@ -232,7 +234,8 @@ def exclusive(paths: WarehousePaths, patience: float = 0.0) -> Generator[None]:
         raise InputError(f"{paths.lock}: cannot be written: {error.strerror}") from error
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(files.locked(opened, fcntl.LOCK_EX, patience, PAUSE))
+            pause = min(PAUSE, patience or MOMENT / 4)
+            held.enter_context(files.locked(opened, fcntl.LOCK_EX, max(patience, MOMENT), pause))
         except BlockingIOError:
             raise BusyError(f"{paths.root}: another build is running") from None
         except OSError as error:

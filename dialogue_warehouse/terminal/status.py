@@ -19,8 +19,11 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.releases.source_tree import ENTRIES, FILES, NO_CORPUS, Ignored, describe
 from dialogue_warehouse.settings import DUCKDB, RELEASE_FORM, SPARK, Settings
-from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage import builds, health
 from dialogue_warehouse.storage.builds import UNEXPECTED
+from dialogue_warehouse.storage.checked import last_check
+from dialogue_warehouse.storage.health import Attempt, Problem
+from dialogue_warehouse.storage.landed import Cause
 from dialogue_warehouse.storage.retention import kept_builds
 from dialogue_warehouse.terminal.printing import make_console
 
@@ -30,11 +33,17 @@ DISPLAYED_DAMAGED = 5
 """Maximum number of files of the published build that the status names because they changed since publishing."""
 
 
+FORMAT = 1
+"""Number of the form of `status --json`. It changes only if a field is removed, or means something else."""
+
+
 @dataclass(frozen=True)
 class BuildStatus:
     """One build on disk. Fields from a manifest that cannot be read are None."""
 
     build_id: str
+    number: int | None
+    """Number of its publication in the warehouse, from 1."""
     is_published: bool
     is_pinned: bool
     verdicts: dict[str, int]
@@ -65,6 +74,23 @@ class MissingFile:
 
 @dataclass(frozen=True)
 class CorpusStatus:
+    """A corpus of the published build."""
+
+    corpus_id: str
+    is_stale: bool
+    """True if it fell back to its published files because its source was damaged or absent."""
+    stale_since: str | None
+    """The time of the first build in which it fell back; None if it is not stale, or another version built it."""
+    cause: Cause | None
+    """The kind of reason that its files are those of an earlier build; None if they are not."""
+    reason: str | None
+    """The same reason in words; for a damaged corpus the error."""
+    files_of: str | None
+    """The earlier build that landed its files; None if the published build landed them."""
+
+
+@dataclass(frozen=True)
+class ReleaseStatus:
     """The files of a corpus's release at the source; documentation files are not counted."""
 
     corpus_id: str
@@ -83,16 +109,28 @@ class CorpusStatus:
 class Status:
     """The content of a warehouse folder, and the files that a build could use."""
 
+    format: int
+    """FORMAT."""
     warehouse: str
+    problems: tuple[Problem, ...]
+    """The problems of the warehouse; the command exits with 1 if there are any."""
     published_build: str | None
     builds: tuple[BuildStatus, ...]
+    """The builds on disk, the last published one first."""
+    corpora: tuple[CorpusStatus, ...]
+    """The corpora of the published build."""
+    last_attempt: Attempt | None
+    """The last attempt to build; None if there was none."""
+    last_check: str | None
+    """The time of the last finished check of the source: a build, or a finding that nothing has changed."""
     database_bytes: int
     raw_bytes: int
     """Size in bytes of all landed Parquet, also of builds that were removed."""
     source: str | None
     """The source that is searched: that of the settings, else that of the published build. None stands for the embedded
     sample, which cannot lack any file."""
-    corpora: tuple[CorpusStatus, ...]
+    releases: tuple[ReleaseStatus, ...]
+    """The files of the releases at the source; empty for the embedded sample."""
     damaged: tuple[str, ...]
     """The published file, and files of the published build with Parquet, that changed since publishing."""
     ignored: tuple[Ignored, ...]
@@ -113,19 +151,41 @@ def read_status(paths: WarehousePaths, settings: Settings) -> Status:
     looked_at = _looked_at(settings, next((build for build in kept if build.is_published), None))
     source = looked_at.source
     corpora = registry.load_corpora(settings.only) if source else ()
+    checked = last_check(paths)
     return Status(
+        format=FORMAT,
         warehouse=str(paths.root),
+        problems=tuple(health.find_problems(paths)),
         published_build=published,
         builds=kept,
+        corpora=_corpora_status(paths, published),
+        last_attempt=health.last_attempt(paths),
+        last_check=checked.isoformat(timespec="seconds") if checked else None,
         database_bytes=sum(build.database_bytes for build in kept),
         raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
-        corpora=tuple(_corpus_status(corpus, looked_at, paths) for corpus in corpora),
+        releases=tuple(_release_status(corpus, looked_at, paths) for corpus in corpora),
         damaged=tuple(str(file) for file in builds.damage(paths, published)) if published else (),
         ignored=finding.find_foreign(looked_at, paths) if source and source.is_dir() else (),
         expected=tuple(finding.expected_folders(looked_at)),
         is_fetchable=looked_at.form == RELEASE_FORM,
     )
+
+
+def _corpora_status(paths: WarehousePaths, published: str | None) -> tuple[CorpusStatus, ...]:
+    """Return the corpora of the published build; none if its manifest cannot be read."""
+    try:
+        manifest = builds.read_manifest(paths, published) if published else None
+    except InputError:
+        return ()
+    found = []
+    for corpus_id in manifest.corpora if manifest else ():
+        fallback = manifest.carried.get(corpus_id) if manifest else None
+        is_stale = fallback is not None and fallback.is_damaged
+        since = fallback.since or None if fallback and is_stale else None
+        why = (fallback.cause, fallback.reason, fallback.build_id) if fallback else (None, None, None)
+        found.append(CorpusStatus(corpus_id, is_stale, since, *why))
+    return tuple(found)
 
 
 def _looked_at(settings: Settings, published: BuildStatus | None) -> Settings:
@@ -143,6 +203,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
     files = {paths.root / file for named in manifest.raw.values() for file in named} if manifest else set()
     return BuildStatus(
         build_id=build_id,
+        number=manifest.number if manifest else None,
         is_published=build_id == published,
         is_pinned=bool(manifest and manifest.is_pinned),
         verdicts=manifest.verdicts if manifest else {},
@@ -159,11 +220,11 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
     )
 
 
-def _corpus_status(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> CorpusStatus:
+def _release_status(corpus: Corpus, settings: Settings, paths: WarehousePaths) -> ReleaseStatus:
     release = finding.find(corpus, settings, paths)
     missing = tuple(MissingFile(file.path, file.url, str(release.folder / file.path)) for file in release.missing)
     present = release.listed - len(missing)
-    return CorpusStatus(
+    return ReleaseStatus(
         corpus.corpus_id,
         present,
         release.listed,
@@ -206,8 +267,12 @@ def print_status(found: Status, console: Console | None = None) -> None:
     if len(found.damaged) > DISPLAYED_DAMAGED:
         console.print(f"damaged    and {len(found.damaged) - DISPLAYED_DAMAGED} more files", soft_wrap=True)
     console.print(f"on disk    {readable_size(found.database_bytes)} databases, {readable_size(found.raw_bytes)} raw")
+    if found.last_check is not None:
+        console.print(f"checked    {found.last_check}: the last finished check of the source")
     for line in _sample_lines(Path(found.warehouse)) if found.source is None else _source_lines(found):
         console.print(Text(line), soft_wrap=True)
+    for problem in found.problems:
+        console.print(Text(f"problem    {visible(problem.text)}"), soft_wrap=True)
 
 
 def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
@@ -251,7 +316,7 @@ def _sample_lines(warehouse: Path) -> Iterator[str]:
 
 def _source_lines(found: Status) -> Iterator[str]:
     yield f"source     {found.source}"
-    for corpus in found.corpora:
+    for corpus in found.releases:
         yield f"  {corpus.corpus_id}: {corpus.present} of {corpus.listed} files present"
         for file in corpus.missing[:DISPLAYED_MISSING]:
             yield f"    missing {file.path}: download {file.url} to {file.put_at}"
@@ -262,7 +327,7 @@ def _source_lines(found: Status) -> Iterator[str]:
         yield from (f"    {visible(line)}" for line in describe(corpus.ignored, corpus.expected))
     yield from (f"  {visible(line)}" for line in describe(found.ignored, found.expected, ENTRIES))
     yield from _lines_of_build(found)
-    incomplete = ",".join(corpus.corpus_id for corpus in found.corpora if corpus.missing)
+    incomplete = ",".join(corpus.corpus_id for corpus in found.releases if corpus.missing)
     if incomplete and found.is_fetchable:
         fetch = command("fetch", "--to", found.source, "--corpora", incomplete)
         yield f"  `{fetch}` downloads the missing files"

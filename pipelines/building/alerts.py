@@ -1,4 +1,4 @@
-"""Send alerts: one message when building begins to fail, and one when it succeeds again.
+"""Send alerts: one message when building begins to fail, or stops, and one when it succeeds again.
 
 A message goes to every channel that the settings name, and is always appended to a file of the warehouse. It has the
 text of the errors, which name the corpus, the check and the first cases, and the path of the report. A message that
@@ -14,18 +14,18 @@ import posixpath
 import re
 import stat
 import urllib.parse
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.text import visible
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds, ownership
+from dialogue_warehouse.storage import builds, health, ownership
+from dialogue_warehouse.storage.health import Problem, Trouble
 
 LINES = 12
 """Largest number of lines of an error in a message; the message counts the rest."""
@@ -34,29 +34,22 @@ LONGEST = 600
 NOT_A_FILE = "a link, or not a regular file; remove it"
 
 
-class Trouble(msgspec.Struct, frozen=True):
-    """The current failure, kept in a file until a build succeeds."""
-
-    text: str
-    since: str
-
-
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the alerts file: one message, and where it could not be delivered."""
 
     at: str
     kind: str
-    """`failure` or `recovery`."""
+    """`failure`, `recovery`, or `silence`: no check of the source finishes any more."""
     text: str
     undelivered: tuple[str, ...] = ()
     """Channels that it did not reach, with the reason."""
 
 
 def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_part: bool = False) -> str | None:
-    """Send a message that building has failed with these lines, unless the last message said the same.
+    """Record that building has failed with these lines, and send a message, unless the last one said the same.
 
-    Do nothing where the folder is not a warehouse and cannot become one. Return the reason if the message could not be
-    recorded, else None.
+    A message that reached no recipient is sent again. Do nothing where the folder is not a warehouse and cannot become
+    one. Return the reason if the message could not be recorded, else None.
     """
     if not _is_ours(paths):
         return None
@@ -64,14 +57,65 @@ def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_pa
     lines = [line[:LONGEST] for line in text.splitlines()]
     text = "\n".join(lines[:LINES])
     text += f"\nand {len(lines) - LINES:,} more lines" if len(lines) > LINES else ""
-    trouble = _trouble(paths)
-    if trouble is not None and trouble.text == text:
-        return None
-    with contextlib.suppress(OSError):  # then the message is sent again next time
-        since = trouble.since if trouble else _now()
-        files.write_atomically(paths.trouble, msgspec.json.encode(Trouble(text, since)))
     part = " in part" if is_in_part else ""
-    return _tell(paths, settings, "failure", f"The build of {paths.root} has failed{part}.\n{text}{_standing(paths)}")
+    message = f"The build of {paths.root} has failed{part}.\n{text}{_standing(paths)}"
+    return _tell_once(paths, settings, paths.trouble, "failure", text, message, is_in_part)
+
+
+def tell_silence(paths: WarehousePaths, settings: Settings) -> tuple[Problem | None, str | None]:
+    """Send a message if no check of the source has finished for too long, and one when a check has finished again.
+
+    Each is sent once; a message that reached no recipient is sent again. It needs no other process: a timer of the
+    system can call it. Return the problem, if there is one, and the reason if the message could not be recorded.
+    """
+    problem = health.overdue(paths, settings.heartbeat_hours)
+    if problem is not None:
+        hours = f"{settings.heartbeat_hours:g} hours (DIALOGUE_HEARTBEAT_HOURS)"
+        message = (
+            f"The warehouse {paths.root} has not been checked for more than {hours}.\n{problem.text}; "
+            f"see if the daemon of Dagster, or the timer that builds, is running{_standing(paths)}"
+        )
+        return problem, _tell_once(paths, settings, paths.silence, "silence", problem.text, message)
+    before = health.read_trouble(paths.silence)
+    if before is None:
+        return None, None
+    with contextlib.suppress(OSError):
+        files.remove(paths.silence)
+    text = f"The warehouse {paths.root} is checked again.\nBefore that, {before.text}{_standing(paths)}"
+    return None, _tell(paths, settings, "recovery", text)[1]
+
+
+def _tell_once(
+    paths: WarehousePaths,
+    settings: Settings,
+    file: Path,
+    kind: str,
+    text: str,
+    message: str,
+    is_in_part: bool = False,
+) -> str | None:
+    """Record a failure in its file, and send the message unless it was sent for the same text.
+
+    Return the reason if the message could not be recorded, else None.
+    """
+    before = health.read_trouble(file)
+    at = health.now()
+    is_sent = before is not None and before.text == text and before.is_sent
+    trouble = Trouble(text=text, since=before.since if before else at, at=at, is_in_part=is_in_part, is_sent=is_sent)
+    _record(file, trouble)
+    if is_sent:
+        return None
+    alert, unrecorded = _tell(paths, settings, kind, message)
+    channels = [url for url in (settings.alert_webhook, settings.alert_smtp) if url is not None]
+    if not alert.undelivered or len(alert.undelivered) < len(channels):
+        _record(file, structs.replace(trouble, is_sent=True))
+    return unrecorded
+
+
+def _record(file: Path, trouble: Trouble) -> None:
+    """Record a failure. If that fails, the message is sent again next time."""
+    with contextlib.suppress(OSError):
+        files.write_atomically(file, msgspec.json.encode(trouble))
 
 
 def _is_ours(paths: WarehousePaths) -> bool:
@@ -89,25 +133,19 @@ def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
     A build in which a damaged corpus fell back to its published files counts as a failure in part. Return the reason if
     the message could not be recorded, else None.
     """
-    left = "\n".join(_left_as_they_were(paths))
+    stale = health.stale_corpora(paths).items()
+    left = "\n".join(fallback.describe(corpus_id) for corpus_id, fallback in stale)
     if left:
         return tell_failure(paths, settings, left, is_in_part=True)
-    trouble = _trouble(paths)
+    trouble = health.read_trouble(paths.trouble)
     if trouble is None or not ownership.is_warehouse(paths):
         return None
     with contextlib.suppress(OSError):
         files.remove(paths.trouble)
     since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
-    return _tell(paths, settings, "recovery", f"The build of {paths.root} succeeds again.\n{since}{_standing(paths)}")
-
-
-def _left_as_they_were(paths: WarehousePaths) -> Iterator[str]:
-    """Return a line for each corpus of the published build that fell back because its source was damaged."""
-    with contextlib.suppress(InputError):
-        build_id = builds.pointed_build(paths)
-        for corpus_id, fallback in (builds.read_manifest(paths, build_id).carried if build_id else {}).items():
-            if fallback.is_damaged:
-                yield fallback.describe(corpus_id)
+    text = f"The build of {paths.root} succeeds again.\n{since}{_standing(paths)}"
+    _, unrecorded = _tell(paths, settings, "recovery", text)
+    return unrecorded
 
 
 def _standing(paths: WarehousePaths) -> str:
@@ -123,17 +161,17 @@ def _standing(paths: WarehousePaths) -> str:
     return "".join(f"\n{line}" for line in lines)
 
 
-def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> str | None:
-    """Send a message to every channel and record it. Return the reason if it could not be recorded, else None."""
+def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> tuple[Alert, str | None]:
+    """Send a message to every channel and record it. Return it, and the reason if it could not be recorded."""
     from pipelines.building import channels  # needs libcurl, which most builds do not
 
     undelivered = tuple(_without_secrets(place, settings)[:LONGEST] for place in channels.undelivered(settings, text))
-    alert = Alert(at=_now(), kind=kind, text=text, undelivered=undelivered)
+    alert = Alert(at=health.now(), kind=kind, text=text, undelivered=undelivered)
     try:
         _append(paths.alerts, msgspec.json.encode(alert) + b"\n")
     except OSError as error:
-        return f"{paths.alerts}: an alert could not be recorded: {error.strerror}"
-    return None
+        return alert, f"{paths.alerts}: an alert could not be recorded: {error.strerror}"
+    return alert, None
 
 
 def _append(path: Path, line: bytes) -> None:
@@ -172,13 +210,3 @@ def _in_every_spelling(secret: str) -> str:
         f"(?:{re.escape(character)}|{''.join(f'%{byte:02x}' for byte in character.encode('utf-8', 'replace'))})"
         for character in urllib.parse.unquote(secret)
     )
-
-
-def _trouble(paths: WarehousePaths) -> Trouble | None:
-    with contextlib.suppress(InputError):
-        return files.read(paths.trouble, Trouble, "the last alert")
-    return None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

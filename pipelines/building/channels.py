@@ -9,8 +9,10 @@ import contextlib
 import io
 import urllib.parse
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP
+from email.utils import format_datetime, make_msgid
 
 import pycurl
 
@@ -54,6 +56,8 @@ def _mail(settings: Settings, text: str) -> None:
     message["Subject"] = f"dialogue-warehouse: {text.splitlines()[0]}"
     message["From"] = settings.alert_from
     message["To"] = ", ".join(settings.alert_to)
+    message["Date"] = format_datetime(datetime.now(UTC))
+    message["Message-ID"] = make_msgid(domain=settings.alert_from.rpartition("@")[2])  # not the name of this machine
     message.set_content(text)
     options = {
         pycurl.USE_SSL: pycurl.USESSL_NONE if server.scheme == "smtp" else pycurl.USESSL_ALL,

@@ -27,7 +27,7 @@ from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.unpacking import sha256_of
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
-from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage import builds, health
 from dialogue_warehouse.storage.landed import Cause, Fallback, Landed
 from pipelines.building import fingerprint
 from pipelines.building.checks import can_fall_back
@@ -166,7 +166,9 @@ def fall_back(corpus: Corpus, paths: WarehousePaths, cause: Cause, error: str = 
     before = manifest.carried.get(corpus.corpus_id)
     if before and cause is Cause.NOT_ASKED_FOR:  # a damaged corpus is still damaged when a run does not read it
         return LandedCorpus(files, scale, before)
-    return LandedCorpus(files, scale, Fallback(before.build_id if before else build_id, cause, error))
+    since = before.since if before and before.is_damaged else ""
+    first = before.build_id if before else build_id
+    return LandedCorpus(files, scale, Fallback(first, cause, error, since or health.now()))
 
 
 def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:

@@ -75,7 +75,7 @@ def write_tables(built: Path, folder: Path, settings: Settings) -> None:
     """Write every table as Parquet, each file in the order of the table's key."""
     files.remove(folder)
     spill = folder.parent / "spill"
-    with _attached(built, settings) as con:
+    with attached(built, settings) as con:
         con.execute(f"set temp_directory = {literal(spill)}")
         # From its statistics DuckDB marks a column as never NULL in the files of one corpus and not in those of
         # another. Readers that take the types of a table from its first file would fail on that.
@@ -128,7 +128,7 @@ def write_catalog(built: Path, catalog: Path, settings: Settings) -> None:
     """Write the database that describes the Parquet files beside it; contracts and macros are those of `built`."""
     files.remove(catalog)
     folder = tables_beside(catalog)
-    with _attached(built, settings) as con:
+    with attached(built, settings) as con:
         builds.serve(con, catalog)
         con.execute(f"attach {literal(catalog)} as catalog (storage_version 'v1.5.0')")
         con.execute("use catalog")
@@ -138,7 +138,7 @@ def write_catalog(built: Path, catalog: Path, settings: Settings) -> None:
         for table in read_tables(con):
             for statement in _described(table, folder):
                 con.execute(statement)
-        for statement in _macros(con):
+        for statement in macros(con):
             con.execute(statement)
         con.execute("commit")
 
@@ -171,20 +171,24 @@ def _rows(table: Table, folder: Path) -> str:
     return f"select {columns} from read_parquet([{', '.join(names)}], {hive})"
 
 
-def _macros(con: duckdb.DuckDBPyConnection) -> Iterator[str]:
+def macros(con: duckdb.DuckDBPyConnection) -> Iterator[str]:
     """Return the statements that make the macros of the built database; a macro follows those that it calls."""
     found = con.execute(
         """
-        select schema_name, function_name, parameters, macro_definition, function_type = 'table_macro' as is_table
+        select
+            schema_name, function_name, parameters, macro_definition, comment, function_type = 'table_macro' as is_table
         from duckdb_functions()
         where database_name = 'built' and not internal and macro_definition is not null
         order by not is_table, schema_name, function_name
         """
     ).fetchall()
-    for schema, name, parameters, definition, is_table in found:
+    for schema, name, parameters, definition, comment, is_table in found:
         named = ", ".join(map(identifier, parameters))
         kind = "table " if is_table else ""
-        yield f"create macro {identifier(schema)}.{identifier(name)}({named}) as {kind}{definition}"
+        address = f"{identifier(schema)}.{identifier(name)}"
+        yield f"create macro {address}({named}) as {kind}{definition}"
+        if comment:
+            yield f"comment on macro {kind}{address} is {literal(comment)}"
 
 
 def read_tables(con: duckdb.DuckDBPyConnection) -> list[Table]:
@@ -209,7 +213,7 @@ def read_tables(con: duckdb.DuckDBPyConnection) -> list[Table]:
 
 def refuse_other_rows(built: Path, catalog: Path, settings: Settings) -> None:
     """Raise BuildError unless each table is read back with as many rows as it was built with."""
-    with _attached(built, settings) as con:
+    with attached(built, settings) as con:
         builds.serve(con, catalog)
         con.execute(f"attach {literal(catalog)} as catalog (read_only)")
         for table in read_tables(con):
@@ -221,7 +225,7 @@ def refuse_other_rows(built: Path, catalog: Path, settings: Settings) -> None:
                 )
 
 
-def _attached(built: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
+def attached(built: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
     """Return a connection in memory that has the built database, read-only, as `built`."""
     con = connect(settings)
     con.execute(f"attach {literal(built)} as built (read_only)")

@@ -13,6 +13,8 @@ import itertools
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.database import connect
 from dialogue_warehouse.errors import BuildError, InputError
@@ -21,7 +23,7 @@ from dialogue_warehouse.settings import PARQUET_TABLES, Settings
 from dialogue_warehouse.storage import builds, publication, retention
 from dialogue_warehouse.storage.builds import UNEXPECTED, BuildManifest, describe_file, encode_manifest
 from dialogue_warehouse.storage.checked import record_check
-from pipelines.building import parquet_tables
+from pipelines.building import compacting, parquet_tables
 from pipelines.building.session import Session
 from pipelines.building.state import Build, clear_scratch
 
@@ -34,6 +36,7 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
     """
     settings = settings or Settings()
     refuse_unfit(paths.scratch_database, settings)
+    whole_bytes = compacting.compact(build, paths, settings)
     paths.builds.mkdir(exist_ok=True)
     database, folder = paths.scratch_database, paths.scratch_tables(build.build_id)
     if build.tables == PARQUET_TABLES:
@@ -42,7 +45,7 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
     for file in (database, *builds.files_below(folder)):
         files.flush(file)
         files.make_read_only(file)
-    manifest = _manifest(build, database, folder, paths, settings)
+    manifest = structs.replace(_manifest(build, database, folder, paths, settings), whole_bytes=whole_bytes)
     publication.write_pointer(paths.started_publication, build.build_id)
     files.write_atomically(paths.build_manifest(build.build_id), encode_manifest(manifest))
     if folder.is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.common.progress import Reporter, log_event
 from dialogue_warehouse.common.text import command, readable_size, visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.suites import OUTCOMES
+from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage import builds, health
 from dialogue_warehouse.storage.builds import open_build
 from dialogue_warehouse.terminal.printing import make_console
 from dialogue_warehouse.terminal.status import places
@@ -43,6 +45,8 @@ class Summary:
     """A short text about the differences from the build before."""
     tables: Path | None = None
     """The folder of the tables, if they are Parquet."""
+    repeated: tuple[str, ...] = ()
+    """The notices of the build that this command did not report while it ran."""
     is_unchanged: bool = False
     """True if nothing was built, because the published build was made from the same files and the same code."""
 
@@ -82,10 +86,36 @@ def summarize(settings: Settings, paths: WarehousePaths, reporter: Reporter) -> 
         marts=checks.get("marts", nothing),
         warnings=[f"{suite}: {name}: {what}; {observed}" for suite, name, what, observed in warnings],
         notices=list(dict.fromkeys([*reporter.notices, *manifest.notices])),
+        repeated=tuple(notice for notice in manifest.notices if notice not in reporter.notices),
         changed=manifest.changed,
         tables=paths.build_tables(build_id) if manifest.tables else None,
         places=[] if settings.source else places(registry.load_corpora(settings.only)),
     )
+
+
+def log_summary(summary: Summary) -> None:
+    """Write the same as an event, after the warnings and the notices that no stage has written."""
+    for warning in summary.warnings:
+        log_event("warning", logging.WARNING, text=warning)
+    for notice in summary.repeated:
+        log_event("notice", logging.WARNING, text=notice)
+    log_event(
+        "finished",
+        build_id=summary.build_id,
+        is_unchanged=summary.is_unchanged,
+        database=str(summary.database),
+        bytes=summary.bytes,
+        changed=summary.changed,
+        corpora=[{name: row[name] for name in ("corpus_id", *COUNTS, *OUTCOMES)} for row in summary.corpora],
+        marts=summary.marts,
+    )
+
+
+def refuse_stale(paths: WarehousePaths, build_id: str) -> None:
+    """Raise CheckError if a corpus of the published build is stale: others are new, but not its rows."""
+    stale = [fallback.describe_as_stale(corpus_id) for corpus_id, fallback in health.stale_corpora(paths).items()]
+    if stale:
+        raise CheckError(f"build {build_id} is published, but {'; '.join(stale)}")
 
 
 def print_summary(summary: Summary) -> None:

@@ -59,7 +59,8 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
                 ):
                     results.append(result)
                     stage.update(result.source_file_id)
-                stage.detail = f"{len(results):,} files, {sum(result.records for result in results):,} records"
+                stage.counts = {"files": len(results), "records": sum(result.records for result in results)}
+                stage.detail = f"{len(results):,} files, {stage.counts['records']:,} records"
         verifying.write_results(results, paths.scratch_audit / "restorations", settings)
         history.copy_restorations(build, paths, settings)
         unequal = sum(not result.is_equal for result in results)
@@ -155,6 +156,7 @@ def _audit(session: Session, build: state.Build) -> dict[str, dict]:
         stage.seconds = audit.seconds
         evaluated = sum(suite["evaluated"] for suite in summary.values())
         stage.detail = f"{len(summary)} suites, {evaluated} expectations"
+        stage.counts = {"suites": len(summary), "expectations": evaluated}
     return summary
 
 

@@ -48,7 +48,7 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
         text = str(error) or type(error).__name__
         unrecorded = alerts.tell_failure(paths, settings, text) if is_there else None
         if unrecorded and os.access(paths.root, os.W_OK):  # else the error is already about the whole folder
-            reporter.line(f"notice: {unrecorded}")
+            reporter.line(f"notice: {unrecorded}", "notice", text=unrecorded)
         raise
     unrecorded = alerts.tell_success(paths, settings)
     return replace(summary, notices=[*summary.notices, unrecorded]) if unrecorded else summary

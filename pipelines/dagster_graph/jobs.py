@@ -11,9 +11,9 @@ from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.finding import Source
-from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.settings import Settings, SettingsError, variable_of
 from dialogue_warehouse.storage.checked import record_check
-from pipelines.building import fingerprint
+from pipelines.building import alerts, fingerprint
 from pipelines.dagster_graph.instance import hold_run
 from pipelines.ingestion import fetching
 from pipelines.ingestion.fetch_display import FetchDisplay, notices, refuse_failures
@@ -87,8 +87,18 @@ def fetch_job() -> dg.JobDefinition:
     return fetch
 
 
+def refuse_impossible_times(settings: Settings) -> None:
+    """Raise SettingsError for a time of the settings that Dagster does not accept; its own error names no setting."""
+    for name, cron in {"cron": settings.cron, "fetch_cron": settings.fetch_cron}.items():
+        try:
+            dg.ScheduleDefinition(name=name, job_name=EVERYTHING, cron_schedule=cron)
+        except dg.DagsterInvalidDefinitionError:
+            raise SettingsError(f"{variable_of(name)}: '{cron}' is not a time that can occur") from None
+
+
 def build_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
     """Return a daily build and a weekly download, at the times and in the time zone of the settings."""
+    refuse_impossible_times(settings)
 
     @dg.schedule(
         name="daily",
@@ -118,5 +128,6 @@ def build_or_skip(settings: Settings) -> dg.RunRequest | dg.SkipReason:
     paths = WarehousePaths(settings.warehouse)
     if reason := fingerprint.nothing_new(Source(settings, paths)):
         record_check(paths)
+        alerts.tell_success(paths, settings)  # the source may be again as it was before a failure
         return dg.SkipReason(reason)
     return dg.RunRequest()

@@ -150,6 +150,7 @@ def _run_models(
                 results = spark_models.build(paths, spark, report=stage.update, settings=settings, **selection)
             ran = [result for result in results if not result.reused_from]
             tests = sum(result.is_test for result in ran)
+            stage.counts = {"models": len(ran) - tests, "tests": tests, "reused": len(results) - len(ran)}
             stage.detail = f"{len(ran) - tests} models, {tests} tests"
             if len(ran) < len(results):
                 stage.detail += f"; {len(results) - len(ran)} reused"

@@ -65,6 +65,7 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
                 landed, scale = read.landed, read.scale
                 records = sum(file.record_count for file in landed)
                 stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
+                stage.counts = {"files": len(landed), "records": records}
                 stage.seconds = session.lander.seconds(release)
                 if read.fallback:
                     fallbacks = {corpus.corpus_id: read.fallback}

@@ -36,7 +36,7 @@ def release_freshness(settings: Settings) -> dg.FreshnessPolicy:
 
 def check_freshness(settings: Settings) -> dg.FreshnessPolicy:
     """Return the policy that a check of the source finishes within so many hours."""
-    return dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.published_hours))
+    return dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.heartbeat_hours))
 
 
 UNATTENDED = {"keep_going": True, "verify": True}
@@ -55,16 +55,16 @@ class LogReporter(Reporter):
 
     def __init__(self, log: logging.Logger) -> None:
         super().__init__(quiet=True)
-        self._log = log
+        self.log = log
 
     def notice(self, text: str) -> None:
         """Record a notice, and log it as a warning."""
         super().notice(text)
-        self._log.warning(visible(text))
+        self.log.warning(visible(text))
 
-    def line(self, text: str) -> None:
+    def line(self, text: str, event: str = "progress", /, **fields: object) -> None:
         """Log the result of a stage."""
-        self._log.info(visible(text))
+        self.log.info(visible(text))
 
 
 def session_resource(whole: Sequence[dg.AssetsDefinition], report: dg.AssetsDefinition) -> dg.ResourceDefinition:

@@ -11,6 +11,7 @@ from rich import box
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from dialogue_warehouse.common import progress
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.common.text import command, readable_size
 from dialogue_warehouse.corpora import registry
@@ -39,7 +40,7 @@ class FetchDisplay:
             TimeRemainingColumn(),
             console=console,
             transient=True,
-            disable=quiet or not console.is_terminal,
+            disable=quiet or not console.is_terminal or progress.is_logging(),
         )
         self._done: dict[str, int] = {}
         self._totals: dict[str, int] = {}
@@ -74,14 +75,16 @@ class FetchDisplay:
         now = time.perf_counter()
         if now - self._reported.get(cause, -HEARTBEAT) >= HEARTBEAT:
             self._reported[cause] = now
-            self._reporter.line(f"{'retry':<8} {wanted.name}: {cause}; retry in {seconds:.1f} s")
+            line = f"{'retry':<8} {wanted.name}: {cause}; retry in {seconds:.1f} s"
+            self._reporter.line(line, "retry", file=wanted.name, cause=cause, seconds=round(seconds, 3))
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
         """Show that the next address of a file is tried; once for each corpus and cause."""
         key = f"{wanted.corpus.corpus_id} {cause} {host}"
         if key not in self._reported:
             self._reported[key] = time.perf_counter()
-            self._reporter.line(f"{'mirror':<8} {wanted.name}: {cause}; trying {host}")
+            line = f"{'mirror':<8} {wanted.name}: {cause}; trying {host}"
+            self._reporter.line(line, "mirror", file=wanted.name, cause=cause, host=host)
 
     def finish(self, result: Result) -> None:
         """Note that a file is finished; print a line when it is the last of its corpus."""
@@ -93,10 +96,13 @@ class FetchDisplay:
             self._totals[result.wanted.name] = self._done[result.wanted.name]
         self._show()
         if not self._open[corpus_id]:
-            counts = [f"{count:,} {name}" for name in Outcome if (count := _count(results, name))]
-            detail = f"{', '.join(counts)}, {readable_size(sum(result.bytes for result in results))}"
+            counts = {str(name): count for name in Outcome if (count := _count(results, name))}
+            size = sum(result.bytes for result in results)
+            detail = f"{', '.join(f'{count:,} {name}' for name, count in counts.items())}, {readable_size(size)}"
             seconds = time.perf_counter() - self._started
-            self._reporter.line(f"{'fetch':<8} {corpus_id:<15} {detail:<48} {seconds:6.1f} s")
+            line = f"{'fetch':<8} {corpus_id:<15} {detail:<48} {seconds:6.1f} s"
+            facts = {"detail": detail, "counts": counts | {"bytes": size}, "seconds": round(seconds, 3)}
+            self._reporter.line(line, "stage_finished", stage="fetch", name=corpus_id, **facts)
 
     def _show(self) -> None:
         """Update the bar, or write a line when none was written for long."""
@@ -107,7 +113,8 @@ class FetchDisplay:
             self._bar.update(self._task, completed=done, total=total, description=text)
         elif time.perf_counter() - self._spoken > HEARTBEAT:
             self._spoken = time.perf_counter()
-            self._reporter.line(f"{'fetch':<8} {readable_size(done)} of {readable_size(total)}")
+            line = f"{'fetch':<8} {readable_size(done)} of {readable_size(total)}"
+            self._reporter.line(line, "progress", stage="fetch", bytes=done, of_bytes=total)
 
 
 def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:

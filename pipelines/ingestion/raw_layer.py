@@ -6,14 +6,13 @@ refused records.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from dialogue_warehouse.common.files import write_table
+from dialogue_warehouse.common.files import link_or_copy, write_table
 from dialogue_warehouse.corpora.claims import load_defects
 from dialogue_warehouse.corpora.release import Corpus, raw_table
 from dialogue_warehouse.paths import WarehousePaths
@@ -95,7 +94,7 @@ def link_raw(corpus: Corpus, landed: Sequence[Landed], paths: WarehousePaths) ->
         tables[raw_table(corpus, entity)] = [(paths.raw / file).relative_to(paths.root).as_posix() for file in parquet]
         folder = _fresh_folder(paths.scratch_raw / raw_table(corpus, entity))
         for index, file in enumerate(parquet):
-            _link(paths.raw / file, folder / f"{index:05}.parquet")
+            link_or_copy(paths.raw / file, folder / f"{index:05}.parquet")
     return tables
 
 
@@ -132,11 +131,3 @@ def _fresh_folder(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
-
-
-def _link(target: Path, link: Path) -> None:
-    """Make a hard link, or a copy where the file system has no hard links."""
-    try:
-        os.link(target, link)
-    except OSError:
-        shutil.copyfile(target, link)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import socketserver
@@ -11,8 +12,10 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from email.policy import default
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +90,13 @@ def test_mail_is_sent_with_a_password(post: tuple[Post, int]) -> None:
     assert (sender, to) == ("house@a.example", ["b@b.example", "c@c.example"])
     assert mail["Subject"] == "dialogue-warehouse: The build has failed."
     assert "bbai: no é record\nsecond line" in mail.get_content().replace("\r\n", "\n")
+    assert list(channels.undelivered(settings, "The build has failed.\nagain")) == []
+    _, (_, _, second) = handler.mails
+    sent = [datetime.now(UTC) - parsedate_to_datetime(one["Date"]) for one in (mail, second)]
+    assert all(timedelta() <= age < timedelta(minutes=1) for age in sent)
+    identities = [one["Message-ID"] for one in (mail, second)]
+    assert len(set(identities)) == 2  # a mail without either is rejected, or taken for spam
+    assert all(re.fullmatch(r"<\S+@a\.example>", identity) for identity in identities)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import shutil
 import threading
 import urllib.parse
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ import pytest
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings, SettingsError
-from dialogue_warehouse.storage import ownership
+from dialogue_warehouse.storage import checked, health, ownership
 from pipelines.building import alerts
 from pipelines.ingestion.connections import ascii_url, host_of
 from tests.conftest import run_command
 from tests.integration.downloads import Web
+from tests.unit.published import make_build
 
 SECRET = "T0/B1/xyzzy"
 
@@ -232,6 +234,95 @@ def test_damaged_alerts_file_is_ignored(paths: WarehousePaths) -> None:
     assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
 
 
+def test_message_that_reached_no_recipient_is_sent_again(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
+    """The failure of a network ends a download, and the message about it: the next build sends it again."""
+    settings = Settings(warehouse=paths.root, alert_webhook=hook[1])
+    hook[0].status = 500
+    for _ in range(2):
+        alerts.tell_failure(paths, settings, "abcd: no answer")
+    hook[0].status = 200
+    for _ in range(2):
+        alerts.tell_failure(paths, settings, "abcd: no answer")
+    assert len(hook[0].told) == 3
+    assert [len(line["undelivered"]) for line in written(paths)] == [1, 1, 0]
+    trouble = health.read_trouble(paths.trouble)
+    assert trouble is not None
+    assert trouble.since <= trouble.at
+
+
+def silent_since(paths: WarehousePaths, hours: float) -> None:
+    """Record a check that finished so many hours ago."""
+    at = datetime.now(UTC) - timedelta(hours=hours)
+    paths.checked.write_text(json.dumps({"at": at.isoformat(timespec="seconds")}))
+
+
+def test_silence_is_reported_once_and_so_is_its_end(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
+    settings = Settings(warehouse=paths.root, alert_webhook=hook[1])
+    assert alerts.tell_silence(paths, settings) == (None, None)
+    silent_since(paths, 47)
+    assert alerts.tell_silence(paths, settings) == (None, None)
+    silent_since(paths, 49)
+    hook[0].status = 500
+    for status in (500, 200, 200):  # what reached no recipient is sent again, and nothing else
+        hook[0].status = status
+        problem, unrecorded = alerts.tell_silence(paths, settings)
+        assert problem is not None
+        assert (problem.kind, unrecorded) == ("no_check", None)
+    checked.record_check(paths)
+    for _ in range(2):
+        assert alerts.tell_silence(paths, settings) == (None, None)
+    assert [line["kind"] for line in written(paths)] == ["silence", "silence", "recovery"]
+    first, again, over = (message["text"] for message in hook[0].told)
+    assert first == again
+    assert (
+        f"The warehouse {paths.root} has not been checked for more than 48 hours (DIALOGUE_HEARTBEAT_HOURS)." in first
+    )
+    assert problem.text in first
+    assert over.startswith(f"The warehouse {paths.root} is checked again.\nBefore that, no check of the source has")
+    silent_since(paths, 100)  # later it falls silent again
+    alerts.tell_silence(paths, settings)
+    assert len(hook[0].told) == 4
+
+
+def test_failing_builds_and_silence_are_separate_states(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
+    settings = Settings(warehouse=paths.root, alert_webhook=hook[1])
+    silent_since(paths, 100)
+    alerts.tell_failure(paths, settings, "abcd: x")
+    alerts.tell_silence(paths, settings)
+    alerts.tell_success(paths, settings)
+    checked.record_check(paths)
+    alerts.tell_silence(paths, settings)
+    assert [line["kind"] for line in written(paths)] == ["failure", "silence", "recovery", "recovery"]
+
+
+def test_command_reports_silence_without_any_process_of_dagster(
+    paths: WarehousePaths, hook: tuple[type[Hook], str], tmp_path: Path
+) -> None:
+    """The daemon was killed days ago, and nothing of Dagster is left: only a timer of the system calls the command."""
+    make_build(paths)
+    silent_since(paths, 30)
+    command = ("status", "--alert", "--warehouse", paths.root)
+    told = {"DIALOGUE_ALERT_WEBHOOK": hook[1]}
+    assert run_command(*command, **told).returncode == 0
+    for _ in range(2):
+        late = run_command(*command, DIALOGUE_HEARTBEAT_HOURS="24", **told)
+        assert (late.returncode, late.stderr) == (1, "")
+        assert "problem    no check of the source has finished since 20" in late.stdout
+    assert not paths.dagster_home.exists()
+    as_json = json.loads(run_command(*command, "--json", DIALOGUE_HEARTBEAT_HOURS="24").stdout)
+    assert [problem["kind"] for problem in as_json["problems"]] == ["no_check"]
+    plain = run_command("status", "--warehouse", paths.root, DIALOGUE_HEARTBEAT_HOURS="24", **told)
+    assert plain.returncode == 0  # a warehouse that is built by hand needs no timer
+    assert len(hook[0].told) == 1
+    checked.record_check(paths)
+    assert run_command(*command, DIALOGUE_HEARTBEAT_HOURS="24", **told).returncode == 0
+    assert "is checked again" in hook[0].told[1]["text"]
+    nothing = run_command("status", "--alert", "--warehouse", tmp_path / "unmounted", **told)
+    error = f"error: {tmp_path / 'unmounted'}: is not a warehouse, so its last check is unknown\n"
+    assert (nothing.returncode, nothing.stderr) == (2, error)
+    assert not (tmp_path / "unmounted").exists()
+
+
 def test_command_reports_a_failure_and_the_recovery(
     sample_folder: Path, tmp_path: Path, hook: tuple[type[Hook], str]
 ) -> None:
@@ -277,7 +368,7 @@ def test_command_reports_a_failure_and_the_recovery(
         ("CRON", "every day", "DIALOGUE_CRON: 'every day' is not a time such as"),
         ("TIMEZONE", "Mars/Olympus", "DIALOGUE_TIMEZONE: 'Mars/Olympus' is not a time zone"),
         ("TIMEZONE", "../../etc/passwd", "DIALOGUE_TIMEZONE: "),
-        ("PUBLISHED_HOURS", "0", "DIALOGUE_PUBLISHED_HOURS: '0' is not a positive number of hours"),
+        ("HEARTBEAT_HOURS", "0", "DIALOGUE_HEARTBEAT_HOURS: '0' is not a positive number of hours"),
     ],
 )
 def test_invalid_settings_are_rejected(monkeypatch: pytest.MonkeyPatch, name: str, text: str, told: str) -> None:

@@ -63,11 +63,18 @@ def kept(
     assert stopped.returncode == 2
     assert f"error: {DAMAGED}/ontology.json: " in stopped.stderr
     assert builds.pointed_build(paths) == before
-    built = run_command(*command, "--keep-going", "--verify")
-    assert built.returncode == 0, built.stderr
-    for corpus_id, reason in ((DAMAGED, f"{DAMAGED}/ontology.json: not JSON"), (GONE, "the source has none of its")):
-        assert f"notice: {corpus_id} falls back to build {before}: {reason}" in built.stdout
+    built = run_command(*command, "--keep-going", "--verify", "--quiet")
+    assert (built.returncode, built.stdout) == (1, "")  # the build is published, but not of these files
+    (line,) = built.stderr.splitlines()
+    assert line.startswith(f"error: build {builds.pointed_build(paths)} is published, but {DAMAGED} is stale since 20")
+    for reason in (f"{DAMAGED}/ontology.json: not JSON", f"; {GONE} is stale since 20", "the source has none of its"):
+        assert reason in line
     return paths, source, before
+
+
+def events(text: str) -> list[dict[str, Any]]:
+    """Return the events of a command, one JSON object per line."""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def test_its_rows_are_those_of_the_earlier_build_and_the_others_are_new(kept: tuple[WarehousePaths, Path, str]) -> None:
@@ -100,6 +107,16 @@ def test_fallback_is_reported_everywhere(kept: tuple[WarehousePaths, Path, str])
     assert sum(published.verdicts.values()) > 100
     page = (paths.reports / "index.html").read_text()
     assert page.count(f"falls back to build <code>{before}</code>") == 2
+    status = run_command("status", "--json", "--warehouse", paths.root)
+    assert (status.returncode, status.stderr) == (1, "")
+    found = json.loads(status.stdout)
+    assert [problem["kind"] for problem in found["problems"]] == ["stale_corpus"] * 2
+    assert found["last_attempt"]["outcome"] == "published"
+    assert found["last_attempt"]["at"] == found["last_check"]
+    stale = {corpus["corpus_id"]: corpus for corpus in found["corpora"] if corpus["is_stale"]}
+    assert {corpus_id: one["cause"] for corpus_id, one in stale.items()} == {DAMAGED: "damaged", GONE: "absent"}
+    assert {one["files_of"] for one in stale.values()} == {before}
+    assert {one["stale_since"] < found["last_check"] for one in stale.values()} == {True}
     last = json.loads(paths.alerts.read_text().splitlines()[-1])
     assert last["kind"] == "failure"
     assert last["text"].startswith(
@@ -110,7 +127,9 @@ def test_fallback_is_reported_everywhere(kept: tuple[WarehousePaths, Path, str])
 def test_repeated_fallback_names_the_original_build(kept: tuple[WarehousePaths, Path, str]) -> None:
     paths, _, before = kept
     again = fallback.fall_back(registry.load_corpus(GONE), paths, Cause.ABSENT)
-    assert again.fallback == fallback.Fallback(before, Cause.ABSENT)
+    first = builds.read_manifest(paths, builds.pointed_build(paths) or "").carried[GONE]
+    assert again.fallback == first == fallback.Fallback(before, Cause.ABSENT, since=first.since)
+    assert first.since
     assert len(again.landed) == 3
     parquet = paths.raw / again.landed[0].parquet
     content = parquet.read_bytes()
@@ -131,13 +150,28 @@ def test_run_about_a_repaired_corpus_leaves_the_others(
     """
     paths, source, before = kept
     command = ("build", "--warehouse", paths.root, "--source", source)
-    damaged = run_command(*command, "--keep-going", DIALOGUE_REFRESH=DAMAGED)
+    damaged = run_command(*command, "--keep-going", DIALOGUE_REFRESH=DAMAGED, DIALOGUE_LOG_FORMAT="json")
     assert damaged.returncode == 2  # its own corpus is damaged: there is nothing to publish
-    assert f"error: {DAMAGED}/ontology.json: " in damaged.stderr
+    *_, error = events(damaged.stderr)
+    assert (error["event"], error["level"], error["status"]) == ("error", "error", 2)
+    assert error["text"].startswith(f"{DAMAGED}/ontology.json: ")
     shutil.copy(awkward_releases / DAMAGED / "ontology.json", source / DAMAGED)
-    built = run_command(*command, DIALOGUE_REFRESH=DAMAGED)
-    assert built.returncode == 0, built.stderr
+    built = run_command(*command, "--log-format", "json", DIALOGUE_REFRESH=DAMAGED)
+    assert built.returncode == 1, built.stderr  # the other corpus is still absent
     assert "nothing changed" not in built.stdout
+    told = events(built.stderr)
+    *_, finished, error = told
+    assert (finished["event"], finished["is_unchanged"]) == ("finished", False)
+    assert finished["build_id"] == builds.pointed_build(paths)
+    assert {corpus["corpus_id"] for corpus in finished["corpora"]} == set(registry.corpus_ids())
+    assert (error["event"], error["status"]) == ("error", 1)
+    assert f"{GONE} is stale since " in error["text"]
+    assert DAMAGED not in error["text"]
+    stages = {(event["stage"], event["name"]): event for event in told if event["event"] == "stage_finished"}
+    assert stages["land", DAMAGED]["counts"].keys() == {"files", "records"}
+    assert stages["model", "warehouse"]["counts"]["models"] > 1
+    assert all(event["seconds"] >= 0 for event in stages.values())
+    assert [event for event in told if event["event"] == "notice" and event["level"] == "warning"]
     carried = builds.read_manifest(paths, builds.pointed_build(paths) or "").carried
     assert set(carried) == set(registry.corpus_ids()) - {DAMAGED}
     assert carried[GONE].cause is Cause.ABSENT  # it is still absent
@@ -201,7 +235,9 @@ def test_rows_that_fail_a_check_are_not_published(sample_folder: Path, tmp_path:
     edit_file(source / NEW / "dev" / "dialogues_001.json", lambda dialogues: dialogues[1:])
     project = copy_with_unknown_split(tmp_path / "clone", GONE, "utterance = 'Question 4711?'")
     built = build_with(project, paths.root, "--source", str(source), "--strict", "--keep-going")
-    assert built.returncode == 0, built.stderr
+    assert built.returncode == 1, built.stderr
+    for corpus_id in (GONE, DAMAGED):
+        assert f"{corpus_id} is stale since " in built.stderr
     for corpus_id, told in ((GONE, "test sound_"), (DAMAGED, f"{DAMAGED}: A09c (warning): ")):
         assert f"notice: {corpus_id} falls back to build {before}: {told}" in built.stdout
     now, manifest = builds.published_build(paths)[1], builds.read_manifest(paths, builds.published_build(paths)[0])

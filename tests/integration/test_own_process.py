@@ -119,7 +119,7 @@ def test_command_called_as_a_function_does_not_change_the_process(
 
     before = state()
     assert main.main(["tables", "--warehouse", str(tmp_path)]) == 2
-    assert main.main(["status", "--warehouse", str(tmp_path)]) == 0
+    assert main.main(["status", "--warehouse", str(tmp_path)]) == 1  # nothing is published
     assert state() == before
     capsys.readouterr()
 

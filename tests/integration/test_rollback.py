@@ -10,6 +10,7 @@ import pytest
 from dialogue_warehouse.errors import BuildError, InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import report
 from dialogue_warehouse.storage import builds, ownership, publication, retention
 from dialogue_warehouse.storage.publication import pin, roll_back
 from dialogue_warehouse.terminal.status import read_status
@@ -95,6 +96,46 @@ def test_pinned_build_is_kept_and_does_not_count(paths: WarehousePaths) -> None:
     assert retention.kept_builds(paths) == [BUILDS[2]]
 
 
+def write_index(folder: Path, build_id: str) -> None:
+    """Write the first page of a report about this build, with a page that only code of its version writes."""
+    folder.mkdir()
+    meta = f'<meta name="{report.BUILD_META}" content="{build_id}">'
+    (folder / "index.html").write_text(f"{report.MARK}<html><head>{meta}</head></html>")
+    (folder / "claims.html").write_text(build_id)
+
+
+def test_report_of_an_older_version_is_shown_again(paths: WarehousePaths) -> None:
+    """Code of this version could not write it: tables that it shows are missing in the older build."""
+    first, second, third = BUILDS
+    write_index(paths.build_report(first), first)
+    write_index(paths.build_report(second), third)  # damaged: it is about another build
+    write_index(paths.reports, third)
+    assert report.show_again(paths, third) is None  # none was kept
+    assert report.show_again(paths, second) is None
+    assert (paths.reports / "claims.html").read_text() == third
+    assert report.show_again(paths, first) == paths.reports / "index.html"
+    assert report.is_about(first, paths.reports)
+    assert (paths.reports / "claims.html").read_text() == first
+    assert report.is_about(first, paths.build_report(first))  # it can be shown as often as needed
+    assert [file.name for file in paths.root.iterdir() if file.name.startswith(".reports")] == []
+    (paths.reports / "mine.txt").touch()
+    with pytest.raises(InputError, match=r"contains something other than a report \(mine.txt\)"):
+        report.show_again(paths, first)
+
+
+def test_report_is_removed_with_its_build(paths: WarehousePaths) -> None:
+    write_index(paths.build_report(BUILDS[0]), BUILDS[0])
+    write_index(paths.build_report(BUILDS[2]), BUILDS[2])
+    lost = paths.build_report("20200101T000000000000Z")  # its build was removed while it was written
+    write_index(lost, "20200101T000000000000Z")
+    publication.mend(paths)
+    assert not lost.exists()
+    assert paths.build_report(BUILDS[0]).exists()
+    retention.prune(paths, 1)
+    assert not paths.build_report(BUILDS[0]).exists()
+    assert paths.build_report(BUILDS[2]).exists()
+
+
 def test_commands_list_published_and_kept_builds(tmp_path: Path, awkward_folder: Path) -> None:
     folder = shutil.copytree(awkward_folder, tmp_path / "warehouse")
     (first,) = retention.kept_builds(WarehousePaths(folder))
@@ -106,7 +147,7 @@ def test_commands_list_published_and_kept_builds(tmp_path: Path, awkward_folder:
     back = run_command("rollback", "--warehouse", folder)
     published, renewed = back.stdout.splitlines()
     assert published == f"published  build {first}, before {BUILDS[0]}"
-    assert renewed == f"the report was about another build: {index} is written again"  # although it listed this build
+    assert renewed == f"the report was about another build: {index} is that of build {first} again"
     assert f"<p>Build <code>{first}</code>, " in index.read_text()
     pinned = run_command("keep", "--warehouse", folder)
     assert pinned.stdout.startswith(f"build {first} is kept until `")

@@ -43,7 +43,7 @@ def test_commands_of_the_page_work(generated_sample: Path, tmp_path: Path) -> No
     assert ran.returncode == 0, ran.stderr[-3000:]
     for told in ("All definitions loaded successfully", "weekly_fetch", "published  build 20", "nothing differs"):
         assert told in ran.stdout
-    assert ran.stdout.count("published  build 20") == 2  # by `status` and by `rollback`
+    assert ran.stdout.count("published  build 20") == 3  # twice by `status`, and by `rollback`
     assert "is no longer pinned" in ran.stdout
 
 

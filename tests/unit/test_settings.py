@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 
 import duckdb
 import pytest
@@ -179,3 +180,19 @@ def test_every_default_is_a_value_that_can_be_set(monkeypatch):
             continue
         monkeypatch.setenv(f"DIALOGUE_{setting.name.upper()}", str(setting.default))
     assert Settings.from_environment() == Settings()
+
+
+@pytest.mark.parametrize("name", ["cron", "fetch_cron"])
+@pytest.mark.parametrize(
+    "cron", ["99 4 * * *", "0 24 * * *", "*/0 * * * *", "0 4 31 2 *", "foo 4 * * *", "0 0 1-32 * *"]
+)
+def test_time_that_cannot_occur_is_rejected_with_its_variable(name: str, cron: str) -> None:
+    """Regression: Dagster's error, with which its page showed no assets, named neither the variable nor a setting."""
+    from pipelines.dagster_graph import jobs  # loads Dagster
+
+    settings = Settings(**{name: cron})
+    with pytest.raises(
+        SettingsError, match=rf"^DIALOGUE_{name.upper()}: '{re.escape(cron)}' is not a time that can occur$"
+    ):
+        jobs.build_schedules(settings)
+    jobs.refuse_impossible_times(Settings())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -12,6 +14,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity, SourceFile
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.landed import Cause, Fallback
 from dialogue_warehouse.terminal import status
 from tests.unit.published import BUILD, make_build
 
@@ -59,7 +62,7 @@ def test_status_names_each_missing_file_with_where_to_get_and_put_it(paths, frui
     present.parent.mkdir(parents=True)
     present.write_text("[]")
     found = status.read_status(paths, Settings(source=tmp_path / "releases"))
-    (corpus,) = found.corpora
+    (corpus,) = found.releases
     assert (corpus.corpus_id, corpus.present, corpus.listed) == ("fruit", 1, 2)
     put_at = str(tmp_path / "releases" / "fruit" / "b.json")
     assert corpus.missing == (status.MissingFile("b.json", "https://example.com/b.json", put_at),)
@@ -72,7 +75,35 @@ def test_status_names_each_missing_file_with_where_to_get_and_put_it(paths, frui
 def test_status_of_an_empty_folder_says_what_to_run(tmp_path, fruit):
     found = status.read_status(WarehousePaths(tmp_path), Settings())
     assert (found.published_build, found.builds, found.raw_bytes) == (None, (), 0)
+    assert (found.corpora, found.last_attempt, found.last_check) == ((), None, None)
+    assert [problem.kind for problem in found.problems] == ["nothing_published"]
     stream = io.StringIO()
     status.print_status(found, Console(file=stream, width=100))
     assert f"dialogue-warehouse build --warehouse {tmp_path}`" in stream.getvalue()
     assert "fruit (2 files, license: ): https://example.com/<path> to FOLDER/fruit/<path>" in stream.getvalue()
+
+
+def test_status_says_which_corpus_is_stale_since_when_and_why(paths, fruit):
+    manifest = json.loads(paths.build_manifest(BUILD).read_text())
+    carried = {
+        "apples": Fallback("20190101T000000000000Z", Cause.DAMAGED, "apples/a.json: not JSON", "2020-01-01T00:00:00"),
+        "pears": Fallback("20190101T000000000000Z", Cause.NOT_ASKED_FOR),
+    }
+    manifest |= {"number": 7, "corpora": ["apples", "pears", "plums"], "carried": msgspec.to_builtins(carried)}
+    paths.build_manifest(BUILD).write_text(json.dumps(manifest))
+    found = status.read_status(paths, Settings())
+    assert [build.number for build in found.builds] == [7]
+    assert [(corpus.corpus_id, corpus.is_stale, corpus.stale_since, corpus.cause) for corpus in found.corpora] == [
+        ("apples", True, "2020-01-01T00:00:00", Cause.DAMAGED),
+        ("pears", False, None, Cause.NOT_ASKED_FOR),
+        ("plums", False, None, None),
+    ]
+    (problem,) = found.problems
+    assert problem.kind == "stale_corpus"
+    assert problem.text == (
+        "apples is stale since 2020-01-01T00:00:00: its rows are those of build 20190101T000000000000Z, "
+        "because apples/a.json: not JSON"
+    )
+    stream = io.StringIO()
+    status.print_status(found, Console(file=stream, width=100))
+    assert f"problem    {problem.text}\n" in stream.getvalue()
