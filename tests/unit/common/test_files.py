@@ -170,7 +170,6 @@ OWN_CODE = {
     "pipelines/building/fingerprint.py",
     "pipelines/building/reusing.py",
     "pipelines/cluster/options.py",
-    "pipelines/dagster_graph/instance.py",
 }
 """Modules that read files of this project's own code, of libraries, or that the user names to be read."""
 OWN_WRITING = {
