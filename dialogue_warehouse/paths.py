@@ -23,10 +23,10 @@ def in_home(path: str) -> Path:
         return Path(os.devnull, path)
 
 
-DBT_LAST_PARSE = (DBT_PROJECT / "target" if IS_CLONE else in_home("~/.cache/dialogue-warehouse")) / (
+DBT_LAST_PARSE = (DBT_PROJECT / "target" / "builds" if IS_CLONE else in_home("~/.cache/dialogue-warehouse")) / (
     "partial_parse.msgpack"
 )
-"""The file in which dbt keeps its last parse; all warehouses share it."""
+"""The last parse of a build, which all warehouses share. dbt's own commands keep theirs one folder above."""
 DEFAULT_WAREHOUSE = (CLONE if IS_CLONE else Path.cwd()) / "warehouse"
 """The warehouse of a command without `--warehouse`: that of the clone, else one in the working folder."""
 
@@ -86,7 +86,7 @@ class WarehousePaths:
             *(self.mark, self.lock, self.pointer, self.started_publication, self.published, self.alerts, self.trouble),
             *(self.checked, self.silence),
             *(self.builds, self.raw, self.sample, self.reports, self.landing),
-            *(self.scratch, self.scratch_spark, self.dagster_home),
+            *(self.scratch, self.scratch_spark, self.dagster_home, self.dbt_sources),
         )
 
     @property
@@ -231,6 +231,11 @@ class WarehousePaths:
     def scratch_state(self) -> Path:
         """JSON that the steps of a running build pass to each other."""
         return self.scratch / "build.json"
+
+    @property
+    def dbt_sources(self) -> Path:
+        """The folder of dbt's own commands: the files that the sources of the last publication read, and a database."""
+        return self.root / ".dbt"
 
     @property
     def dbt_manifest(self) -> Path:

@@ -285,7 +285,7 @@ class Settings:
     alert_to: Annotated[tuple[str, ...], _recipients] = ()
     """Recipients of the mail, separated by commas; required with `DIALOGUE_ALERT_SMTP`."""
     heartbeat_hours: Annotated[float, HOURS] = 48.0
-    """Hours without a finished check of the source after which `status --alert` sends an alert; Dagster shows it too."""
+    """Hours without a finished check of the source after which `status --alert` sends an alert; also in Dagster."""
     audit_timeout: Annotated[float, SECONDS] = 900.0
     """Seconds after which an audit is stopped and the build fails."""
     query_timeout: Annotated[float, SECONDS] = 600.0

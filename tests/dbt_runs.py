@@ -21,7 +21,7 @@ def run_dbt(manifest: Manifest, paths: WarehousePaths, *command: str) -> list[An
     profiles = dbt.write_profile(paths.scratch, Settings())
     places = ["--project-dir", DBT_PROJECT, "--profiles-dir", profiles, "--target-path", paths.dbt_target]
     silent = ["--quiet", "--log-level", "none", "--log-level-file", "none"]
-    arguments = [*silent, *command, "--no-write-json", *map(str, places)]
+    arguments = [*silent, *command, "--target", "duckdb", "--no-write-json", *map(str, places)]
     try:
         result: Any = dbtRunner(manifest=manifest).invoke(arguments)
     finally:

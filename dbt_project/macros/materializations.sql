@@ -5,8 +5,12 @@
     deleted with the build.
     If another engine has made the table, its configuration has `made_of`, a list of files. They are read instead of
     running the query, and the contract is still checked.
+    The models of a dbt package get dbt's own materialization, which has all that they may need.
     What is NOT here, because no model has any: grants, indexes, Python models. -#}
-{% materialization table, adapter='duckdb', supported_languages=['sql'] %}
+{% materialization table, adapter='duckdb', supported_languages=['sql', 'python'] %}
+    {%- if model.package_name != project_name -%}
+        {{ return(dbt.materialization_table_duckdb()) }}
+    {%- endif -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set contract = config.get('contract') -%}
     {%- set made_of = config.get('made_of') -%}
@@ -17,17 +21,21 @@
     {%- if contract.enforced -%}
         {{ refuse_other_types(query) }}
     {%- endif -%}
-    {%- call statement('main', auto_begin=False) -%}
+    {%- call statement('main', fetch_result=contract.enforced, auto_begin=False) -%}
         {%- if contract.enforced -%}
             create or replace table {{ target_relation }} {{ columns_of_contract() }};
+            {{ comments_on(target_relation) }}
             insert into {{ target_relation }} {{ get_select_subquery(query) }};
         {%- else -%}
             create or replace table {{ target_relation }} as (
 {{ query }}
             );
+            {{ comments_on(target_relation) }}
         {%- endif -%}
-        {{ comments_on(target_relation) }}
     {%- endcall -%}
+    {%- if contract.enforced -%} {#- the result of the last statement is the number of its rows -#}
+        {%- do store_raw_result('main', message='OK', code=none, rows_affected=load_result('main')['data'][0][0]) -%}
+    {%- endif -%}
 
     {{ run_hooks(post_hooks, inside_transaction=True) }}
     {%- if (pre_hooks + post_hooks) | selectattr('transaction') | list -%} {#- only these begin a transaction -#}
@@ -97,8 +105,12 @@ comment on column {{ relation }}.{{ column.name }} is '{{ column.description | r
     {%- endif -%}
 {%- endmacro %}
 
-{#- A test on DuckDB without a transaction, because it only reads. What is NOT here: storing the rows that fail. -#}
+{#- A test on DuckDB without a transaction, because it only reads. The tests of a dbt package get dbt's own
+    materialization. What is NOT here: storing the rows that fail. -#}
 {% materialization test, adapter='duckdb' %}
+    {%- if model.package_name != project_name -%}
+        {{ return(dbt.materialization_test_default()) }}
+    {%- endif -%}
     {%- call statement('main', fetch_result=True, auto_begin=False) -%}
         {{ get_test_sql(sql, config.get('fail_calc'), config.get('warn_if'), config.get('error_if'), config.get('limit')) }}
     {%- endcall -%}

@@ -211,7 +211,7 @@ def run(
     names. Nodes that read no table to be made run first; the rest run only where the content of those tables has
     changed. Stops at the first failure.
     """
-    _copy(reuse, paths, settings)
+    rows = _copy(reuse, paths, settings)
     project, scratch = reuse.project, set()
     ran: dict[str, NodeResult] = {}
     chosen = reuse.ready()
@@ -226,11 +226,11 @@ def run(
         same = _same_rows(reuse, tables, paths, settings) if reuse.left() - chosen else set()
         reuse.note(chosen, same)
         chosen = reuse.ready() if same == tables else reuse.left()
-    return _with_reused(reuse, ran)
+    return _with_reused(reuse, ran, rows)
 
 
-def _with_reused(reuse: Reuse, ran: dict[str, NodeResult]) -> list[NodeResult]:
-    """Return the results of the nodes that ran, and a result for each that did not need to."""
+def _with_reused(reuse: Reuse, ran: dict[str, NodeResult], rows: Mapping[str, int]) -> list[NodeResult]:
+    """Return the results of the nodes that ran, and a result for each that did not need to, with its rows."""
     assert reuse.base is not None
     project, results = reuse.project, []
     missing = {name for name in reuse.left() if name not in ran or not ran[name].is_passed}
@@ -240,23 +240,31 @@ def _with_reused(reuse: Reuse, ran: dict[str, NodeResult]) -> list[NodeResult]:
         if name in ran:
             results.append(ran[name])
         elif name not in missing and not project.is_ephemeral(name):
-            is_test, reused_from = project.is_test(name), reuse.base.build_id
-            results.append(NodeResult(name, node["name"], is_test, True, 0.0, 0, "", "", reused_from=reused_from))
+            is_test, made_by = project.is_test(name), reuse.base.build_id
+            counted = None if is_test else rows.get(project.table(name))
+            result = NodeResult(name, node["name"], is_test, True, 0.0, 0, "", "", reused_from=made_by, rows=counted)
+            results.append(result)
     return results
 
 
-def _copy(reuse: Reuse, paths: WarehousePaths, settings: Settings) -> None:
-    """Begin the scratch database as a copy of the published build, without the tables that are made first."""
+def _copy(reuse: Reuse, paths: WarehousePaths, settings: Settings) -> dict[str, int]:
+    """Begin the scratch database as a copy of the published build, without the tables that are made first.
+
+    Return the number of rows of each table that is there. DuckDB's estimate is exact for tables that only got rows.
+    """
     assert reuse.base is not None
     project = reuse.project
     stays = {project.table(name) for name in project.nodes if project.is_published(name)}
     stays -= {project.table(name) for name in reuse.ready() if project.is_published(name)}
     shutil.copyfile(paths.build_database(reuse.base.build_id), paths.scratch_database)
     with connect(settings, paths.scratch_database, max_vacuum_tasks=NO_VACUUM) as con:
-        there = con.execute("select schema_name, table_name from duckdb_tables() where not temporary").fetchall()
-        for schema, table in there:
+        there = con.execute(
+            "select schema_name, table_name, estimated_size from duckdb_tables() where not temporary"
+        ).fetchall()
+        for schema, table, _ in there:
             if f"{schema}.{table}" not in stays:
                 con.execute(f"drop table {identifier(schema)}.{identifier(table)}")
+    return {f"{schema}.{table}": rows for schema, table, rows in there}
 
 
 def _same_rows(reuse: Reuse, names: Iterable[str], paths: WarehousePaths, settings: Settings) -> set[str]:

@@ -47,6 +47,8 @@ class Session:
     """The reason that this build publishes nothing; "" for a build that does."""
     is_ended: bool = field(default=False, init=False)
     """True if a build that publishes nothing has ended (`publishing.end_early`)."""
+    ending: contextlib.ExitStack = field(default_factory=contextlib.ExitStack, init=False)
+    """Calls that end work in other threads before the lock is released: an interrupt may leave a step suspended."""
     _is_checked: bool = field(default=False, init=False)
     _refusal: InputError | CheckError | None = field(default=None, init=False)
 
@@ -110,7 +112,7 @@ def open_session(
             Lander(paths.raw, settings, spark) as lander,
         ):
             session = Session(settings, paths, reporter, source, audit, lander, spark)
-            with session.explaining():
+            with session.explaining(), session.ending:
                 yield session
 
 

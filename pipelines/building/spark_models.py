@@ -34,14 +34,14 @@ def build(
     paths: WarehousePaths,
     spark: Spark,
     exclude: str | None = None,
-    report: Callable[[str], None] | None = None,
+    watch: dbt.Watch | None = None,
     settings: Settings | None = None,
 ) -> list[dbt.NodeResult]:
     """Run the models and their tests on Spark; the tables are in `spark_tables`. Raises ModelError and ClusterError."""
     manifest = dbt.parse(paths, SPARK)
     _make_room(manifest, paths, spark)
     with _ansi(), session.server_settings() if isinstance(spark, session.Server) else contextlib.nullcontext():
-        return dbt.build(manifest, paths, exclude=exclude, report=report, settings=settings, engine=SPARK)
+        return dbt.build(manifest, paths, exclude=exclude, watch=watch, settings=settings, engine=SPARK)
 
 
 def load(

@@ -159,13 +159,32 @@ def add_landed(
 def clear_scratch(paths: WarehousePaths) -> None:
     """Remove everything in the scratch folder but dbt's target, which makes the next parse fast.
 
-    Raises InputError where the folder is a link: the folder that it leads to belongs to someone else.
+    Raises InputError where a folder is a link: the folder that it leads to belongs to someone else.
     """
-    if paths.scratch.is_symlink():
-        raise InputError(f"{paths.scratch}: is a link; a build needs a real folder")
+    for folder in (paths.scratch, paths.dbt_sources):
+        if folder.is_symlink():
+            raise InputError(f"{folder}: is a link; a build needs a real folder")
     if not paths.scratch.is_dir():
         files.remove(paths.scratch)
     paths.scratch.mkdir(parents=True, exist_ok=True)
+    _keep_sources(paths)
     for path in paths.scratch.iterdir():
         if path != paths.dbt_target or path.is_symlink():
             files.remove(path)
+
+
+def _keep_sources(paths: WarehousePaths) -> None:
+    """Keep the files that the sources of the published build read, for dbt's own commands.
+
+    If a process was killed after it had published, the next build does this.
+    """
+    try:
+        is_published = current(paths).build_id == builds.pointed_build(paths)
+    except (OSError, InputError, msgspec.MsgspecError):
+        return
+    for made in (paths.scratch_raw, paths.scratch_audit):
+        if is_published and made.is_dir():
+            kept = paths.dbt_sources / made.name
+            paths.dbt_sources.mkdir(exist_ok=True)
+            files.remove(kept)
+            made.rename(kept)

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
@@ -22,6 +22,9 @@ from dialogue_warehouse.storage import builds, ownership
 from pipelines.building import dbt
 from pipelines.dagster_graph.instance import open_instance
 from pipelines.ingestion import raw_layer
+
+if TYPE_CHECKING:
+    import dagster as dg
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("forked_audits")]
 
@@ -140,6 +143,21 @@ def test_definitions_load_as_dagster_dev_loads_them(tmp_path: Path) -> None:
     assert "Validation successful" in completed.stdout + completed.stderr
 
 
+def shown_rows(instance: dg.DagsterInstance, table: str) -> object:
+    """Return the number of rows that the page of a core table shows."""
+    import dagster as dg
+
+    event = instance.get_latest_materialization_event(dg.AssetKey(["core", table]))
+    assert event is not None
+    assert event.asset_materialization is not None
+    return event.asset_materialization.metadata["dagster/row_count"].value
+
+
+def published_rows(database: Path, table: str) -> int:
+    with duckdb.connect(str(database), read_only=True) as con:
+        return con.sql(f"from core.{table}").aggregate("count(*)").fetchall()[0][0]
+
+
 def state_of_the_process() -> tuple[object, ...]:
     """Return state of the process that a run must not change."""
     return Path.cwd(), dict(os.environ), gc.isenabled(), gc.get_threshold()
@@ -176,6 +194,7 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with open_instance(WarehousePaths(tmp_path / "history"), print) as instance:
         assert job.execute_in_process(run_config=quiet, instance=instance).success
+        assert shown_rows(instance, "fct_turns") == published_rows(paths.published, "fct_turns") > 0
     assert held == [True]
     with ownership.exclusive(paths):
         assert builds.damage(paths, builds.pointed_build(paths)) == []
@@ -245,6 +264,9 @@ def test_build_is_reported_with_rows_and_checks(awkward_folder: Path, tmp_path: 
         assert landed.asset_materialization is not None
         assert landed.asset_materialization.metadata["dagster/row_count"].value == 10
         assert landed.asset_materialization.metadata["quarantined"].value == 2
+        database = awkward_folder / "dialogues.duckdb"
+        for table in ("fct_turns", "dim_agents"):
+            assert shown_rows(instance, table) == published_rows(database, table) > 0
         published = instance.get_latest_materialization_event(dg.AssetKey(["published", "dialogues"]))
         assert published is not None
         assert published.asset_materialization is not None
