@@ -56,7 +56,7 @@ format: $(READY) ## Format the Python code.
 dagster: $(READY) ## Show the asset graph in a browser, with its schedules and sensors.
 	@$(BIN)/python -m pipelines.dagster_graph.instance $(abspath $(WAREHOUSE))
 	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
-		$(BIN)/dagster dev --host 127.0.0.1 -m pipelines.definitions
+		$(BIN)/python -m pipelines.dagster_graph.web --daemon
 
 # make faults ONLY=kill,disk SHARE=0.1; with SHARE, each fault happens less often, and docs/faults.md is not written.
 faults: $(READY) ## Kill, limit and damage builds many times; results in docs/faults.md.

@@ -1,26 +1,25 @@
 #!/bin/sh
-# The entry point of the image: `web` and `daemon` start Dagster, everything else is a command of dialogue-warehouse.
+# The entry point of the image: `web` and `daemon` start Dagster, `watch` sends an alert when the warehouse is in a bad
+# state, everything else is a command of dialogue-warehouse.
 set -eu
-
-# Configure Dagster's history: in PostgreSQL if a server is named, else in SQLite in the warehouse. This also limits the
-# pool of the warehouse to one run; without that limit the daemon, at its first look at the queue, would start all
-# waiting runs.
-configure() {
-    history=dagster.yaml
-    [ -z "${DAGSTER_POSTGRES_URL:-}" ] || history=dagster-postgresql.yaml
-    python -m pipelines.dagster_graph.instance "$DIALOGUE_WAREHOUSE" "/opt/dialogue-warehouse/deploy/$history"
-}
 
 case "${1:-}" in
 web)
-    configure
     shift
-    exec dagster-webserver --host 0.0.0.0 --port 3000 --module-name pipelines.definitions "$@"
+    # On every address of the container, because no port could be published otherwise.
+    exec python -m pipelines.dagster_graph.web --host 0.0.0.0 "$@"
     ;;
 daemon)
-    configure
     shift
+    python -m pipelines.dagster_graph.instance "$DIALOGUE_WAREHOUSE"
     exec dagster-daemon run --module-name pipelines.definitions "$@"
+    ;;
+watch)
+    # Each hour, without Dagster: in place of the timer of systemd. It ends within a second after a signal to stop.
+    while :; do
+        dialogue-warehouse status --alert || :
+        sleep 3600
+    done
     ;;
 *)
     exec dialogue-warehouse "$@"

@@ -155,6 +155,11 @@ class WarehousePaths:
         return self.root / ".dagster"
 
     @property
+    def dagster_yaml(self) -> Path:
+        """The configuration of that instance. It is written once; then it belongs to the operator."""
+        return self.dagster_home / "dagster.yaml"
+
+    @property
     def watched(self) -> Path:
         """An empty file; its time is that of the last evaluation of the sensor that watches the runs."""
         return self.dagster_home / "watched"

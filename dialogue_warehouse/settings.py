@@ -215,8 +215,17 @@ MIRROR = _url(is_mirror, "http://HOST/…, https://HOST/… or file:///FOLDER")
 MAIL = _text(r"[^@\s<>,\x00-\x1f]+@[^@\s<>,\x00-\x1f]+", "not an email address")
 
 
+HOST = _text(
+    r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?", "not a host such as dialogues.example or 10.0.0.5:8080"
+)
+
+
 def _recipients(text: str) -> tuple[str, ...]:
     return tuple(map(MAIL, _parts(text)))
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    return tuple(map(HOST, _parts(text)))
 
 
 @dataclass(frozen=True)
@@ -276,6 +285,8 @@ class Settings:
     """Days without a download or a build of a release, after which Dagster shows it as stale."""
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end."""
+    web_hosts: Annotated[tuple[str, ...], _hosts] = ()
+    """Names (`HOST` or `HOST:PORT`) under which a proxy serves Dagster's page, separated by commas."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
     """URL that receives a message, as JSON `{"text": …}`, when builds begin to fail, and when they succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)

@@ -44,7 +44,7 @@ GROUPS = {
     ),
     "Alerts": ("alert_webhook", "alert_smtp", "alert_from", "alert_to", "heartbeat_hours"),
     "Spark": ("engine", "spark_master", "spark_conf"),
-    "Dagster": ("cron", "fetch_cron", "timezone", "quiet_seconds", "patience", "upstream_days"),
+    "Dagster": ("cron", "fetch_cron", "timezone", "quiet_seconds", "patience", "upstream_days", "web_hosts"),
 }
 """The settings of each group, in the order of the page."""
 DEFAULTS = {
@@ -57,6 +57,7 @@ DEFAULTS = {
     "builds_kept_days": "no limit",
     "query_memory_limit": "`DIALOGUE_MEMORY_LIMIT`",
     "mirror": "the publishers' servers",
+    "web_hosts": "only this machine's",
 }
 """Words for the defaults that do not speak for themselves."""
 

@@ -60,7 +60,7 @@ def mend(paths: WarehousePaths) -> list[str]:
 def _remove_folders(paths: WarehousePaths) -> Iterator[str]:
     """Remove folders at the paths of our files, which would block writing."""
     ours = [
-        paths.dagster_home / "dagster.yaml",
+        paths.dagster_yaml,
         *(path for path in paths.builds.glob("*.json") if BUILD_ID.fullmatch(path.name.partition(".")[0])),
         *retention.landed_files(paths),
         *(path for kind in ("json", "msgpack", "sql") for path in paths.dbt_target.rglob(f"*.{kind}")),

@@ -2,8 +2,7 @@
 
 Runs of Dagster's page and daemon are kept as Dagster keeps them. A build on the command line runs on an ephemeral
 instance and reports its assets and checks to the kept one after it has published: a build that is killed does not
-change the kept instance. dagster.yaml holds no path, so that the folder can be moved, and may name another storage,
-such as PostgreSQL. See https://docs.dagster.io/deployment/oss/oss-instance-configuration
+change the kept instance.
 """
 
 from __future__ import annotations
@@ -22,50 +21,25 @@ from typing import TYPE_CHECKING, NoReturn
 import dagster as dg
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.files import plain_path, write_atomically
+from dialogue_warehouse.common.files import plain_path
 from dialogue_warehouse.errors import InputError, first_line, said_by_sqlite
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import ownership
+from pipelines.dagster_graph import configuration
 
 if TYPE_CHECKING:
     AssetEvent = dg.AssetMaterialization | dg.AssetCheckEvaluation
 
-DAGSTER_YAML = """\
-telemetry:
-  enabled: false
-# The page does not ask users to sign up for anything.
-nux:
-  enabled: false
-# One run at a time works on the warehouse: the next one waits in the queue.
-concurrency:
-  pools:
-    default_limit: 1
-    granularity: run
-# A run that does not start, or does not end, is closed. The sensor `runs` closes those whose process was killed.
-run_monitoring:
-  enabled: true
-  start_timeout_seconds: 600
-  cancel_timeout_seconds: 300
-  max_runtime_seconds: 86400
-  max_resume_run_attempts: 0
-# What is older is forgotten; so are all runs but the last 20.
-retention:
-  schedule:
-    purge_after_days: 90
-  sensor:
-    purge_after_days:
-      skipped: 7
-      failure: 30
-      success: 90
-"""
 POOL = "warehouse"
-"""The pool of every step that works on the warehouse; the instance limits it to one run at a time."""
+"""The pool of every step that works on the warehouse."""
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
 """The published warehouse: the asset that is reported last."""
 RUNS_KEPT = 20
 """Number of newest runs whose events are kept, however they were started: a run is one to three megabytes."""
 BUILDS_SHOWN = 50
 """Builds after which the history of the assets starts again: a reported build is half a megabyte."""
+OF_HISTORY = ("history", "schedules", "storage")
+"""Folders below Dagster's home in which it keeps its history, unless the configuration names others."""
 OF_RUNS = ("history/runs", "storage")
 """Folders below Dagster's home with the event log of a run and its output, under the run's id."""
 RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -145,13 +119,12 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
     """
     for damaged in _damaged_databases(paths):
         report(f"{damaged}: the history of runs cannot be read, a new one is started")
-        files.remove(paths.dagster_home)
+        _remove_history(paths)
         break
-    write_configuration(paths)
+    configuration.write(paths)
     with dg.DagsterInstance.local_temp(str(plain_path(paths.dagster_home))) as instance:
         close_dead_runs(instance)
         forget_old_runs(instance)
-        _limit_pool(instance)
         yield instance
 
 
@@ -244,37 +217,30 @@ def is_own(instance: dg.DagsterInstance, paths: WarehousePaths) -> bool:
     return instance.is_persistent and Path(instance.root_directory) == paths.dagster_home
 
 
-def write_configuration(paths: WarehousePaths, configuration: str | None = None) -> None:
-    """Write this configuration of the warehouse's instance, or the default one where neither it nor a file exists.
-
-    The file is replaced in one step: a process that reads it meanwhile, such as a page that starts beside the daemon,
-    reads all of it.
-    """
-    file = paths.dagster_home / "dagster.yaml"
-    if configuration is not None or not file.is_file():
-        write_atomically(file, (configuration or DAGSTER_YAML).encode())
-
-
-def prepare(paths: WarehousePaths, configuration: str | None = None) -> None:
+def prepare(paths: WarehousePaths, report: Callable[[str], None] = print) -> None:
     """Configure the instance of this warehouse and close its dead runs, so that page and daemon can start."""
     ownership.claim(paths)
-    write_configuration(paths, configuration)
+    configuration.write(paths)
+    for notice in configuration.lacking(paths):
+        report(notice)
     with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
         close_dead_runs(instance)
-        _limit_pool(instance)
 
 
-def _limit_pool(instance: dg.DagsterInstance) -> None:
-    """Set the limit of the pool; without it the daemon, when it starts, would begin all waiting runs at once."""
-    if POOL not in instance.event_log_storage.get_concurrency_keys():
-        instance.event_log_storage.initialize_concurrency_limit_to_default(POOL)
+def _remove_history(paths: WarehousePaths) -> None:
+    """Remove what Dagster has written in its default places; the configuration and all else stays."""
+    if paths.dagster_home.is_dir():
+        for name in OF_HISTORY:
+            files.remove(paths.dagster_home / name)
+    else:
+        files.remove(paths.dagster_home)
 
 
 def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
     """Yield Dagster's databases that SQLite cannot read."""
     if paths.dagster_home.exists() and not paths.dagster_home.is_dir():
         yield paths.dagster_home
-    for database in sorted(paths.dagster_home.rglob("*.db")):
+    for database in sorted(path for name in OF_HISTORY for path in (paths.dagster_home / name).rglob("*.db")):
         try:
             with contextlib.closing(sqlite3.connect(database)) as con:
                 is_sound = con.execute("pragma quick_check(1)").fetchall() == [("ok",)]
@@ -286,8 +252,7 @@ def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
 
 if __name__ == "__main__":
     try:
-        given = [Path(name).read_text(encoding="utf-8") for name in sys.argv[2:3]]
-        prepare(WarehousePaths(Path(sys.argv[1]).absolute()), *given)
+        prepare(WarehousePaths(Path(sys.argv[1]).absolute()))
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

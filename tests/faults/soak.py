@@ -24,10 +24,10 @@ def _memory() -> int:
 def soak(warehouse: Path, source: Path, kept: Path, times: int, measured: Path) -> None:
     """Build this many times, each time from another file. Memory and disk are measured in megabytes."""
     from dialogue_warehouse.paths import CLONE, WarehousePaths
-    from pipelines.dagster_graph import instance as instances
+    from pipelines.dagster_graph import configuration
 
     paths = WarehousePaths(warehouse)
-    instances.write_configuration(paths)
+    configuration.write(paths)
     os.environ |= {
         "DIALOGUE_WAREHOUSE": str(warehouse),
         "DIALOGUE_SOURCE": str(source),

@@ -37,6 +37,8 @@ class Visit:
     requests: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """Errors of the console, uncaught errors, and requests that the page's own policy has blocked."""
+    messages: list[str] = field(default_factory=list)
+    """Text that was received over websockets."""
 
 
 class Browser:
@@ -127,6 +129,8 @@ class Browser:
         self._events.append(method)
         if method == "Network.requestWillBeSent":
             self.visit.requests.append(event["request"]["url"])
+        elif method == "Network.webSocketFrameReceived":
+            self.visit.messages.append(event["response"]["payloadData"])
         elif method == "Runtime.exceptionThrown":
             self.visit.problems.append(event["exceptionDetails"]["text"])
         elif method == "Runtime.consoleAPICalled" and event["type"] in ("error", "warning"):

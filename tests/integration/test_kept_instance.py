@@ -12,14 +12,7 @@ import pytest
 
 from dialogue_warehouse.paths import WarehousePaths
 from pipelines.dagster_graph import instance as kept
-from pipelines.dagster_graph.instance import (
-    POOL,
-    PUBLISHED,
-    open_instance,
-    prepare,
-    report_build,
-    write_configuration,
-)
+from pipelines.dagster_graph.instance import PUBLISHED, open_instance, prepare, report_build
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -146,18 +139,22 @@ def test_storage_that_a_user_has_set_is_used_and_one_that_fails_is_a_notice(
 ) -> None:
     paths, elsewhere = WarehousePaths(tmp_path / "warehouse"), tmp_path / "elsewhere"
     own = f"telemetry:\n  enabled: false\nstorage:\n  sqlite:\n    base_dir: {elsewhere}\n"
-    write_configuration(paths, own)
+    paths.dagster_home.mkdir(parents=True)
+    paths.dagster_yaml.write_text(own)
+    prepare(paths)
+    capsys.readouterr()  # the notice that it has fewer settings than a new one
     report_build(built, paths, print)
+    assert paths.dagster_yaml.read_text() == own
     assert capsys.readouterr().out == ""
     assert list(elsewhere.rglob("*.db"))
     assert not list(paths.dagster_home.rglob("*.db"))
     for broken in ("storage: nonsense", "storage: [", "storage:\n  postgres:\n    postgres_url:\n      env: NOT_SET\n"):
-        write_configuration(paths, broken)
+        paths.dagster_yaml.write_text(broken)
         report_build(built, paths, print)
         said = capsys.readouterr().out
         assert said.startswith(f"{paths.dagster_home}: the history of this build cannot be kept there: ")
         assert said.count("\n") == 1
-        assert (paths.dagster_home / "dagster.yaml").read_text() == broken
+        assert paths.dagster_yaml.read_text() == broken
 
 
 @pytest.mark.parametrize("name", ["with space", "a%20b", "a: b", "it's", "a#b?c", "ümlaut", "{{ name }}"])
@@ -167,7 +164,7 @@ def test_instance_works_in_any_folder_and_writes_to_no_other(tmp_path: Path, nam
         run = run_in(instance)
     assert [path.name for path in (tmp_path / "place").iterdir()] == [name]
     assert (paths.dagster_home / "history" / "runs" / f"{run}.db").exists()
-    assert str(tmp_path) not in (paths.dagster_home / "dagster.yaml").read_text()
+    assert str(tmp_path) not in paths.dagster_yaml.read_text()
 
 
 def test_instance_is_found_after_its_folder_was_moved(tmp_path: Path) -> None:
@@ -180,18 +177,16 @@ def test_instance_is_found_after_its_folder_was_moved(tmp_path: Path) -> None:
     assert not (tmp_path / "before").exists()
 
 
-def test_pool_has_its_limit_before_the_queue_is_read(tmp_path: Path) -> None:
-    """Regression: a daemon that read the queue first started the second of two runs in parallel to the first."""
-    built, configured, bare = (WarehousePaths(tmp_path / name) for name in ("built", "configured", "bare"))
-    with open_instance(built, print):
-        pass
-    prepare(configured)
-    write_configuration(bare)
-    limits = {}
-    for paths in (built, configured, bare):
-        with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
-            limits[paths.root.name] = [(one.name, one.limit) for one in instance.event_log_storage.get_pool_limits()]
-    assert limits == {"built": [(POOL, 1)], "configured": [(POOL, 1)], "bare": []}
+def test_new_warehouse_has_limits_for_runs(tmp_path: Path) -> None:
+    prepare(WarehousePaths(tmp_path))
+    with dg.DagsterInstance.local_temp(str(WarehousePaths(tmp_path).dagster_home)) as instance:
+        assert not instance.telemetry_enabled
+        limits = instance.get_concurrency_config()
+        assert limits.run_queue_config is not None
+        assert limits.run_queue_config.max_concurrent_runs == 1
+        assert (limits.pool_config.default_pool_limit, limits.pool_config.pool_granularity.value) == (1, "run")
+        assert (instance.run_monitoring_enabled, instance.run_retries_enabled) == (True, False)
+        assert instance.run_monitoring_max_resume_run_attempts == 0
 
 
 def test_oldest_runs_are_deleted_with_their_files(
@@ -229,10 +224,12 @@ def test_oldest_runs_are_deleted_with_their_files(
 def test_damaged_history_starts_again_and_is_reported(
     tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture
 ) -> None:
-    """A file that SQLite cannot read is replaced, because nothing can be stored in it."""
+    """A file that SQLite cannot read is replaced, because nothing can be stored in it. The configuration stays."""
     paths = WarehousePaths(tmp_path / "ours")
     with open_instance(paths, print) as instance:
         run_in(instance)
+    own = "# mine\n" + paths.dagster_yaml.read_text()
+    paths.dagster_yaml.write_text(own)
     (index,) = paths.dagster_home.rglob("index.db")
     for log in index.parent.glob("index.db-*"):
         log.unlink()
@@ -242,3 +239,4 @@ def test_damaged_history_starts_again_and_is_reported(
     assert capsys.readouterr().out == (
         f"{index}: the history of runs cannot be read, a new one is started\n" if content else ""
     )
+    assert paths.dagster_yaml.read_text() == own

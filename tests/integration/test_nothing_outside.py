@@ -22,8 +22,13 @@ from dialogue_warehouse.paths import CLONE, WarehousePaths
 from tests.integration.outside import STRACE, beside, closed_off, outside, quiet_environment, watched
 
 BIN = Path(sys.executable).parent
-PAGE = "import sys, urllib.request as r; print(r.urlopen(r.Request('http://127.0.0.1:' + sys.argv[1]), timeout=20).read(99))"
-VERSION = "3000/graphql?query=%7Bversion%7D"
+PAGE = """
+import sys, urllib.request as r
+body = sys.argv[2].encode() if sys.argv[2:] else None
+sent = r.Request('http://127.0.0.1:' + sys.argv[1], body, {'Content-Type': 'application/json'})
+print(r.urlopen(sent, timeout=20).read(99))
+"""
+VERSION = ("3000/graphql", '{"query": "{version}"}')
 CORPUS = "bbai"
 """The only corpus that is built here: all corpora are built by the same code."""
 ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -160,15 +165,15 @@ def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tm
     told = subprocess.run(
         ["make", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True
     ).stdout
-    assert "dagster dev --host 127.0.0.1 -m pipelines.definitions" in told
+    assert told.endswith("-m pipelines.dagster_graph.web --daemon\n")
     attempts = tmp_path / "attempts"
-    dev = (BIN / "dagster", "dev", "--host", "127.0.0.1", "-m", "pipelines.definitions")
-    closed = closed_off(*watched(attempts, *dev))
+    both = (BIN / "python", "-m", "pipelines.dagster_graph.web", "--daemon")
+    closed = closed_off(*watched(attempts, *both))
     variables = quiet_environment(tmp_path) | settings
     log = tmp_path / "log"
     with log.open("wb") as out, subprocess.Popen(closed, cwd=CLONE, env=variables, stdout=out, stderr=out) as running:
         try:
-            answers = [asked(running, place) for place in ("3000/", VERSION)]
+            answers = [asked(running, *place) for place in (("3000/",), VERSION)]
             deadline = time.monotonic() + 60
             while b"SensorDaemon" not in log.read_bytes() and time.monotonic() < deadline:
                 time.sleep(0.5)
@@ -197,11 +202,11 @@ def test_dashboard_connects_to_nothing_outside(warehouse: Warehouse, tmp_path: P
     assert not list(tmp_path.rglob(".streamlit"))
 
 
-def asked(running: subprocess.Popen[bytes], place: str) -> str:
+def asked(running: subprocess.Popen[bytes], place: str, *body: str) -> str:
     """Return the answer of the page of a process that is closed off, as soon as it answers."""
     deadline = time.monotonic() + 300
     while True:
-        command = beside(running, sys.executable, "-c", PAGE, place)
+        command = beside(running, sys.executable, "-c", PAGE, place, *body)
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode == 0:
             return answer.stdout

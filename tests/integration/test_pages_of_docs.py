@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dialogue_warehouse.common import files
 from dialogue_warehouse.corpora import claims
 from dialogue_warehouse.paths import CLONE
 
@@ -104,6 +105,40 @@ def test_notebook_runs_from_a_fresh_clone(folder: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for told in ("What is in the warehouse", "vocabulary_count", "Dialogues by split", "sgd/dev/"):
         assert told in text
+
+
+def test_backup_of_the_page_is_restored(sample_folder: Path, tmp_path: Path) -> None:
+    """A backup is made while a build leaves temporary files, and is restored where the warehouse was lost.
+
+    It has no copy of the published database, which is written from the build. The source is not lost.
+    """
+    variables = {"DIALOGUE_WAREHOUSE": tmp_path / "warehouse", "BACKUP": tmp_path / "backup"}
+    set_up = "set -e\n" + "".join(f"export {name}={path}\n" for name, path in variables.items())
+    shutil.copytree(sample_folder, tmp_path / "warehouse", symlinks=True)
+    built = query(tmp_path, "select * from quality.builds")
+    (tmp_path / "warehouse" / "builds" / ".20990101T000000000000Z.duckdb.1.tmp").touch()
+    back_up, restore, compare, migrate = (
+        re.sub("/tmp/new", str(tmp_path / "new"), block) for block in blocks("back_up_and_upgrade", "sh")
+    )
+    ran = run(tmp_path, "bash", "-c", set_up + back_up)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    for lost in (tmp_path / "warehouse").iterdir():
+        if lost.name != "sample":  # the source of this warehouse
+            files.remove(lost)
+    assert [path.name for path in (tmp_path / "backup").rglob("*") if path.name.endswith((".tmp", ".lock"))] == []
+    ran = run(tmp_path, "bash", "-c", set_up + restore)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert query(tmp_path, "select * from quality.builds") == built
+    assert (tmp_path / "warehouse" / "dialogues.duckdb").is_file()
+    assert "nothing changed, still published" in run(tmp_path, "dialogue-warehouse", "build").stdout
+    ran = run(tmp_path, "bash", "-c", set_up + compare + migrate)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("$DAGSTER_HOME")
+
+
+def query(folder: Path, text: str) -> str:
+    """Return the rows of a query on the warehouse in this folder."""
+    return run(folder, "dialogue-warehouse", "sql", "--format", "csv", text).stdout
 
 
 def test_links_between_the_pages_lead_somewhere() -> None:

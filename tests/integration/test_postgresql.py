@@ -1,4 +1,4 @@
-"""Dagster's instance in PostgreSQL, as configured in `deploy/dagster-postgresql.yaml`, on a temporary server."""
+"""Dagster's instance in PostgreSQL, as a new warehouse has it where the environment names a server that runs here."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_run_of_dagster_has_its_history_in_postgresql(
     paths = WarehousePaths(tmp_path / "warehouse")
     home = paths.dagster_home
     monkeypatch.setenv("DAGSTER_POSTGRES_URL", server.replace("postgresql://", DRIVER))
-    prepare(paths, (CLONE / "deploy" / "dagster-postgresql.yaml").read_text(encoding="utf-8"))
+    prepare(paths)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("DIALOGUE_", "DAGSTER_"))}
     environment |= {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -137,8 +137,8 @@ def test_run_of_dagster_has_its_history_in_postgresql(
 
 
 def test_url_is_given_as_the_driver_that_is_installed_needs_it() -> None:
-    for name in ("dagster-postgresql.yaml", "compose.postgresql.yaml"):
-        text = (CLONE / "deploy" / name).read_text(encoding="utf-8")
+    for name in ("deploy/compose.postgresql.yaml", "docs/run_it_unattended.md"):
+        text = (CLONE / name).read_text(encoding="utf-8")
         assert set(re.findall(r"\bpostgresql\S*?://", text)) == {DRIVER}, name
 
 
@@ -146,7 +146,8 @@ def test_missing_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     import dagster as dg
 
     pytest.importorskip("dagster_postgres", reason="the extra `postgresql` is not installed")
-    shutil.copy(CLONE / "deploy" / "dagster-postgresql.yaml", tmp_path / "dagster.yaml")
-    monkeypatch.delenv("DAGSTER_POSTGRES_URL", raising=False)
+    monkeypatch.setenv("DAGSTER_POSTGRES_URL", f"{DRIVER}unknown@127.0.0.1:1/nothing")
+    prepare(WarehousePaths(tmp_path))
+    monkeypatch.delenv("DAGSTER_POSTGRES_URL")
     with pytest.raises(dg.DagsterInvalidConfigError, match="DAGSTER_POSTGRES_URL"):
-        dg.DagsterInstance.local_temp(str(tmp_path))
+        dg.DagsterInstance.local_temp(str(WarehousePaths(tmp_path).dagster_home))

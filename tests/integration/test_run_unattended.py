@@ -10,11 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
-from pipelines.dagster_graph.instance import DAGSTER_YAML
 from tests.integration.test_pages_of_docs import blocks
 
 PAGE = (CLONE / "docs" / "run_it_unattended.md").read_text(encoding="utf-8")
@@ -71,8 +69,8 @@ def test_units_are_valid_for_systemd(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
         pytest.skip("no systemd here")
-    units = sorted((CLONE / "deploy").glob("*.service"))
-    assert len(units) == 2
+    units = [path for kind in ("service", "timer") for path in sorted((CLONE / "deploy").glob(f"*.{kind}"))]
+    assert len(units) == 4
     for unit in units:
         text = unit.read_text(encoding="utf-8")
         for place, here in (
@@ -118,17 +116,3 @@ def test_variables_of_the_units_are_settings_or_switch_telemetry_off() -> None:
     for name in variables.keys() - TELEMETRY_OFF.keys() - {"DAGSTER_HOME"}:
         assert hasattr(Settings(), name.removeprefix("DIALOGUE_").lower()), name
     assert variables["DAGSTER_HOME"] == str(WarehousePaths(Path(variables["DIALOGUE_WAREHOUSE"])).dagster_home)
-
-
-def test_history_has_the_configuration_of_every_warehouse(tmp_path: Path) -> None:
-    import dagster as dg
-
-    sqlite = yaml.safe_load((CLONE / "deploy" / "dagster.yaml").read_text(encoding="utf-8"))
-    postgresql = yaml.safe_load((CLONE / "deploy" / "dagster-postgresql.yaml").read_text(encoding="utf-8"))
-    assert sqlite == yaml.safe_load(DAGSTER_YAML)
-    assert postgresql == sqlite | {"storage": {"postgres": {"postgres_url": {"env": "DAGSTER_POSTGRES_URL"}}}}
-    (tmp_path / "dagster.yaml").write_text((CLONE / "deploy" / "dagster.yaml").read_text())
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-        assert not instance.telemetry_enabled
-        pools = instance.get_concurrency_config().pool_config
-        assert (pools.default_pool_limit, pools.pool_granularity.value) == (1, "run")

@@ -1,8 +1,12 @@
-"""Dagster's own webserver and daemon: queued runs, a refused part of the graph, pictures of the page, other builds."""
+"""Dagster's page and daemon: queued runs, a refused part of the graph, other sites, pictures, other builds."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import http.client
+import http.server
+import json
 import os
 import shutil
 import signal
@@ -10,7 +14,9 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+import urllib.parse
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +116,123 @@ def test_no_check_can_be_executed_without_its_asset(site: Served) -> None:
     assert {check["canExecuteIndividually"] for check in checks} == {"REQUIRES_MATERIALIZATION"}
 
 
+# Requests that pages of other sites make
+
+CHANGE = """mutation { reportRunlessAssetEvents(eventParams: {
+  eventType: ASSET_MATERIALIZATION, assetKey: {path: ["reported", "%s"]}
+}) { __typename } }"""
+"""Mutation that adds an asset of this name to the history."""
+
+
+def reported(site: Served) -> set[str]:
+    """Return the names of the assets that were added by requests."""
+    nodes = site.ask("{ assetsOrError { ... on AssetConnection { nodes { key { path } } } } }")["assetsOrError"][
+        "nodes"
+    ]
+    return {node["key"]["path"][1] for node in nodes if node["key"]["path"][0] == "reported"}
+
+
+def send(site: Served, method: str, name: str, *, is_in_address: bool = False, **headers: str | None) -> int:
+    """Send the mutation; return the status of the answer. A header that is None is not sent."""
+    query = CHANGE % name
+    path = f"/graphql?query={urllib.parse.quote(query)}" if is_in_address else "/graphql"
+    body = b"" if is_in_address else json.dumps({"query": query}).encode()
+    given = {"Host": site.url.removeprefix("http://"), "Content-Length": str(len(body))} | {
+        header.replace("_", "-"): value for header, value in headers.items()
+    }
+    con = http.client.HTTPConnection(site.url.removeprefix("http://"), timeout=60)
+    with contextlib.closing(con):
+        con.putrequest(method, path, skip_host=True)
+        for header, value in given.items():
+            if value is not None:
+                con.putheader(header, value)
+        con.endheaders(body)
+        return con.getresponse().status
+
+
+JSON_TYPE = {"Content_Type": "application/json"}
+ATTACKS: dict[str, dict[str, Any]] = {
+    "image": {"method": "GET", "is_in_address": True, "Accept": "image/*"},
+    "other_origin": {"method": "POST", "Origin": "https://evil.example", **JSON_TYPE},
+    "other_port": {"method": "POST", "Origin": "http://127.0.0.1:1", **JSON_TYPE},
+    "no_origin_of_its_own": {"method": "POST", "Origin": "null", **JSON_TYPE},
+    "other_host": {"method": "POST", "Host": "evil.example", **JSON_TYPE},
+    "other_host_and_origin": {
+        "method": "POST",
+        "Host": "evil.example",
+        "Origin": "http://evil.example",
+        **JSON_TYPE,
+    },
+    "no_host": {"method": "POST", "Host": "", **JSON_TYPE},
+    "form": {"method": "POST", "is_in_address": True, "Content_Type": "text/plain"},
+    "form_with_json": {"method": "POST", "Content_Type": "text/plain; application/json"},
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_request_of_another_site_changes_nothing(site: Served, name: str) -> None:
+    """Dagster's own webserver carries out each of them."""
+    assert send(site, name=name, **ATTACKS[name]) in (400, 403)
+    assert name not in reported(site)
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Origin": "own"}, {"Host": "localhost"}], ids=["program", "page", "localhost"]
+)
+def test_same_request_of_the_page_or_of_a_program_is_carried_out(site: Served, headers: dict[str, str]) -> None:
+    own = headers | ({"Origin": site.url} if "Origin" in headers else {})
+    name = "_".join(["allowed", *headers]).lower()
+    assert send(site, "POST", name, **JSON_TYPE, **own) == 200
+    assert name in reported(site)
+
+
+SENDING = """
+new Image().src = SITE + '/graphql?query=' + encodeURIComponent(CHANGE('image'));
+const types = {'application/json': 'cors', 'text/plain': 'no-cors', 'text/plain; application/json': 'no-cors'};
+const sent = Object.entries(types).map(([type, mode]) => fetch(SITE + '/graphql', {
+    method: 'POST', mode, headers: {'Content-Type': type}, body: JSON.stringify({query: CHANGE('fetch ' + type)})
+}).catch(() => {}));
+const socket = new Promise((resolve) => {
+    const opened = new WebSocket(SITE.replace('http', 'ws') + '/graphql', 'graphql-ws');
+    opened.onopen = () => resolve('open');
+    opened.onerror = () => resolve('refused');
+});
+Promise.all([socket, ...sent]).then(([socket]) => { document.title = socket; });
+"""
+"""Script that tries to send the mutation in several ways, and to open a websocket."""
+
+
+def tried(browser: Browser, site: Served, page: str, prefix: str) -> str:
+    """Open a page, run the script there, and return what happened to its websocket."""
+    browser.open(page, 1280, "light")
+    change = "(name) => " + json.dumps(CHANGE % "NAME") + f".replace('NAME', '{prefix} ' + name)"
+    browser.evaluate(f"{{ const SITE = '{site.url}', CHANGE = {change}; {SENDING} }}")
+    end = time.monotonic() + 60
+    while (title := browser.evaluate("document.title")) not in ("open", "refused"):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    return title
+
+
+def test_page_of_another_site_in_a_browser_changes_nothing(site: Served, browser: Browser, tmp_path: Path) -> None:
+    """The same script works in a page of the site itself, except for what only forms and images send."""
+    (tmp_path / "index.html").write_text("<!DOCTYPE html><title>another site</title>")
+    handler = functools.partial(QuietHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as other:
+        threading.Thread(target=other.serve_forever, args=(0.01,), daemon=True).start()
+        assert tried(browser, site, f"http://127.0.0.1:{other.server_port}/", "foreign") == "refused"
+        other.shutdown()
+    assert tried(browser, site, f"{site.url}/server_info", "own") == "open"
+    assert {name for name in reported(site) if name.startswith(("foreign", "own"))} == {"own fetch application/json"}
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """Serves files and prints nothing."""
+
+    def log_message(self, *args: object) -> None:
+        """Print nothing."""
+
+
 # What the page shows
 
 
@@ -149,6 +272,15 @@ def test_runs_are_shown_and_no_request_is_sent_elsewhere(
     visit = look(browser, site, "/runs", *(run[:8] for run in launched), "Manually launched", "In progress")
     picture(browser, tmp_path / "runs.png")
     assert [url for url in visit.requests if not url.startswith((f"{site.url}/", "data:", "blob:"))] == []
+
+
+def test_log_of_a_run_comes_over_a_websocket_while_it_runs(
+    site: Served, launched: tuple[str, str], browser: Browser, tmp_path: Path
+) -> None:
+    """The page shows only the part of the log that is in sight."""
+    visit = look(browser, site, f"/runs/{launched[0]}", "EVENT TYPE", "STEP_")
+    picture(browser, tmp_path / "log.png")
+    assert any('"id":' in message and "pipelineRunLogs" in message for message in visit.messages)
 
 
 def test_page_offers_a_model_only_with_all_others(

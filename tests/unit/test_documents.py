@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,8 @@ def test_every_command_of_the_readme_exists() -> None:
     assert used <= set(cli.commands)
 
 
-PAGES = [CLONE / "README.md", CLONE / "warehouse" / "README.md", *sorted((CLONE / "docs").glob("*.md"))]
+AT_THE_TOP = [CLONE / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md")]
+PAGES = [*AT_THE_TOP, CLONE / "warehouse" / "README.md", *sorted((CLONE / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(CLONE).as_posix())
@@ -58,6 +60,21 @@ def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
         assert name in cli.commands
         known = {option for given in cli.commands[name].params for option in (*given.opts, *given.secondary_opts)}
         assert set(re.findall(r" (--[a-z-]+)", rest.partition(" #")[0])) <= known, name
+
+
+def versions(changelog: str) -> list[tuple[str, str]]:
+    """Return the headings of versions, the newest first, each with its date."""
+    return re.findall(r"^## \[(\S+)\](?: - (\d{4}-\d\d-\d\d))?$", changelog, flags=re.M)
+
+
+def test_changelog_has_the_version_of_the_package_and_what_comes_next() -> None:
+    package = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    unreleased, newest, *older = versions((CLONE / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert unreleased == ("Unreleased", "")
+    assert newest[0] == package
+    numbers = [tuple(map(int, number.split("."))) for number, _ in (newest, *older)]
+    assert numbers == sorted(numbers, reverse=True)
+    assert all(date for _, date in (newest, *older))
 
 
 @pytest.mark.parametrize("name", sorted(cli.commands))
