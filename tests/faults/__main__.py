@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from dialogue_warehouse.paths import CLONE
 from tests import forked
-from tests.faults import company, damage, killing, limits
+from tests.faults import company, damage, killing, limits, service, week
 from tests.faults.scene import Fault, Outcome, Scene
 
 PAGE = CLONE / "docs" / "faults.md"
@@ -58,6 +58,12 @@ FAULTS = (
     Row("clock", "the clock is set back by several hours", company.clock_set_back, 3),
     Row("readers", "readers run 52 queries per second during builds", company.readers, 10),
     Row("many", "the schedule starts many builds", company.many_builds, 200),
+    Row("run", "`kill -9` of a run of Dagster", service.killed(service.kill_run), 10),
+    Row("daemon", "`kill -9` of Dagster's daemon while a run builds", service.killed(service.kill_daemon), 10),
+    Row("service", "`kill -9` of all processes of Dagster while a run builds", service.killed(service.kill_all), 10),
+    Row(
+        "week", "200 events: files arrive, are damaged and mended, builds rolled back, processes killed", week.week, 200
+    ),
 )
 
 
