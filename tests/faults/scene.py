@@ -229,7 +229,7 @@ class Scene:
 def _names(warehouse: Path) -> set[str]:
     """Return the general names of a warehouse's files, without the files that only Dagster and dbt use."""
     found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*")}
-    return {generic(name) for name in found if not name.startswith((".dagster/", ".scratch/target/"))}
+    return {generic(name) for name in found if not name.startswith((".dagster/", ".dbt/", ".scratch/target/"))}
 
 
 def content(database: Path) -> dict[str, tuple[object, ...]]:
