@@ -82,7 +82,7 @@ def test_every_raw_file_of_every_corpus_flows_into_the_published_warehouse(graph
     for table in (*raw_layer.raw_tables(corpora), *raw_layer.CATALOG_TABLES):
         assert dg.AssetKey(["raw", table]) in upstream
     published = {dg.AssetKey(["published", name]) for name in ("dialogues", "report")}
-    assert graph.get_all_asset_keys() == upstream | published
+    assert graph.get_all_asset_keys() == upstream | published | {dg.AssetKey(["source", "checked"])}
     assert ancestors(graph, dg.AssetKey(["published", "report"])) == upstream | {
         dg.AssetKey(["published", "dialogues"])
     }
@@ -110,7 +110,7 @@ def test_lineage_is_unbroken_from_a_raw_table_to_a_mart(graph, mart: str, raw: s
 def test_tables_that_are_deleted_before_publishing_have_no_asset(graph) -> None:
     """A page of such a table would show a table that readers cannot open."""
     folders = {key.path[0] for key in graph.get_all_asset_keys()}
-    assert folders == {"landing", "raw", *builds.PUBLISHED_SCHEMAS, "audit", "published"}
+    assert folders == {"landing", "raw", *builds.PUBLISHED_SCHEMAS, "audit", "published", "source"}
 
 
 def test_every_asset_is_described_and_every_suite_is_a_check(graph) -> None:

@@ -341,7 +341,7 @@ def test_rows_that_cannot_be_converted_are_quarantined_and_the_others_land(forms
         (("--form", "huggingface"), "--form huggingface reads a --source with mutual_friends/plain_text/"),
         (("--form", "huggingface", "--corpora", "bbai", "--source", "{source}"), "huggingface: no form of bbai"),
         (("--form", "huggingface", "--source", "{source}"), "no data file of the form huggingface"),
-        (("--form", "convlab", "--source", "{source}"), "'convlab' is not 'huggingface'"),
+        (("--form", "convlab", "--source", "{source}"), "'convlab' is not one of 'release', 'huggingface'"),
     ],
 )
 def test_impossible_request_for_a_form_is_rejected(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
