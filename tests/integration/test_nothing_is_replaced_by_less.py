@@ -26,7 +26,8 @@ def published(awkward_folder: Path, tmp_path: Path) -> WarehousePaths:
 
 def readable(paths: WarehousePaths) -> dict[Path, bytes]:
     """Return the files that a reader sees, with their bytes."""
-    return {path: path.read_bytes() for path in (paths.published, paths.pointer, *paths.builds.iterdir())}
+    kept = [path for path in paths.builds.rglob("*") if path.is_file()]
+    return {path: path.read_bytes() for path in (paths.published, paths.pointer, *kept)}
 
 
 @pytest.mark.parametrize("narrowing", [(), ("--corpora", ONE, "--corpora", OTHER)])
