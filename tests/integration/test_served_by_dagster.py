@@ -393,9 +393,12 @@ def ended(site: Served, run: str) -> str:
 def test_page_does_not_offer_a_check_alone(
     site: Served, launched: tuple[str, str], browser: Browser, tmp_path: Path
 ) -> None:
-    """While nothing runs: a check that is already running cannot be started either."""
+    """While nothing runs: a check that is already running cannot be started either.
+
+    The page shows its last result, or "Skipped" after a run that was canceled or built nothing.
+    """
     site.wait_for(lambda: not {"STARTED", "QUEUED"} & {run["status"] for run in site.runs().values()}, LONGEST)
-    look(browser, site, "/assets/core/fct_turns?view=checks", "sound_fct_turns", "Execute all", "Passed")
+    look(browser, site, "/assets/core/fct_turns?view=checks", "sound_fct_turns", "Execute all", "Evaluation result")
     picture(browser, tmp_path / "checks.png")
     for text in ("Execute", "Execute all"):
         assert browser.evaluate(f"{button(text)}.disabled"), text
