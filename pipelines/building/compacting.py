@@ -91,8 +91,4 @@ def _statements(table: Table, as_text: set[str]) -> Iterator[str]:
 
     yield f"create table {table.address} ({', '.join(map(declared, table.columns))})"
     yield f"insert into {table.address} from built.{table.address}"
-    if table.comment:
-        yield f"comment on table {table.address} is {literal(table.comment)}"
-    for column in table.columns:
-        if column.comment:
-            yield f"comment on column {table.address}.{identifier(column.name)} is {literal(column.comment)}"
+    yield from parquet_tables.comments(table, "table")

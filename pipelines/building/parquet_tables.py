@@ -151,8 +151,13 @@ def _described(table: Table, folder: Path) -> Iterator[str]:
     )
     yield f"create table {builds.CONTRACTS}.{identifier(table.name)} ({contract})"
     yield f"create view {table.address} as {_rows(table, folder)}"
+    yield from comments(table, "view")
+
+
+def comments(table: Table, kind: str) -> Iterator[str]:
+    """Return the statements that make the comments of a table and of its columns; its kind is `table` or `view`."""
     if table.comment:
-        yield f"comment on view {table.address} is {literal(table.comment)}"
+        yield f"comment on {kind} {table.address} is {literal(table.comment)}"
     for column in table.columns:
         if column.comment:
             yield f"comment on column {table.address}.{identifier(column.name)} is {literal(column.comment)}"
