@@ -246,7 +246,7 @@ def _renew_report(settings: Settings, build_id: str) -> list[str]:
         cause = error if isinstance(error, InputError) else damage.cause_of(error, paths)
         if cause is None:
             raise
-        return [f"the report is still about another build: {cause}"]
+        return [f"no report of build {build_id}: {cause}"]
 
 
 def _load_graph(settings: Settings) -> Any:

@@ -218,13 +218,23 @@ def is_own(instance: dg.DagsterInstance, paths: WarehousePaths) -> bool:
 
 
 def prepare(paths: WarehousePaths, report: Callable[[str], None] = print) -> None:
-    """Configure the instance of this warehouse and close its dead runs, so that page and daemon can start."""
+    """Configure the instance of this warehouse and close its dead runs, so that page and daemon can start.
+
+    Raises an InputError if the history cannot be opened: its database does not answer, or its settings are wrong.
+    """
     ownership.claim(paths)
     configuration.write(paths)
     for notice in configuration.lacking(paths):
         report(notice)
-    with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
-        close_dead_runs(instance)
+    try:
+        with open_instance(paths, report):
+            pass
+    except Exception as error:
+        reason = first_line(error.__cause__ or error)
+        raise InputError(
+            f"{paths.dagster_yaml}: the history that it names cannot be opened: {reason}; "
+            "start its database or correct the file and the variables that it reads"
+        ) from error
 
 
 def _remove_history(paths: WarehousePaths) -> None:

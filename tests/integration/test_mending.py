@@ -408,7 +408,8 @@ def test_unchanged_build_renews_a_report_of_another_build(
     left = run_command(*command)
     assert left.returncode == 0, left.stderr
     assert (
-        f"notice: no report: {paths.reports} contains something other than a report: not overwritten; " in left.stdout
+        f"notice: no report of build {build_id}: {paths.reports} contains something other than a report: not overwritten; "
+        in left.stdout
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from pipelines.dagster_graph.instance import PUBLISHED, prepare
 
@@ -147,7 +148,9 @@ def test_missing_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     pytest.importorskip("dagster_postgres", reason="the extra `postgresql` is not installed")
     monkeypatch.setenv("DAGSTER_POSTGRES_URL", f"{DRIVER}unknown@127.0.0.1:1/nothing")
-    prepare(WarehousePaths(tmp_path))
+    refused = r"^[^\n]*dagster\.yaml: the history that it names cannot be opened: [^\n]*port 1 failed[^\n]*; start its"
+    with pytest.raises(InputError, match=refused):
+        prepare(WarehousePaths(tmp_path))
     monkeypatch.delenv("DAGSTER_POSTGRES_URL")
     with pytest.raises(dg.DagsterInvalidConfigError, match="DAGSTER_POSTGRES_URL"):
         dg.DagsterInstance.local_temp(str(WarehousePaths(tmp_path).dagster_home))
