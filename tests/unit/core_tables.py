@@ -10,8 +10,9 @@ from typing import Any
 import duckdb
 
 TABLES = {
-    "dim_corpora": "corpus_id title homepage license citation release",
-    "dim_source_files": "source_file_id corpus_id path release_form source_part parts bytes sha256 verification record_count",
+    "dim_corpora": "corpus_id title homepage license citation release is_generated",
+    "dim_source_files": "source_file_id corpus_id path release_form source_part parts bytes sha256 verification"
+    " is_generated record_count",
     "dim_dialogues": "dialogue_key corpus_id split source_split source_part dialogue_id source_file_id record_index"
     " record_pointer task source_task channel collection_method turn_count utterance_count outcome_reward",
     "dim_dialogue_services": "dialogue_key corpus_id split position service domain",
@@ -49,7 +50,7 @@ TABLES = {
     "fct_classifier_examples": "example_key source_file_id record_index corpus_id split utterance labels dialogue_key",
     "fct_service_calls": "call_key turn_key dialogue_key corpus_id split turn_index frame_index service method"
     " result_count",
-    "fct_service_results": "result_key turn_key dialogue_key corpus_id split turn_index frame_index service"
+    "fct_service_results": "result_key call_key turn_key dialogue_key corpus_id split turn_index frame_index service"
     " result_index entity",
     "fct_candidates": "candidates_key turn_key dialogue_key corpus_id split turn_index candidate_ids target_position",
     "fct_knowledge_items": "knowledge_key dialogue_key corpus_id split agent item_index attribute_index attribute"

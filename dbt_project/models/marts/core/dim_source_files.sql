@@ -8,6 +8,7 @@ select
     bytes,
     sha256,
     verification,
+    verification = 'simulated' as is_generated,
     record_count,
     release_form,
     losses
