@@ -72,7 +72,9 @@ TYPES = {
         "varchar[]",
     ),
     **dict.fromkeys(("possible_values",), "varchar[]"),
-    **dict.fromkeys(("is_transactional", "is_categorical", "is_unique", "is_selected", "is_shared"), "boolean"),
+    **dict.fromkeys(
+        ("is_transactional", "is_categorical", "is_unique", "is_selected", "is_shared", "is_generated"), "boolean"
+    ),
     **dict.fromkeys(
         ("record_count", "record_index", "turn_count", "utterance_count", "outcome_reward", "position", "step_index"),
         "integer",
