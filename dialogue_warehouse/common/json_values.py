@@ -14,6 +14,8 @@ import re
 from collections import Counter
 from typing import Any
 
+import msgspec
+
 ARRAY_INDEX = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 """A token that names an element of an array. `str.isdigit` also accepts digits that `int` refuses."""
 
@@ -64,6 +66,23 @@ def resolve(document: Any, pointer: str) -> Any:
             case _:
                 raise LookupError(pointer)
     return value
+
+
+def text_at(document: bytes, pointer: str) -> str | None:
+    """Return the JSON at a pointer on one line, with its numerals as they are written: 1.10 is not 1.1.
+
+    Return None if half a surrogate pair prevents it. Raises LookupError if there is nothing at the pointer.
+    """
+    try:
+        text = bytes(document)
+        for name in split_pointer(pointer):
+            if text.lstrip()[:1] == b"[":
+                text = bytes(msgspec.json.decode(text, type=list[msgspec.Raw])[int(name)])
+            else:
+                text = bytes(msgspec.json.decode(text, type=dict[str, msgspec.Raw])[name])
+        return msgspec.json.format(text, indent=0).decode()
+    except msgspec.DecodeError:
+        return None
 
 
 MOST_DIGITS = 1000

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+import msgspec
+
 from dialogue_warehouse.common.json_values import array_index, beginning, pointer_token, split_pointer
 from dialogue_warehouse.corpora import forms
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
@@ -38,7 +40,7 @@ class SourceFile:
     sha256: str
     form: str = RELEASE_FORM
     exceptions: list[tuple[str, Any]] = field(default_factory=list, repr=False)
-    extras: list[tuple[str, Any]] = field(default_factory=list, repr=False)
+    extras: list[tuple[str, msgspec.Raw]] = field(default_factory=list, repr=False)
     quarantine: list[tuple[int, str, bytes]] = field(default_factory=list, repr=False)
 
 
@@ -185,8 +187,16 @@ def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Ite
             value = json.loads(record.text)
             for pointer, new in changes[record.pointer]:
                 _change(value, pointer[len(record.pointer) :], new)
-            record = record._replace(text=json.dumps(value).encode())
+            record = record._replace(text=_written(value))
         yield record
+
+
+def _written(value: Any) -> bytes:
+    """Write a value as JSON; extras are in it as they were read."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half a surrogate pair
+        return json.dumps(value, default=lambda raw: json.loads(bytes(raw))).encode()
 
 
 def _what_changes(entity: Entity, file: SourceFile) -> tuple[list[Record], set[str], dict[str, list[tuple[str, Any]]]]:

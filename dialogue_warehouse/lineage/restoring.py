@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import re
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
 
 from dialogue_warehouse.common.database import connect, literal
 from dialogue_warehouse.corpora import registry
@@ -157,7 +157,7 @@ class Restorer:
                     case "source_exceptions", [pointer, form]:
                         file.exceptions.append((pointer, form))
                     case "source_extras", [pointer, value]:
-                        file.extras.append((pointer, json.loads(value)))
+                        file.extras.append((pointer, msgspec.Raw(value.encode())))
                     case _, [index, pointer, value]:
                         file.quarantine.append((index, pointer, value.encode()))
 

@@ -21,6 +21,7 @@ from dialogue_warehouse.common.json_values import (
     pointer_token,
     shown,
     split_path,
+    text_at,
     with_path,
 )
 from dialogue_warehouse.corpora.column_types import type_of
@@ -121,7 +122,13 @@ class RecordCheck:
         if not extras:
             is_typed = isinstance(error, msgspec.ValidationError)
             return self._set_aside(record, str(error) if is_typed else "a text has half a surrogate pair")
-        self.extras += [{"json_pointer": pointer, "value": json.dumps(extra)} for pointer, extra in extras]
+        self.extras += [
+            {
+                "json_pointer": pointer,
+                "value": text_at(record.text, pointer[len(record.pointer) :]) or json.dumps(extra),
+            }
+            for pointer, extra in extras
+        ]
         if len(self.extras) > MOST_EXTRAS:
             pointer = self.extras[0]["json_pointer"]
             raise LandingError(

@@ -12,6 +12,7 @@ from dialogue_warehouse.common.json_values import (
     pointer_token,
     resolve,
     split_pointer,
+    text_at,
 )
 
 DOCUMENT = {"a/b": [{"m~n": 0}, [10, 11]], "": {"~1": "tilde one"}, "nothing": None}
@@ -78,6 +79,15 @@ def test_values_agree_with_the_text() -> None:
         "b": {},
     }
     assert decode_strictly(b"[]") == []
+
+
+def test_text_at_a_pointer_keeps_its_numerals_and_is_one_line() -> None:
+    document = b'[0, {"a/b": {"x": [1.10,\n 1E2, -0, 1e400, 100000000000000000000.0], "s": "\\u00e9 1.0"}}]'
+    assert text_at(document, "/1/a~1b") == '{"x": [1.10, 1E2, -0, 1e400, 100000000000000000000.0], "s": "\\u00e9 1.0"}'
+    assert text_at(b"1.10", "") == "1.10"
+    assert text_at(b'{"\\ud800": 1.10}', "/~ud800") is None
+    with pytest.raises(LookupError):
+        text_at(document, "/1/b")
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}', "", "{", "01"])

@@ -83,6 +83,7 @@ KEPT = {
     "a small number": "1e-400",
     "the largest double": "1.7976931348623157e308",
     "half a pair": r'"\ud83d"',
+    "numerals": "[1.10, 1E2, -0, 100000000000000000000.0]",
     "half a pair as a key": r'{"\ude00": "\ud83d\ude00"}',
 }
 
@@ -93,6 +94,8 @@ def test_unknown_value_that_can_be_restored_is_kept(tmp_path: Path, value: str) 
     landed = land_among_others(tmp_path, with_members(f'"zz": {value}'))
     assert [extra["json_pointer"] for extra in landed.extras] == ["/1/zz"]
     assert json.loads(landed.extras[0]["value"]) == json.loads(value)
+    if r"\ud" not in value:
+        assert landed.extras[0]["value"] == value
     assert landed.quarantine == []
     assert len(read(tmp_path, landed)) == 3
 
