@@ -151,7 +151,7 @@ KINDS = (
     _Kind(
         "transitions",
         "Which act follows which",
-        "For the ten acts that are most often followed by another: the share of each next act.",
+        "For the ten acts that are most often followed by another turn: the share of each act of that turn.",
         "analytics.act_transitions",
         _shades("Act"),
     ),

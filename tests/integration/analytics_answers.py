@@ -69,8 +69,8 @@ def split_leakage(releases: Path) -> list[Row]:
                     if text.strip() and (split != other or times[text] > 1)
                 }
                 leaked, other_leaked = (sum(text in shared for text in texts) for texts in (here, there))
-                share = _share(leaked, len(here)) if len(here) <= len(there) else _share(other_leaked, len(there))
-                rows.append((*kind, split, other, len(here), len(there), len(shared), leaked, other_leaked, share))
+                counts = len(here), len(there), len(shared), leaked, other_leaked
+                rows.append((*kind, split, other, *counts, _share(other_leaked, len(there))))
     return rows
 
 
@@ -78,24 +78,40 @@ def annotator_agreement(releases: Path) -> list[Row]:
     ontology = load(releases / "taskmaster1/ontology.json")
     verticals = {domain["id"]: domain["vertical"] for domain in ontology.values()}
     texts: dict[Row, str] = defaultdict(str)
-    """All utterances of a cell, concatenated."""
+    """All utterances of the compared dialogues of a cell, concatenated."""
+    compared: Counter[Row] = Counter()
+    """Number of compared dialogues of a cell: those in which a label has been given twice to the same characters."""
     marked: dict[Row, Counter[Row]] = defaultdict(Counter)
     """For a cell and a label: how often each range of the text carries the label, and with which status."""
+    alone: Counter[Row] = Counter()
+    """For a cell and a label: the ranges in dialogues that are not compared."""
     for part, split, dialog in read_dialogs(releases):
         cell = "taskmaster1", split, "spoken" if part == "woz" else "written"
+        said, labels = "", []
         for utterance in dialog["utterances"]:
-            begin, text = len(texts[cell]), utterance["text"]
-            texts[cell] += text
+            begin, text = len(said), utterance["text"]
+            said += text
             for segment in utterance.get("segments", ()):
                 stretch = begin, len(text), segment["start_index"], segment["end_index"]
                 for annotation in segment["annotations"]:
                     *label, status = label_parts(annotation["name"], verticals)
-                    marked[*cell, *label][(*stretch, status)] += 1
-    return [(*key, *_agreement(key, marked, len(texts[key[:3]]))) for key in marked]
+                    labels.append(((*cell, *label), stretch, status))
+        times = Counter((key, stretch) for key, stretch, _ in labels)
+        if max(times.values(), default=0) > 1:
+            for key, (begin, *stretch), status in labels:
+                marked[key][(begin + len(texts[cell]), *stretch, status)] += 1
+            texts[cell] += said
+            compared[cell] += 1
+        else:
+            alone.update(key for key, _ in times)
+    return [
+        (*key, compared[key[:3]], *_agreement(key, marked, alone[key], len(texts[key[:3]])))
+        for key in marked.keys() | alone.keys()
+    ]
 
 
-def _agreement(key: Row, marked: dict[Row, Counter[Row]], characters: int) -> Row:
-    stretches = group((place[:4], place[4]) for place in marked[key].elements())
+def _agreement(key: Row, marked: dict[Row, Counter[Row]], alone: int, characters: int) -> Row:
+    stretches = group((place[:4], place[4]) for place in marked.get(key, Counter()).elements())
     others = {
         place[:4] for other, places in marked.items() if other != key and other[:3] == key[:3] for place in places
     }
@@ -112,7 +128,16 @@ def _agreement(key: Row, marked: dict[Row, Counter[Row]], characters: int) -> Ro
     units.update((True, times > 1) for times in open_at.values())
     by_both, by_one = units[True, True], units[True, False]
     return (
-        *(len(stretches), len(both), len(stretches) - len(both), len(renamed), differing, characters, by_both, by_one),
+        *(
+            len(stretches) + alone,
+            len(both),
+            len(stretches) - len(both),
+            len(renamed),
+            differing,
+            characters,
+            by_both,
+            by_one,
+        ),
         _f1(len(both), len(stretches) - len(both)),
         _share(len(both), len(stretches)),
         _f1(len(both), len(renamed)),
@@ -188,11 +213,45 @@ def vote_agreement(releases: Path) -> list[Row]:
     return rows
 
 
-def vote_consensus(releases: Path) -> list[Row]:
-    ballots = group(
-        (split, {name: votes for name, votes in content["human_vote"].items() if name != "intent"})
+def _ballots(releases: Path) -> dict[str, list[tuple[dict[str, int], list[str]]]]:
+    """Return, for each split, the votes of each question by option, and the options that it is answered with."""
+    return group(
+        (split, ({name: votes for name, votes in content["human_vote"].items() if name != "intent"}, content["human"]))
         for split, _, content in read_questions(releases)
     )
+
+
+def agent_pairs(releases: Path) -> list[Row]:
+    rows: list[Row] = []
+    for split, questions in _ballots(releases).items():
+        answered = [set(human) for _, human in questions if "none" not in human]
+        for one, other in combinations(sorted(questions[0][0].keys() - {"none"}), 2):
+            by_one, by_other = (sum(agent in human for human in answered) for agent in (one, other))
+            by_both = sum({one, other} <= human for human in answered)
+            by_any = sum(not human.isdisjoint((one, other)) for human in answered)
+            counts = len(answered), by_one, by_other, by_both
+            rows.append(("bbai", split, one, other, *counts, _share(by_any, len(answered))))
+    return rows
+
+
+def ballot_agreement(releases: Path) -> list[Row]:
+    rows: list[Row] = []
+    for split, questions in _ballots(releases).items():
+        compared = [ballot for ballot, _ in questions if sum(ballot.values()) == WORKERS]
+        agreement = alpha = None
+        if compared:
+            choices = [[option for option in ballot for _ in range(ballot[option])] for ballot in compared]
+            agreement = _mean([_mean([Fraction(a == b) for a, b in combinations(five, 2)]) for five in choices])
+            totals = Counter(option for five in choices for option in five)
+            every = sum(totals.values())
+            chance = Fraction(sum(times * (times - 1) for times in totals.values()), every * (every - 1))
+            alpha = (agreement - chance) / (1 - chance) if chance != 1 else None
+        rows.append(("bbai", split, len(questions), len(compared), agreement, alpha))
+    return rows
+
+
+def vote_consensus(releases: Path) -> list[Row]:
+    ballots = {split: [ballot for ballot, _ in questions] for split, questions in _ballots(releases).items()}
     return [
         (
             "bbai",

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,19 +121,39 @@ def length_distribution(releases: Path) -> list[Row]:
     return rows
 
 
-def act_transitions(releases: Path) -> list[Row]:
+def _turns_with_acts(releases: Path) -> Iterator[tuple[Row, list[set[Row]]]]:
+    """Yield, for each dialogue, its corpus and split, and the acts of each of its turns with acts, in order."""
     of_dialogue = group((row["dialogue_key"], row) for row in _tables(releases)["fct_actions"])
-    pairs: list[tuple[Row, Row]] = []
     for actions in of_dialogue.values():
-        actions.sort(key=lambda row: (row["turn_index"], row.get("frame_index") or 0, row["action_index"]))
-        nothing, where = (None, None), (actions[0]["corpus_id"], actions[0]["split"])
-        acts = [(row["role"], _act(row)) for row in actions]
-        pairs += [((*where, *one), other) for one, other in pairwise([nothing, *acts, nothing])]
-    return [
-        (*first, *second, times, _share(times, len(seconds)))
-        for first, seconds in group(pairs).items()
-        for second, times in Counter(seconds).items()
-    ]
+        turns = group((row["turn_index"], (row["role"], _act(row))) for row in actions if _act(row) is not None)
+        if turns:
+            yield _split(actions[0]), [set(turns[index]) for index in sorted(turns)]
+
+
+def act_transitions(releases: Path) -> list[Row]:
+    nothing = {(None, None)}
+    times: Counter[Row] = Counter()
+    turns_with: Counter[Row] = Counter()
+    for where, turns in _turns_with_acts(releases):
+        for before, after in pairwise([nothing, *turns, nothing]):
+            turns_with.update((*where, *one) for one in before)
+            times.update((*where, *one, *other) for one in before for other in after)
+    return [(*pair, number, _share(number, turns_with[pair[:4]])) for pair, number in times.items()]
+
+
+def act_pairs(releases: Path) -> list[Row]:
+    turns_with: dict[Row, set[int]] = defaultdict(set)
+    all_turns = ((where, turn) for where, turns in _turns_with_acts(releases) for turn in turns)
+    for place, (where, turn) in enumerate(all_turns):
+        for role, act in turn:
+            turns_with[*where, role, act].add(place)
+    rows: list[Row] = []
+    for where, acts in group((key[:3], key[3]) for key in turns_with).items():
+        for one, other in combinations(sorted(acts), 2):
+            ones, others = turns_with[*where, one], turns_with[*where, other]
+            if both := len(ones & others):
+                rows.append((*where, one, other, both, len(ones), len(others), _share(both, len(ones | others))))
+    return rows
 
 
 def _definitions(releases: Path) -> dict[Row, Record]:

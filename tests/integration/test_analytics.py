@@ -25,7 +25,13 @@ from tests.integration.analyst_sources import of_answered
 TABLES = sorted(path.stem for path in (DBT_PROJECT / "models/marts/analytics").glob("*.sql"))
 TABLES.remove("corpus_overview")
 WRONG = {
-    "act_transitions": ("turn_index, frame_index, action_index", "turn_index, act"),
+    "act_pairs": ("acts.act < other_acts.act", "acts.act <= other_acts.act"),
+    "act_transitions": (
+        "partition by dialogue_key order by turn_index",
+        "partition by dialogue_key order by -turn_index",
+    ),
+    "agent_pairs": ("right_count + other_right_count - both_right_count", "right_count + other_right_count"),
+    "ballot_agreement": ("= corpora.voter_count and", ">= corpora.voter_count and"),
     "annotator_agreement": ("annotations = 1), 0)", "annotations >= 1), 0)"),
     "argument_completeness": ("coalesce(slots.status, 'accept') = 'accept'", "slots.status = 'accept'"),
     "belief_states": ("where active_intent is not null", "where true"),

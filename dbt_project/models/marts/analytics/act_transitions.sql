@@ -1,84 +1,121 @@
+{#- The acts of one turn have no order: a corpus lists them in any order. So each act of a turn is followed by each act
+    of the next turn that has acts, and the same act of the same role counts once in a turn. -#}
 with
 
-acts as (
-    select
+turns as (
+    select distinct
         corpus_id,
         split,
-        role,
-        act,
-        lag(act) over in_dialogue as previous_act,
-        lag(role) over in_dialogue as previous_role
+        dialogue_key,
+        turn_index
     from {{ ref('fct_actions') }}
     where act is not null
-    window in_dialogue as (partition by dialogue_key order by turn_index, frame_index, action_index)
 ),
 
-pairs as (
+ordered_turns as (
     select
         corpus_id,
         split,
-        previous_role,
-        previous_act,
-        role,
-        act,
-        count(*) as times
-    from acts
-    group by corpus_id, split, previous_role, previous_act, role, act
+        dialogue_key,
+        turn_index,
+        lead(turn_index) over in_dialogue as next_turn_index,
+        lag(turn_index) over in_dialogue is null as is_first
+    from turns
+    window in_dialogue as (partition by dialogue_key order by turn_index)
 ),
 
--- If an act occurs more often than another act follows it, the difference is the number of dialogues that end with it.
-ends as (
-    select
-        corpus_id,
-        split,
+acts as (
+    select distinct
+        dialogue_key,
+        turn_index,
         role,
-        act,
-        sum(times) as times
-    from (
-        select
-            corpus_id,
-            split,
-            role,
-            act,
-            times
-        from pairs
-        union all
-        select
-            corpus_id,
-            split,
-            previous_role as role,
-            previous_act as act,
-            -times as times
-        from pairs
-        where previous_act is not null
-    ) as steps
-    group by corpus_id, split, role, act
-    having sum(times) > 0
+        act
+    from {{ ref('fct_actions') }}
+    where act is not null
 ),
 
 transitions as (
-    select * from pairs
+    select
+        turns.corpus_id,
+        turns.split,
+        previous_acts.role as previous_role,
+        previous_acts.act as previous_act,
+        next_acts.role,
+        next_acts.act,
+        count(*) as times
+    from ordered_turns as turns
+    inner join acts as previous_acts
+        on
+            turns.dialogue_key = previous_acts.dialogue_key
+            and turns.turn_index = previous_acts.turn_index
+    left join acts as next_acts
+        on
+            turns.dialogue_key = next_acts.dialogue_key
+            and turns.next_turn_index = next_acts.turn_index
+    group by
+        turns.corpus_id, turns.split, previous_acts.role, previous_acts.act, next_acts.role, next_acts.act
+
     union all
+
+    select
+        turns.corpus_id,
+        turns.split,
+        cast(null as string) as previous_role,
+        cast(null as string) as previous_act,
+        acts.role,
+        acts.act,
+        count(*) as times
+    from ordered_turns as turns
+    inner join acts
+        on
+            turns.dialogue_key = acts.dialogue_key
+            and turns.turn_index = acts.turn_index
+    where turns.is_first
+    group by turns.corpus_id, turns.split, acts.role, acts.act
+),
+
+-- The turns that have an act; for the beginning, the dialogues that have acts.
+bases as (
+    select
+        turns.corpus_id,
+        turns.split,
+        acts.role as previous_role,
+        acts.act as previous_act,
+        count(*) as turn_count
+    from ordered_turns as turns
+    inner join acts
+        on
+            turns.dialogue_key = acts.dialogue_key
+            and turns.turn_index = acts.turn_index
+    group by turns.corpus_id, turns.split, acts.role, acts.act
+
+    union all
+
     select
         corpus_id,
         split,
-        role as previous_role,
-        act as previous_act,
-        cast(null as string) as role,
-        cast(null as string) as act,
-        times
-    from ends
+        cast(null as string) as previous_role,
+        cast(null as string) as previous_act,
+        count(*) as turn_count
+    from ordered_turns
+    where is_first
+    group by corpus_id, split
 )
 
 select
-    corpus_id,
-    split,
-    previous_role,
-    previous_act,
-    role,
-    act,
+    transitions.corpus_id,
+    transitions.split,
+    transitions.previous_role,
+    transitions.previous_act,
+    transitions.role,
+    transitions.act,
 
-    cast(times as integer) as transition_count,
-    times / cast(sum(times) over (partition by corpus_id, split, previous_role, previous_act) as double)
-        as transition_share
+    cast(transitions.times as integer) as transition_count,
+    transitions.times / cast(bases.turn_count as double) as transition_share
 from transitions
+inner join bases
+    on
+        transitions.corpus_id = bases.corpus_id
+        and transitions.split is not distinct from bases.split
+        and transitions.previous_role is not distinct from bases.previous_role
+        and transitions.previous_act is not distinct from bases.previous_act

@@ -1,5 +1,6 @@
 {#- The release does not name its annotators: the number of times a label occurs on the same characters shows
-    whether one or both annotators gave it. -#}
+    whether one or both annotators gave it. A dialogue without any label that both gave has one annotator, as far as
+    one can see, and nothing to compare. -#}
 with
 
 annotated_corpora as (
@@ -11,6 +12,7 @@ annotated_corpora as (
 texts as (
     select
         turns.turn_key,
+        turns.dialogue_key,
         dialogues.corpus_id,
         dialogues.split,
         dialogues.channel,
@@ -21,19 +23,10 @@ texts as (
     where turns.corpus_id in (select corpus_id from annotated_corpora)
 ),
 
-text_lengths as (
-    select
-        corpus_id,
-        split,
-        channel,
-        sum(characters) as characters
-    from texts
-    group by corpus_id, split, channel
-),
-
 spans as (
     select
         turn_key,
+        dialogue_key,
         service,
         slot_name,
         start_char,
@@ -42,7 +35,26 @@ spans as (
         min(coalesce(status, '')) <> max(coalesce(status, '')) as is_status_different
     from {{ ref('fct_slots') }}
     where annotation_type = 'span' and corpus_id in (select corpus_id from annotated_corpora)
-    group by turn_key, service, slot_name, start_char, end_char
+    group by turn_key, dialogue_key, service, slot_name, start_char, end_char
+),
+
+compared_dialogues as (
+    select distinct dialogue_key
+    from spans
+    where annotations > 1
+),
+
+text_lengths as (
+    select
+        texts.corpus_id,
+        texts.split,
+        texts.channel,
+        count(distinct texts.dialogue_key) as dialogues,
+        sum(texts.characters) as characters
+    from texts
+    inner join compared_dialogues
+        on texts.dialogue_key = compared_dialogues.dialogue_key
+    group by texts.corpus_id, texts.split, texts.channel
 ),
 
 placed_spans as (
@@ -51,12 +63,15 @@ placed_spans as (
         texts.split,
         texts.channel,
         spans.*,
+        compared_dialogues.dialogue_key is not null as is_compared,
         sum(spans.annotations) over (partition by spans.turn_key, spans.start_char, spans.end_char) as all_annotations,
         least(greatest(spans.start_char, 0), texts.characters) as first_char,
         least(greatest(spans.end_char, 0), texts.characters) as past_char
     from spans
     inner join texts
         on spans.turn_key = texts.turn_key
+    left join compared_dialogues
+        on spans.dialogue_key = compared_dialogues.dialogue_key
 ),
 
 span_counts as (
@@ -68,7 +83,8 @@ span_counts as (
         slot_name,
         count(*) as spans,
         count(*) filter (where annotations > 1) as spans_by_both,
-        count(*) filter (where annotations = 1 and all_annotations > 1) as spans_renamed,
+        count(*) filter (where annotations = 1 and is_compared) as spans_by_one,
+        count(*) filter (where annotations = 1 and all_annotations > 1 and is_compared) as spans_renamed,
         count(*) filter (where annotations > 1 and is_status_different) as status_differences
     from placed_spans
     group by corpus_id, split, channel, service, slot_name
@@ -87,7 +103,7 @@ edges as (
         {{ position }} as position,
         {{ sign }}annotations as opened
     from placed_spans
-    where first_char < past_char
+    where first_char < past_char and is_compared
     {% if not loop.last %}
     union all
 
@@ -125,12 +141,12 @@ character_counts as (
 counts as (
     select
         span_counts.*,
-        span_counts.spans - span_counts.spans_by_both as spans_by_one,
-        cast(text_lengths.characters as bigint) as characters,
+        coalesce(text_lengths.dialogues, 0) as compared_dialogues,
+        cast(coalesce(text_lengths.characters, 0) as bigint) as characters,
         cast(coalesce(character_counts.characters_by_one, 0) as bigint) as characters_by_one,
         cast(coalesce(character_counts.characters_by_both, 0) as bigint) as characters_by_both
     from span_counts
-    inner join text_lengths
+    left join text_lengths
         on
             span_counts.corpus_id = text_lengths.corpus_id
             and span_counts.split is not distinct from text_lengths.split
@@ -160,6 +176,7 @@ select
     service,
     slot_name,
 
+    cast(compared_dialogues as integer) as compared_dialogue_count,
     cast(spans as integer) as spans,
     cast(spans_by_both as integer) as spans_by_both,
     cast(spans_by_one as integer) as spans_by_one,
@@ -170,8 +187,8 @@ select
     characters_by_both,
     characters_by_one,
 
-    2 * spans_by_both / cast(2 * spans_by_both + spans_by_one as double) as span_f1,
-    spans_by_both / cast(spans as double) as least_span_precision,
+    2 * spans_by_both / cast(nullif(2 * spans_by_both + spans_by_one, 0) as double) as span_f1,
+    spans_by_both / cast(nullif(spans_by_both + spans_by_one, 0) as double) as least_span_precision,
     2 * spans_by_both / cast(nullif(2 * spans_by_both + spans_renamed, 0) as double) as label_f1,
     1 - status_differences / cast(nullif(spans_by_both, 0) as double) as status_agreement,
     2 * characters_by_both / nullif(marked_values, 0) as character_f1,

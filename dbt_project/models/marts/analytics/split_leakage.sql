@@ -81,11 +81,7 @@ select
     cast(coalesce(shared.texts, 0) as integer) as shared_text_count,
     cast(coalesce(shared.dialogues, 0) as integer) as leaked_count,
     cast(coalesce(shared.other_dialogues, 0) as integer) as other_leaked_count,
-    case
-        when pairs.dialogues <= pairs.other_dialogues
-            then cast(coalesce(shared.dialogues, 0) as double) / pairs.dialogues
-        else cast(coalesce(shared.other_dialogues, 0) as double) / pairs.other_dialogues
-    end as leaked_share
+    cast(coalesce(shared.other_dialogues, 0) as double) / pairs.other_dialogues as leaked_share
 from pairs
 inner join {{ ref('dim_corpora') }} as corpora
     on pairs.corpus_id = corpora.corpus_id
