@@ -6,6 +6,7 @@ import streamlit as st
 
 from dialogue_warehouse.dashboard import corpora, dialogues, overview, published, quality, showing, sql
 from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.reading.dialogue_parts import GENERATED
 
 PAGES = {
     "overview": ("Overview", overview.show),
@@ -15,6 +16,15 @@ PAGES = {
     "sql": ("SQL", sql.show),
 }
 """By address: the name of a page in the menu, and the function that shows it."""
+
+
+GENERATED_CORPORA = """
+    select string_agg(distinct title, ', ' order by title) as titles
+    from core.dim_source_files
+    inner join core.dim_corpora using (corpus_id)
+    where verification = 'simulated'
+    having count(*) > 0
+"""
 
 
 def main() -> None:
@@ -30,6 +40,9 @@ def main() -> None:
     showing.style()
     try:
         build = published.build_id()
+        generated = published.rows(GENERATED_CORPORA)
+        if generated:
+            st.warning(f"Generated data: {generated[0]['titles']}: {GENERATED}.")
         chosen.run()
     except InputError as error:
         showing.refused(str(error))

@@ -21,7 +21,7 @@ from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.findings import TraceError, find_row, read_rows
 from dialogue_warehouse.releases.finding import Places
 from dialogue_warehouse.releases.records import split_records
-from dialogue_warehouse.releases.unpacking import sha256_of, unpack
+from dialogue_warehouse.releases.unpacking import SIMULATED, sha256_of, unpack
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.landed import places_of
@@ -86,6 +86,8 @@ class Trace:
     source_file_id: str
     file: Path | None
     """The path of the file, even if the file is missing; None if the build does not name its source."""
+    is_generated: bool
+    """True if the file was generated: its content is not the publisher's."""
     record_index: int
     record_pointer: str
     pointer: str
@@ -131,6 +133,7 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
         table=f"core.{table}",
         source_file_id=place.source_file_id,
         file=file,
+        is_generated=source_file["verification"] == SIMULATED,
         record_index=place.record_index,
         record_pointer=place.record_pointer,
         pointer=place.json_pointer,

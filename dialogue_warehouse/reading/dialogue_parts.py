@@ -16,6 +16,9 @@ import msgspec
 
 from dialogue_warehouse.common.text import visible_json
 
+GENERATED = "invented content in the shape of the release, not the publisher's data"
+"""Explanation of data whose source was generated."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
@@ -296,6 +299,8 @@ class Source:
     source_file_id: str
     record_index: int
     record_pointer: str
+    is_generated: bool
+    """True if the file was generated: the dialogue is not the publisher's."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ HEAD = """
     select
         dialogues.*,
         corpora.title,
+        files.verification = 'simulated' as is_generated,
         scenarios.scenario_id,
         scenarios.flow,
         scenarios.subflow,
@@ -30,6 +31,8 @@ HEAD = """
     from core.dim_dialogues as dialogues
     inner join core.dim_corpora as corpora
         on dialogues.corpus_id = corpora.corpus_id
+    inner join core.dim_source_files as files
+        on dialogues.source_file_id = files.source_file_id
     left join core.dim_scenarios as scenarios
         on dialogues.dialogue_key = scenarios.scenario_key
     left join core.dim_guidelines as guidelines

@@ -220,6 +220,7 @@ def _dialogue(rows: Rows) -> dialogue_parts.Dialogue:
             source_file_id=head["source_file_id"],
             record_index=head["record_index"],
             record_pointer=head["record_pointer"],
+            is_generated=head["is_generated"],
         ),
         mark=None,
         services=[dialogue_parts.Service(**_own(service)) for service in rows.of["services"]],

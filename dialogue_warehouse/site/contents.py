@@ -281,6 +281,8 @@ class Contents:
     older_builds: int
     """Number of builds in the database that are not shown."""
     corpora: list[Row]
+    generated: list[str]
+    """Titles of the corpora with generated files."""
     changes: list[str]
     """The differences from the build before, one sentence each."""
     voices: list[Row]
@@ -314,11 +316,13 @@ def read(con: Connection, paths: WarehousePaths) -> Contents:
     rules = _rules(con)
     differences = read_differences(con, builds, claims, rules)
     tables = read_tables(con)
+    corpora = _corpora(con, builds[0]["build_id"])
     return Contents(
         build=builds[0],
         builds=shown,
         older_builds=len(builds) - len(shown),
-        corpora=_corpora(con, builds[0]["build_id"]),
+        corpora=corpora,
+        generated=[corpus["title"] for corpus in corpora if corpus["files_generated"]],
         changes=describe_changes(builds[0], builds[1], suites) if len(builds) > 1 else [],
         voices=read_rows(con, _VOICES),
         claims=claims,

@@ -23,7 +23,7 @@ from jinja2.bccache import Bucket
 from dialogue_warehouse.errors import counted
 from dialogue_warehouse.paths import DBT_LAST_PARSE
 from dialogue_warehouse.reading import dialogue_parts
-from dialogue_warehouse.reading.dialogue_parts import cut
+from dialogue_warehouse.reading.dialogue_parts import GENERATED, cut
 
 
 class _Compiled(jinja2.FileSystemBytecodeCache):
@@ -94,6 +94,7 @@ def _values(dialogue: dialogue_parts.Dialogue) -> dict[str, Any]:
         "sides": sides(dialogue.turns),
         "changes": CHANGES,
         "cut": cut,
+        "generated": GENERATED,
     }
 
 

@@ -19,6 +19,7 @@ from dialogue_warehouse.common.text import url
 from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute
 from dialogue_warehouse.reading.connection import open_published
+from dialogue_warehouse.reading.dialogue_parts import GENERATED
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import contents, dictionary, drawing, histories, rendering
 from dialogue_warehouse.site.contents import is_page_name, page_name
@@ -210,6 +211,7 @@ def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, st
         "mark": MARK,
         "build_meta": BUILD_META,
         "everywhere": dictionary.EVERYWHERE,
+        "generated": GENERATED,
     }
     shared["dbt_docs"] = DBT_DOCS if has_dbt_docs else ""
     pages = {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dialogue_warehouse.common.text import visible, visible_lines
 from dialogue_warehouse.reading import dialogue_parts
-from dialogue_warehouse.reading.dialogue_parts import cut
+from dialogue_warehouse.reading.dialogue_parts import GENERATED, cut
 
 ROLES = {"user": "bold cyan", "system": "bold green"}
 """Styles of the speakers with a known role."""
@@ -65,6 +65,8 @@ def _head(dialogue: dialogue_parts.Dialogue) -> Iterator[Text]:
     yield _plain(", ".join(text for text in facts if text))
     source = dialogue.source
     yield _named("source", f"{source.source_file_id}, record {source.record_index:,} at '{source.record_pointer}'")
+    if source.is_generated:
+        yield _named("generated", GENERATED)
     for service in dialogue.services:
         if service.service:
             yield _named("service", ": ".join(text for text in (service.service, service.description) if text))

@@ -18,6 +18,7 @@ from dialogue_warehouse.lineage.tracing import ChangedSourceError, Trace
 from dialogue_warehouse.lineage.verifying import Verified
 from dialogue_warehouse.reading.catalogue import Filling, TableDescription, TableSummary
 from dialogue_warehouse.reading.changes import Changes
+from dialogue_warehouse.reading.dialogue_parts import GENERATED
 from dialogue_warehouse.terminal.printing import make_console
 
 WIDEST_TYPE = 40
@@ -126,6 +127,7 @@ def as_object(found: Trace) -> dict[str, Any]:
         "table": found.table,
         "source_file_id": found.source_file_id,
         "file": None if found.file is None else str(found.file),
+        "is_generated": found.is_generated,
         "record_index": found.record_index,
         "record_pointer": found.record_pointer,
         "json_pointer": found.pointer,
@@ -143,6 +145,7 @@ def _print_lines(found: Trace, console: Console) -> None:
         ("table", found.table),
         ("file", found.source_file_id),
         ("on disk", str(found.file) if found.file else "unknown"),
+        *([("generated", GENERATED)] if found.is_generated else []),
         ("record", f"{found.record_index:,} at '{found.record_pointer}'"),
         ("pointer", f"'{found.pointer}'" if not found.pointer else found.pointer),
     ]
@@ -151,7 +154,7 @@ def _print_lines(found: Trace, console: Console) -> None:
     if found.missing:
         lines.append(("source", f"missing, so its JSON cannot be shown: {found.missing}"))
     for name, text in lines:
-        console.print(Text(f"{name:<9}{visible_json(text)}"), soft_wrap=True)
+        console.print(Text(f"{name:<10}{visible_json(text)}"), soft_wrap=True)
     for pointer, value in ((found.pointer, found.value_json), (found.other_pointer, found.other_value_json)):
         if value is None:
             continue

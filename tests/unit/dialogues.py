@@ -36,7 +36,7 @@ def dialogue(*turns: dialogue_parts.Turn, **values: Any) -> dialogue_parts.Dialo
         ("split", "source_split", "task", "source_task", "channel", "outcome_reward", "mark", "scenario", "guideline")
     )
     lists = {name: [] for name in ("services", "knowledge", "answers", "violations")}
-    source = dialogue_parts.Source(source_file_id="c/p.json", record_index=0, record_pointer="/0")
+    source = dialogue_parts.Source(source_file_id="c/p.json", record_index=0, record_pointer="/0", is_generated=False)
     told = {"key": "c/p/d", "corpus_id": "c", "corpus": "A corpus", "dialogue_id": "d", "source": source}
     return dialogue_parts.Dialogue(turns=list(turns), **(nothing | lists | told | values))
 

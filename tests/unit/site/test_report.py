@@ -168,6 +168,7 @@ def hostile() -> contents.Contents:
         builds=[BUILD, BUILD],
         older_builds=1,
         corpora=[CORPUS],
+        generated=[HOSTILE],
         changes=[HOSTILE],
         voices=[VOICE],
         claims=[CLAIM],

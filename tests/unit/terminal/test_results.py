@@ -19,6 +19,7 @@ def traced(**changes: object) -> Trace:
         "table": "core.fct_turns",
         "source_file_id": "c/p.json",
         "file": Path("/releases/c/p.json"),
+        "is_generated": False,
         "record_index": 1,
         "record_pointer": "/1",
         "pointer": "/1/turns/0",
