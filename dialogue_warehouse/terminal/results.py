@@ -145,7 +145,7 @@ def _print_lines(found: Trace, console: Console) -> None:
         ("table", found.table),
         ("file", found.source_file_id),
         ("on disk", str(found.file) if found.file else "unknown"),
-        *([("generated", GENERATED)] if found.is_generated else []),
+        *([("origin", f"generated, {GENERATED}")] if found.is_generated else []),
         ("record", f"{found.record_index:,} at '{found.record_pointer}'"),
         ("pointer", f"'{found.pointer}'" if not found.pointer else found.pointer),
     ]
@@ -154,7 +154,7 @@ def _print_lines(found: Trace, console: Console) -> None:
     if found.missing:
         lines.append(("source", f"missing, so its JSON cannot be shown: {found.missing}"))
     for name, text in lines:
-        console.print(Text(f"{name:<10}{visible_json(text)}"), soft_wrap=True)
+        console.print(Text(f"{name:<9}{visible_json(text)}"), soft_wrap=True)
     for pointer, value in ((found.pointer, found.value_json), (found.other_pointer, found.other_value_json)):
         if value is None:
             continue

@@ -31,7 +31,7 @@ intents_of_turns as (
         turn_key,
         corpus_id,
         split,
-        cast(null as varchar) as service,
+        cast(null as string) as service,
         intent
     from {{ ref('fct_turns') }}
     where intent is not null
