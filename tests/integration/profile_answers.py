@@ -194,13 +194,19 @@ def slot_profile(releases: Path) -> list[Row]:
                 len(values),
                 sum(-times / len(said) * math.log2(times / len(said)) for times in values.values()) if said else None,
                 _share(sum(value in listed for value in said), len(said)) if listed else None,
+                *_unused(listed, said),
             )
         )
     for (*where, service, slot), definition in definitions.items():
         if (*where, service, slot) not in annotated:
             share = Fraction(0) if about[tuple(where), service] else None
-            rows.append((*where, None, service, slot, True, *_declared(definition), 0, 0, share, 0, None, None))
+            rows.append((*where, None, service, slot, True, *_declared(definition), 0, 0, share, 0, None, None, *_unused(definition.get("possible_values"), [])))
     return rows
+
+
+def _unused(listed: list[str] | None, said: list[str]) -> tuple[int | None, int | None]:
+    """Count the values that a definition lists, and those of them that no annotation writes."""
+    return (len(set(listed)), len(set(listed) - set(said))) if listed else (None, None)
 
 
 def _declared(definition: Record) -> tuple[bool | None, str | None]:
