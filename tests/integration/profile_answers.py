@@ -200,7 +200,23 @@ def slot_profile(releases: Path) -> list[Row]:
     for (*where, service, slot), definition in definitions.items():
         if (*where, service, slot) not in annotated:
             share = Fraction(0) if about[tuple(where), service] else None
-            rows.append((*where, None, service, slot, True, *_declared(definition), 0, 0, share, 0, None, None, *_unused(definition.get("possible_values"), [])))
+            rows.append(
+                (
+                    *where,
+                    None,
+                    service,
+                    slot,
+                    True,
+                    *_declared(definition),
+                    0,
+                    0,
+                    share,
+                    0,
+                    None,
+                    None,
+                    *_unused(definition.get("possible_values"), []),
+                )
+            )
     return rows
 
 

@@ -249,6 +249,10 @@ def test_violations_are_shown_filtered_and_summarized(awkward_folder: Path) -> N
     cases = json.loads(shown.stdout)
     assert cases
     assert {case["corpus_id"] for case in cases} == {"sgd"}
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        verifications = con.execute("select distinct verification from core.dim_source_files where corpus_id = 'sgd'")
+        is_generated = verifications.fetchall() == [("simulated",)]
+    assert {case["is_generated"] for case in cases} == {is_generated}
     rule = cases[0]["rule_id"]
     narrowed = json.loads(run_command("violations", "--warehouse", awkward_folder, "--rule", rule, "--json").stdout)
     assert {case["rule_id"] for case in narrowed} == {rule}
