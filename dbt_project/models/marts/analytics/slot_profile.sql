@@ -51,12 +51,7 @@ listed_values as (
 ),
 
 listed_counts as (
-    select
-        corpus_id,
-        split,
-        service,
-        slot,
-        count(*) as listed_values
+    select corpus_id, split, service, slot, count(*) as listed_values
     from listed_values
     group by corpus_id, split, service, slot
 ),
@@ -159,11 +154,7 @@ coverage as (
 ),
 
 service_sizes as (
-    select
-        corpus_id,
-        split,
-        service,
-        count(*) as dialogues
+    select corpus_id, split, service, count(*) as dialogues
     from service_dialogues
     group by corpus_id, split, service
 ),
