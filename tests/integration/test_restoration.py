@@ -58,7 +58,16 @@ OURS = {
 }
 ORDINALS = {
     # Positions: the property-based tests check the order of every list; a single change may leave a position as it is.
-    *("position", "flow_position", "parent_position", "gold_position", "record_index", "attribute_index", "item_index"),
+    *(
+        "position",
+        "flow_position",
+        "parent_position",
+        "gold_position",
+        "ballot_position",
+        "record_index",
+        "attribute_index",
+        "item_index",
+    ),
     *("action_index", "span_index", "annotation_index", "value_index", "result_index", "step_index"),
 }
 NOT_PUBLISHED = {"dim_corpora", "dim_speakers", "dim_pointer_forms", "dim_key_pointers"}

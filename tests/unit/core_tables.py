@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 TABLES = {
-    "dim_corpora": "corpus_id title homepage license citation release is_generated",
+    "dim_corpora": "corpus_id title homepage license citation release is_generated goal_kind",
     "dim_source_files": "source_file_id corpus_id path release_form source_part parts bytes sha256 verification"
     " is_generated record_count",
     "dim_dialogues": "dialogue_key corpus_id split source_split source_part dialogue_id source_file_id record_index"
@@ -18,7 +18,7 @@ TABLES = {
     "dim_dialogue_services": "dialogue_key corpus_id split position service domain",
     "dim_participants": "dialogue_key source_speaker participant_type",
     "dim_speakers": "corpus_id source_speaker role",
-    "dim_agents": "agent_id source_name description",
+    "dim_agents": "agent_id source_name description position ballot_position",
     "dim_acts": "corpus_id act act_occurrence act_group action_type position description",
     "dim_act_slots": "corpus_id act act_occurrence position slot",
     "dim_services": "service_definition_key corpus_id split service domain source_name vertical description position",
