@@ -33,7 +33,7 @@ OURS = {
     },
     "dim_source_files": {
         *("source_file_id", "path", "entity", "source_part", "verification", "record_count", "bytes"),
-        *("release_form", "losses"),
+        *("release_form", "losses", "is_generated"),
     },
     "fct_turns": {"occurred_at", "segment_count"},
     "fct_frames": {"frame_key"},
