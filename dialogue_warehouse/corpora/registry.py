@@ -14,7 +14,7 @@ from typing import Any
 
 from dialogue_warehouse import corpora
 from dialogue_warehouse.corpora.forms import Form
-from dialogue_warehouse.corpora.release import Corpus, SourceFile
+from dialogue_warehouse.corpora.release import GOAL_KINDS, Corpus, SourceFile
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.settings import is_mirror
 
@@ -60,6 +60,10 @@ def load_corpus(corpus_id: str) -> Corpus:
         raise CorpusError(f"{corpus_id}/source.toml: {error}") from error
     if corpus.corpus_id != corpus_id:
         raise CorpusError(f"{corpus_id}/source.toml: corpus_id is '{corpus.corpus_id}'")
+    if corpus.goal_kind not in GOAL_KINDS:
+        raise CorpusError(
+            f"{corpus_id}/source.toml: goal_kind is '{corpus.goal_kind}'; write one of {', '.join(GOAL_KINDS)}"
+        )
     return corpus
 
 

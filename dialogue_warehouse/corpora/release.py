@@ -28,6 +28,14 @@ def note(text: str) -> Meta:
     return Meta(description=text)
 
 
+GOAL_KINDS = ("find_shared_item", "divide_items", "fill_form", "follow_guideline", "answer", "none")
+"""The goals that the dialogues of a corpus can have.
+
+Find an item that both people have, agree on a division of items, fill the slots of a form or of a service call, follow
+the agent's guideline, answer a question, or none of these.
+"""
+
+
 class Container(enum.Enum):
     """Layout of the records in a data file."""
 
@@ -91,6 +99,8 @@ class Corpus:
     release: str
     text_kind: str
     """The kind of a text of the corpus: a `dialogue`, or a single `question`."""
+    goal_kind: str
+    """The goal of the corpus' dialogues, one of GOAL_KINDS."""
     files: tuple[SourceFile, ...]
     entities: tuple[Entity, ...]
     folder: Path = field(repr=False)

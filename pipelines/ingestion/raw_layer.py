@@ -29,6 +29,7 @@ CATALOG_TABLES = {
         "citation": "varchar",
         "release": "varchar",
         "text_kind": "varchar",
+        "goal_kind": "varchar",
         "annotator_count": "integer",
         "voter_count": "integer",
         "carried_from": "varchar",

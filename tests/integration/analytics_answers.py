@@ -294,6 +294,27 @@ def scenario_solvability(releases: Path) -> list[Row]:
     return rows
 
 
+def goal_outcomes(releases: Path) -> list[Row]:
+    reached: list[tuple[Row, int | None]] = [
+        (("mutualfriends", split, "find_shared_item", None if reward is None else reward > 0), reward)
+        for split, dialogue in read_friend_dialogues(releases)
+        for reward in (dialogue["outcome"]["reward"],)
+    ]
+    for split, _, content in read_questions(releases):
+        is_answered = bool(content["human"]) and "none" not in content["human"]
+        reached.append((("bbai", split, "answer", is_answered), None))
+    for _, _, split, _, verdict, prescribed, *_ in guideline_conformance(releases):
+        is_followed = verdict in ("exact", "interrupted") if prescribed else None
+        reached.append((("abcd", split, "follow_guideline", is_followed), None))
+    reached += [(("taskmaster1", split, "fill_form", None), None) for _, split, _ in read_dialogs(releases)]
+    reached += [(("sgd", split, "fill_form", None), None) for split, _ in read_service_dialogues(releases)]
+    rows = []
+    for outcome, rewards in group(reached).items():
+        known = [reward for reward in rewards if reward is not None]
+        rows.append((*outcome, len(rewards), *((float(min(known)), float(max(known))) if known else (None, None))))
+    return rows
+
+
 def guideline_conformance(releases: Path) -> list[Row]:
     ontology, prescribed = load(releases / "abcd/ontology.json"), load(releases / "abcd/kb.json")
 

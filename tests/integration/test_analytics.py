@@ -37,6 +37,7 @@ WRONG = {
     "belief_states": ("where active_intent is not null", "where true"),
     "corpus_profile": ("string_split(lower(utterance), ' ')", "string_split(utterance, ' ')"),
     "flow_profile": ("sum(retrievals.positions)", "max(retrievals.positions)"),
+    "goal_outcomes": ("dialogues.outcome_reward > 0", "dialogues.outcome_reward >= 0"),
     "guideline_conformance": ("order by actions.turn_index,", "order by actions.act,"),
     "label_distribution": (
         "count(*) as dialogues,\n        sum(times) as times",

@@ -33,7 +33,7 @@ OURS = {
     },
     "dim_source_files": {
         *("source_file_id", "path", "entity", "source_part", "verification", "record_count", "bytes"),
-        *("release_form", "losses"),
+        *("release_form", "losses", "is_generated"),
     },
     "fct_turns": {"occurred_at", "segment_count"},
     "fct_frames": {"frame_key"},
@@ -58,7 +58,16 @@ OURS = {
 }
 ORDINALS = {
     # Positions: the property-based tests check the order of every list; a single change may leave a position as it is.
-    *("position", "flow_position", "parent_position", "gold_position", "record_index", "attribute_index", "item_index"),
+    *(
+        "position",
+        "flow_position",
+        "parent_position",
+        "gold_position",
+        "ballot_position",
+        "record_index",
+        "attribute_index",
+        "item_index",
+    ),
     *("action_index", "span_index", "annotation_index", "value_index", "result_index", "step_index"),
 }
 NOT_PUBLISHED = {"dim_corpora", "dim_speakers", "dim_pointer_forms", "dim_key_pointers"}

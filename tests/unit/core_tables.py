@@ -10,15 +10,15 @@ from typing import Any
 import duckdb
 
 TABLES = {
-    "dim_corpora": "corpus_id title homepage license citation release is_generated",
+    "dim_corpora": "corpus_id title homepage license citation release is_generated goal_kind",
     "dim_source_files": "source_file_id corpus_id path release_form source_part parts bytes sha256 verification"
     " is_generated record_count",
     "dim_dialogues": "dialogue_key corpus_id split source_split source_part dialogue_id source_file_id record_index"
     " record_pointer task source_task channel collection_method turn_count utterance_count outcome_reward",
     "dim_dialogue_services": "dialogue_key corpus_id split position service domain",
-    "dim_participants": "dialogue_key source_speaker participant_type",
+    "dim_participants": "dialogue_key source_speaker participant_type reward",
     "dim_speakers": "corpus_id source_speaker role",
-    "dim_agents": "agent_id source_name description",
+    "dim_agents": "agent_id source_name description position ballot_position",
     "dim_acts": "corpus_id act act_occurrence act_group action_type position description",
     "dim_act_slots": "corpus_id act act_occurrence position slot",
     "dim_services": "service_definition_key corpus_id split service domain source_name vertical description position",
@@ -43,8 +43,8 @@ TABLES = {
     "fct_actions": "action_key turn_key dialogue_key corpus_id split turn_index frame_index role action_index"
     " action_type service act slot_name action_values canonical_values item_index",
     "fct_slots": "slot_key turn_key dialogue_key corpus_id split turn_index frame_index role annotation_type service"
-    " slot_name source_label action_index span_index annotation_index value_index value canonical_value start_char"
-    " end_char status",
+    " slot_name source_label action_index span_index annotation_index value_index value integer_value canonical_value"
+    " start_char end_char status",
     "fct_votes": "vote_key dialogue_key corpus_id split voted_for agent_id votes is_selected gold_position",
     "fct_responses": "response_key dialogue_key corpus_id split agent_id response",
     "fct_classifier_examples": "example_key source_file_id record_index corpus_id split utterance labels dialogue_key",
@@ -54,7 +54,7 @@ TABLES = {
     " result_index entity",
     "fct_candidates": "candidates_key turn_key dialogue_key corpus_id split turn_index candidate_ids target_position",
     "fct_knowledge_items": "knowledge_key dialogue_key corpus_id split agent item_index attribute_index attribute"
-    " value is_shared",
+    " value integer_value is_shared",
     "source_exceptions": "source_file_id json_pointer form",
     "source_extras": "source_file_id json_pointer value",
     "source_quarantine": "source_file_id record_index record_pointer error value",

@@ -34,7 +34,7 @@ ITEM = {"id": 1, "text": "a", "tags": [], "pairs": [["x", [1, 2]]], "scores": {"
 def make_corpus(tmp_path: Path, *entities: Entity, files: tuple[SourceFile, ...] = ()) -> Corpus:
     """Return a corpus of these entities; its folder has the schema file for the hash."""
     (tmp_path / "schema.py").write_text("# none")
-    facts = dict.fromkeys(("title", "homepage", "license", "citation", "release", "text_kind"), "x")
+    facts = dict.fromkeys(("title", "homepage", "license", "citation", "release", "text_kind", "goal_kind"), "x")
     return Corpus(corpus_id="toy", **facts, files=files, entities=entities, folder=tmp_path)
 
 

@@ -14,7 +14,7 @@
 --   messages_when_completed: messages alone, mean, two decimals
 --   seconds_when_completed: from the first event to the last, mean, two decimals
 --
--- Reads: core.dim_dialogues, core.dim_scenario_attributes, core.fct_knowledge_items, core.fct_turns,
+-- Reads: core.dim_corpora, core.dim_dialogues, core.dim_scenario_attributes, core.fct_knowledge_items, core.fct_turns,
 --   analytics.scenario_solvability
 -- Expect: found_by_both = completed in every row; this was checked only on a part of the release. An attribute with a
 --   low alpha repeats few values, so that a value narrows the choice less. An empty dialogue counts as not completed.
@@ -44,7 +44,7 @@ clocks as (
         dialogue_key,
         epoch_ms(max(occurred_at)) - epoch_ms(min(occurred_at)) as milliseconds
     from core.fct_turns
-    where corpus_id = 'mutualfriends'
+    where corpus_id in (select corpus_id from core.dim_corpora where goal_kind = 'find_shared_item')
     group by dialogue_key
 ),
 

@@ -17,19 +17,26 @@ questions as (
 ballots as (
     select
         votes.dialogue_key,
-        map_from_entries(list({'k': votes.voted_for, 'v': votes.votes})) as human_vote,
+        map_from_entries(
+            list({'k': votes.voted_for, 'v': votes.votes} order by agents.ballot_position nulls first)
+        ) as human_vote,
         coalesce(list(votes.voted_for order by votes.gold_position) filter (where votes.is_selected), []) as human
     from fct_votes as votes
     semi join questions on votes.dialogue_key = questions.dialogue_key
+    left join dim_agents as agents on votes.corpus_id = agents.corpus_id and votes.agent_id = agents.agent_id
     group by votes.dialogue_key
 ),
 
 answers as (
     select
         responses.dialogue_key,
-        map_from_entries(list({'k': responses.agent_id, 'v': responses.response})) as responses
+        map_from_entries(
+            list({'k': responses.agent_id, 'v': responses.response} order by agents.ballot_position)
+        ) as responses
     from fct_responses as responses
     semi join questions on responses.dialogue_key = questions.dialogue_key
+    left join dim_agents as agents
+        on responses.corpus_id = agents.corpus_id and responses.agent_id = agents.agent_id
     group by responses.dialogue_key
 )
 

@@ -7,9 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.corpora.release import GOAL_KINDS, Corpus
+from dialogue_warehouse.paths import CLONE, DBT_PROJECT
 from pipelines.ingestion.wanted import plan
 
 CORPUS = registry.corpus_ids()[0]
@@ -47,6 +49,8 @@ def test_mirrors_of_a_corpus_and_of_a_file_are_asked_after_the_publisher(
     ("pattern", "replacement", "message"),
     [
         ('^text_kind = ".*"\n', "", "text_kind"),
+        ('^goal_kind = ".*"\n', "", "goal_kind"),
+        ('^goal_kind = ".*"', 'goal_kind = "win"', "goal_kind is 'win'; write one of find_shared_item, divide_items, "),
         ('^corpus_id = ".*"', 'corpus_id = "other"', "corpus_id is 'other'"),
         ('^license = ".*"', 'licence = "none"', "licence"),
         ("^text_kind", 'mirrors = "https://m.example"\ntext_kind', "mirrors: not a list of URLs"),
@@ -60,3 +64,12 @@ def test_wrong_or_missing_fact_is_named(
 ) -> None:
     with pytest.raises(registry.CorpusError, match=rf"^{CORPUS}/source\.toml: .*{message}"):
         load_edited(tmp_path, monkeypatch, pattern, replacement)
+
+
+def test_kinds_of_goals_are_the_terms_of_the_models_and_of_the_page() -> None:
+    project = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))
+    assert project["vars"]["vocabularies"]["goal_kind"] == list(GOAL_KINDS)
+    page = (CLONE / "docs" / "add_a_corpus.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page.partition("| `goal_kind` |")[2].partition("\n\n")[0], re.M) == [
+        *GOAL_KINDS
+    ]

@@ -24,6 +24,7 @@ CORPUS = Corpus(
     citation="",
     release="0123abcd",
     text_kind="dialogue",
+    goal_kind="none",
     files=(
         *(SourceFile(path, f"{ADDRESS}{path}", sha256=sha256_of(TEXT)) for path in (TALKS, NAMES, ALL)),
         SourceFile("sample.json", f"{ADDRESS}sample.json", is_documentation=True),

@@ -32,6 +32,7 @@ def fruit(monkeypatch) -> Corpus:
         citation="",
         release="",
         text_kind="dialogue",
+        goal_kind="none",
         files=(
             SourceFile("train/a.json", "https://example.com/train/a.json"),
             SourceFile("b.json", "https://example.com/b.json"),

@@ -1,7 +1,7 @@
 {#- The release does not say which of an action's slots a value fills: slot_name stays NULL. -#}
 {{ config(meta={'lacks': [
-    'frame_index', 'service', 'slot_name', 'source_label', 'span_index', 'annotation_index', 'canonical_value',
-    'start_char', 'end_char', 'status',
+    'frame_index', 'service', 'slot_name', 'source_label', 'span_index', 'annotation_index', 'integer_value',
+    'canonical_value', 'start_char', 'end_char', 'status',
 ]}) }}
 
 select

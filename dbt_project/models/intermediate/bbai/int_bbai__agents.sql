@@ -19,9 +19,12 @@ described as (
 ),
 
 seen as (
-    select distinct option_name as agent_id
+    select
+        option_name as agent_id,
+        min(option_index) as ballot_position
     from {{ ref('stg_bbai__options') }}
     where option_name <> 'none'
+    group by option_name
 )
 
 select
@@ -29,6 +32,7 @@ select
     'bbai' as corpus_id,
     described.source_name,
     described.record_index as position,
+    seen.ballot_position,
     described.description
 from described
 full outer join seen

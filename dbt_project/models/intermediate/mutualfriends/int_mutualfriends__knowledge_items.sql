@@ -1,3 +1,5 @@
+{{ config(meta={'lacks': ['integer_value']}) }}
+
 with
 
 owners as (

@@ -1,3 +1,5 @@
+{{ config(meta={'lacks': ['reward']}) }}
+
 select
     dialogues.dialogue_key,
     dialogues.corpus_id,

@@ -1,6 +1,6 @@
 {{ config(meta={'lacks': [
-    'frame_index', 'service', 'source_label', 'span_index', 'annotation_index', 'canonical_value', 'start_char',
-    'end_char', 'status',
+    'frame_index', 'service', 'source_label', 'span_index', 'annotation_index', 'integer_value', 'canonical_value',
+    'start_char', 'end_char', 'status',
 ]}) }}
 
 select

@@ -1,5 +1,5 @@
 {#- The four kinds of slot annotation, stacked with their part of the key, then joined with the dialogues once. -#}
-{{ config(meta={'lacks': ['source_label', 'status']}) }}
+{{ config(meta={'lacks': ['source_label', 'integer_value', 'status']}) }}
 
 with
 

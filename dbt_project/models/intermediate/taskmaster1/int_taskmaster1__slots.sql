@@ -1,6 +1,6 @@
 {#- Annotation names are `<service>.<label>[.accept|.reject]`. A label that is the service's vertical, or a missing
     label, is about the whole transaction and names no slot. -#}
-{{ config(meta={'lacks': ['frame_index', 'action_index', 'value_index', 'canonical_value']}) }}
+{{ config(meta={'lacks': ['frame_index', 'action_index', 'value_index', 'integer_value', 'canonical_value']}) }}
 
 with
 

@@ -12,7 +12,7 @@ tasks as (
         on
             intents.corpus_id = splits.corpus_id
             and (intents.split is null or intents.split = splits.split)
-    where intents.corpus_id in (select corpus_id from {{ ref('dim_intent_acts') }})
+    where intents.corpus_id in (select corpus_id from {{ ref('dim_corpora') }} where goal_kind = 'follow_guideline')
     group by intents.corpus_id, splits.split, intents.intent
 ),
 

@@ -19,7 +19,7 @@ dialogues as (
         split,
         task
     from {{ ref('dim_dialogues') }}
-    where corpus_id in (select corpus_id from {{ ref('dim_intent_acts') }})
+    where corpus_id in (select corpus_id from {{ ref('dim_corpora') }} where goal_kind = 'follow_guideline')
 ),
 
 actions as (

@@ -33,7 +33,7 @@ turns as (
         count(*) filter (where event_type = 'utterance' and utterance like '%?%') as questions,
         min(case when event_type = 'selection' then turn_index end) as turns_before_selection
     from {{ ref('fct_turns') }}
-    where corpus_id in (select corpus_id from {{ ref('scenario_solvability') }})
+    where corpus_id in (select corpus_id from {{ ref('dim_corpora') }} where goal_kind = 'find_shared_item')
     group by dialogue_key
 ),
 

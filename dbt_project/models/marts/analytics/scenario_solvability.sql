@@ -61,11 +61,13 @@ judged as (
         coalesce(selected.finders = 2 and selected.found_items = 1, false) as is_found,
         dialogues.outcome_reward
     from {{ ref('dim_dialogues') }} as dialogues
+    inner join {{ ref('dim_corpora') }} as corpora
+        on dialogues.corpus_id = corpora.corpus_id
     left join shared
         on dialogues.dialogue_key = shared.dialogue_key
     left join selected
         on dialogues.dialogue_key = selected.dialogue_key
-    where dialogues.corpus_id in (select corpus_id from {{ ref('fct_knowledge_items') }})
+    where corpora.goal_kind = 'find_shared_item'
 )
 
 select

@@ -54,9 +54,11 @@ select
     selections.item_index,
     selected_values.attributes,
     selected_values.attribute_values,
-    shared_items.item_index is not null as is_shared,
+    case when corpora.goal_kind = 'find_shared_item' then shared_items.item_index is not null end as is_shared,
     selections.place_from_end = 1 as is_last
 from selections
+inner join {{ ref('dim_corpora') }} as corpora
+    on selections.corpus_id = corpora.corpus_id
 left join selected_values
     on selections.turn_key = selected_values.turn_key
 left join shared_items

@@ -17,6 +17,7 @@ select
     corpora.release,
     coalesce(generated.is_generated, false) as is_generated,
     corpora.text_kind,
+    corpora.goal_kind,
     corpora.annotator_count,
     corpora.voter_count,
     corpora.carried_from,

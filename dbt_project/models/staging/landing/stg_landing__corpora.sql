@@ -6,6 +6,7 @@ select
     citation,
     release,
     text_kind,
+    goal_kind,
     annotator_count,
     voter_count,
     carried_from,

@@ -1,5 +1,5 @@
 {{ config(meta={'lacks': [
-    'frame_index', 'service', 'source_label', 'action_index', 'value_index', 'canonical_value', 'status',
+    'frame_index', 'service', 'source_label', 'action_index', 'value_index', 'integer_value', 'canonical_value', 'status',
 ]}) }}
 
 select
