@@ -102,8 +102,10 @@ def status(as_json: bool, alert: bool, **options: Any) -> None:
 
     The exit status is 1 if nothing is published, the last build failed, or a corpus is stale; the last lines say which.
     With --alert it is also 1 if the source was not checked for too long.
+    It is 2 if the dagster.yaml of the warehouse is wrong.
     """
     from dialogue_warehouse.terminal.status import print_status, read_status
+    from pipelines.dagster_graph import configuration
 
     settings = Settings.from_environment(**options)
     paths = warehouse_paths(settings)
@@ -116,6 +118,7 @@ def status(as_json: bool, alert: bool, **options: Any) -> None:
         click.echo(json.dumps(msgspec.to_builtins(found), indent=1))  # ASCII: a file's name may not be UTF-8
     else:
         print_status(found)
+    configuration.check(paths)
     if found.problems:
         raise click.exceptions.Exit(CHECK_FAILED)
 
