@@ -208,6 +208,8 @@ class Claim:
     """The reason that a generated release cannot show it."""
     not_checkable: str | None
     """The reason that it cannot be checked at all."""
+    is_bound: bool = False
+    """True if a part of the release cannot exceed the value of the whole, so that a part can refute the claim."""
 
     @property
     def is_exact(self) -> bool:
@@ -256,6 +258,7 @@ class Entry(Check, forbid_unknown_fields=True, kw_only=True):
     is_recalled: bool = False
     real_only: Text | None = None
     not_checkable: Text | None = None
+    is_bound: bool = False
 
 
 class _Document(Struct, forbid_unknown_fields=True):
@@ -321,6 +324,8 @@ def _problem(claim: Entry) -> str | None:
         if measures != ["sql"] or claim.expected is None:
             return "a count needs 'sql' and 'expected', and no other measurement"
         return None if claim.table in str(claim.sql) else f"'sql' does not read {claim.table}"
+    if claim.is_bound:
+        return "'is_bound' is only for counts: an invariant always is"
     if len(measures) != 1 or claim.sql:
         return "needs either 'type' or 'unexpected_rows'"
     if claim.expected is not None:
@@ -357,6 +362,7 @@ def _claim(corpus_id: str, document: _Document, entry: Entry) -> Claim:
         is_recalled=entry.is_recalled,
         real_only=entry.real_only,
         not_checkable=entry.not_checkable,
+        is_bound=entry.is_bound or (is_invariant and entry.recorded is not None),
     )
 
 
@@ -376,6 +382,24 @@ def same_rows(observed: Rows, expected: Rows | None) -> bool:
             for left, right in zip(observed, expected, strict=True)
         )
     )
+
+
+def exceeds(observed: Rows, bound: Rows | None) -> bool:
+    """Tell if a measured table has a row that the bound lacks, or a larger number than the row with the same labels."""
+    limits = {_labels(row): _numbers(row) for row in bound or []}
+    for row in observed:
+        limit = limits.get(_labels(row))
+        if limit is None or any(number > most for number, most in zip(_numbers(row), limit, strict=True)):
+            return True
+    return False
+
+
+def _labels(row: list[Cell]) -> tuple[Any, ...]:
+    return tuple(... if isinstance(cell, int | float) else cell for cell in row)
+
+
+def _numbers(row: list[Cell]) -> tuple[int | float, ...]:
+    return tuple(cell for cell in row if isinstance(cell, int | float))
 
 
 def same_cell(left: Cell, right: Cell) -> bool:
