@@ -28,9 +28,20 @@ class Item:
     index: int
     values: list[str | None]
     """In the order of the columns of the knowledge base."""
-    is_shared: bool
+    is_shared: bool | None
+    """None if the goal is not to find a shared item."""
     selected_in: list[int]
     """Turns in which its owner selected it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Participant:
+    """A person who takes part in the dialogue."""
+
+    speaker: str
+    type: str | None
+    reward: float | None
+    """The person's own reward; None if the corpus has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,14 +204,15 @@ class CallResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """An item that a person selected."""
+    """An item that a person selected, or the number of each item that the person takes."""
 
     key: str
     agent: str | None
     item_index: int | None
     """Position in the selector's own list; None if it is not in the list."""
     item: dict[str, str | None]
-    is_shared: bool
+    is_shared: bool | None
+    """None if the goal is not to find a shared item."""
     is_last: bool
 
 
@@ -330,7 +342,9 @@ class Dialogue:
     task: str | None
     source_task: str | None
     channel: str | None
+    goal_kind: str
     outcome_reward: int | None
+    participants: list[Participant]
     source: Source
     mark: Mark | None
     services: list[Service]
@@ -341,6 +355,36 @@ class Dialogue:
     turns: list[Turn]
     violations: list[Violation]
     """Violations of the dialogue itself. Those of a turn are in the turn."""
+
+
+class GoalWords(NamedTuple):
+    """The words for a selection, by the kind of the dialogue's goal."""
+
+    selects: str
+    """What a person does with a selection."""
+    value_first: bool
+    """True if the value is a number of items, which is written before their name."""
+
+
+SELECTING = GoalWords("selects", value_first=False)
+WORDS = {"divide_items": GoalWords("gets", value_first=True)}
+
+
+def words_of(dialogue: Dialogue) -> GoalWords:
+    """Return the words for the selections of a dialogue."""
+    return WORDS.get(dialogue.goal_kind, SELECTING)
+
+
+def verdict(selection: Selection) -> str | None:
+    """Tell if a selection is the shared item; None if the goal is not to find one."""
+    return {True: "the shared one", False: "not the shared one", None: None}[selection.is_shared]
+
+
+def rewards(dialogue: Dialogue) -> str | None:
+    """Return the reward of the dialogue, and those of its people in parentheses; None if there are none."""
+    people = [f"{person.speaker}: {person.reward:g}" for person in dialogue.participants if person.reward is not None]
+    whole = [] if dialogue.outcome_reward is None else [str(dialogue.outcome_reward)]
+    return " ".join([*whole, *([f"({', '.join(people)})"] if people else [])]) or None
 
 
 def as_json(dialogue: Dialogue) -> str:

@@ -16,6 +16,7 @@ HEAD = """
     select
         dialogues.*,
         corpora.title,
+        corpora.goal_kind,
         files.verification = 'simulated' as is_generated,
         scenarios.scenario_id,
         scenarios.flow,
@@ -151,8 +152,10 @@ QUERIES = {
                 votes.dialogue_key = responses.dialogue_key
                 and votes.agent_id = responses.agent_id
         left join core.dim_agents as agents
-            on coalesce(votes.agent_id, responses.agent_id) = agents.agent_id
-        order by agents.position nulls first, option
+            on
+                coalesce(votes.corpus_id, responses.corpus_id) = agents.corpus_id
+                and coalesce(votes.agent_id, responses.agent_id) = agents.agent_id
+        order by agents.ballot_position nulls first, option
     """,
     "knowledge": """
         from core.fct_knowledge_items
@@ -162,6 +165,7 @@ QUERIES = {
     "participants": """
         from core.dim_participants
         where dialogue_key in (select unnest($keys))
+        order by source_speaker
     """,
     "attributes": """
         select
@@ -241,7 +245,7 @@ class Rows:
 def read_rows_of(con: Connection, keys: Sequence[str]) -> Iterator[Rows]:
     """Yield the rows of each existing dialogue, in the order of the keys.
 
-    Raises InputError if the published build lacks one of the tables.
+    Raises InputError if the published build lacks one of the tables or columns.
     """
     try:
         heads = _grouped(read_rows(con, HEAD, {"keys": list(keys)}), "dialogue_key")
@@ -249,7 +253,7 @@ def read_rows_of(con: Connection, keys: Sequence[str]) -> Iterator[Rows]:
             name: _grouped(read_rows(con, query, {"keys": list(keys)}), "dialogue_key")
             for name, query in QUERIES.items()
         }
-    except duckdb.CatalogException as error:
+    except (duckdb.BinderException, duckdb.CatalogException) as error:
         raise InputError(
             "the published build was made by an older version and cannot show dialogues: build again"
         ) from error

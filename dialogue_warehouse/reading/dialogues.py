@@ -215,7 +215,14 @@ def _dialogue(rows: Rows) -> dialogue_parts.Dialogue:
         task=head["task"],
         source_task=head["source_task"],
         channel=head["channel"],
+        goal_kind=head["goal_kind"],
         outcome_reward=head["outcome_reward"],
+        participants=[
+            dialogue_parts.Participant(
+                speaker=row["source_speaker"], type=row["participant_type"], reward=row["reward"]
+            )
+            for row in rows.of["participants"]
+        ],
         source=dialogue_parts.Source(
             source_file_id=head["source_file_id"],
             record_index=head["record_index"],

@@ -95,6 +95,9 @@ def _values(dialogue: dialogue_parts.Dialogue) -> dict[str, Any]:
         "changes": CHANGES,
         "cut": cut,
         "generated": GENERATED,
+        "reward": dialogue_parts.rewards(dialogue),
+        "words": dialogue_parts.words_of(dialogue),
+        "verdict": dialogue_parts.verdict,
     }
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dialogue_warehouse.common.text import visible, visible_lines
 from dialogue_warehouse.reading import dialogue_parts
-from dialogue_warehouse.reading.dialogue_parts import GENERATED, cut
+from dialogue_warehouse.reading.dialogue_parts import GENERATED, GoalWords, cut
 
 ROLES = {"user": "bold cyan", "system": "bold green"}
 """Styles of the speakers with a known role."""
@@ -70,8 +70,8 @@ def _head(dialogue: dialogue_parts.Dialogue) -> Iterator[Text]:
     for service in dialogue.services:
         if service.service:
             yield _named("service", ": ".join(text for text in (service.service, service.description) if text))
-    if dialogue.outcome_reward is not None:
-        yield _named("reward", str(dialogue.outcome_reward))
+    if reward := dialogue_parts.rewards(dialogue):
+        yield _named("reward", reward)
     yield from _scenario(dialogue.scenario)
     yield from _guideline(dialogue.guideline)
     for violation in dialogue.violations:
@@ -102,13 +102,13 @@ def _guideline(guideline: dialogue_parts.Guideline | None) -> Iterator[Text]:
 
 
 def _turns(dialogue: dialogue_parts.Dialogue) -> Iterator[Line]:
-    styles = _styles(dialogue.turns)
+    styles, words = _styles(dialogue.turns), dialogue_parts.words_of(dialogue)
     shown = dialogue.mark.shown_key if dialogue.mark else None
     for turn in dialogue.turns:
         speaker = turn.speaker or turn.role
         label = Text(visible(speaker), style=styles[turn.role, speaker])
         yield _mark(turn.key == shown), str(turn.index), label, _said(turn)
-        for name, told in _notes(turn, shown):
+        for name, told in _notes(turn, shown, words):
             yield _mark(any(key == shown for key, _ in told)), "", Text(name, style="dim"), _joined(told, shown)
 
 
@@ -141,7 +141,7 @@ def _said(turn: dialogue_parts.Turn) -> Text:
     return text
 
 
-def _notes(turn: dialogue_parts.Turn, shown: str | None) -> Iterator[Note]:
+def _notes(turn: dialogue_parts.Turn, shown: str | None, words: GoalWords) -> Iterator[Note]:
     """Yield the notes below a turn."""
     for span in turn.spans:
         if span.key == shown:
@@ -155,7 +155,7 @@ def _notes(turn: dialogue_parts.Turn, shown: str | None) -> Iterator[Note]:
                 yield "", [(slot.key, _slot(slot)) for slot in slots]
     yield from _calls(turn.calls)
     for selection in turn.selections:
-        yield "selects", [(selection.key, _selection(selection))]
+        yield words.selects, [(selection.key, _selection(selection, words))]
     for candidates in turn.candidates:
         yield "candidates", [(candidates.key, _candidates(candidates))]
     for violation in turn.violations:
@@ -178,9 +178,12 @@ def _joined(told: list[tuple[str, Text]], shown: str | None) -> Text:
     return Text(" · ", style="dim").join(texts)
 
 
-def _selection(selection: dialogue_parts.Selection) -> Text:
-    style, verdict = ("green", "the shared one") if selection.is_shared else ("red", "not the shared one")
-    return Text.assemble(_plain(_pairs(selection.item)), Text(f", {verdict}", style=style))
+def _selection(selection: dialogue_parts.Selection, words: GoalWords) -> Text:
+    counts = ", ".join(f"{value} {name}" for name, value in selection.item.items())
+    text = _plain(counts if words.value_first else _pairs(selection.item))
+    if verdict := dialogue_parts.verdict(selection):
+        text.append(f", {verdict}", style="green" if selection.is_shared else "red")
+    return text
 
 
 def _act(act: dialogue_parts.Act) -> Text:

@@ -35,9 +35,10 @@ def dialogue(*turns: dialogue_parts.Turn, **values: Any) -> dialogue_parts.Dialo
     nothing = dict.fromkeys(
         ("split", "source_split", "task", "source_task", "channel", "outcome_reward", "mark", "scenario", "guideline")
     )
-    lists = {name: [] for name in ("services", "knowledge", "answers", "violations")}
+    lists = {name: [] for name in ("participants", "services", "knowledge", "answers", "violations")}
     source = dialogue_parts.Source(source_file_id="c/p.json", record_index=0, record_pointer="/0", is_generated=False)
     told = {"key": "c/p/d", "corpus_id": "c", "corpus": "A corpus", "dialogue_id": "d", "source": source}
+    told |= {"goal_kind": "find_shared_item"}
     return dialogue_parts.Dialogue(turns=list(turns), **(nothing | lists | told | values))
 
 
@@ -118,6 +119,7 @@ def everything(text: str) -> dialogue_parts.Dialogue:
         turn(None, index=1, role="peer", speaker=text, event_type="selection", selections=[selection]),
         corpus=text,
         task=text,
+        participants=[dialogue_parts.Participant(speaker=text, type=text, reward=2.5)],
         services=[dialogue_parts.Service(service=text, domain=text, description=text)],
         scenario=dialogue_parts.Scenario(
             scenario_id=text,

@@ -59,6 +59,44 @@ def test_lines_have_speaker_text_and_actions_of_a_turn() -> None:
     assert "1, the target at 0: word" in text
 
 
+@pytest.mark.parametrize(
+    ("kind", "is_shared", "line", "html"),
+    [
+        ("find_shared_item", True, "selects   book=1, hat=0, the shared one", "<b>the shared one</b>"),
+        ("find_shared_item", False, "selects   book=1, hat=0, not the shared one", "<b>not the shared one</b>"),
+        ("divide_items", None, "gets      1 book, 0 hat", "gets <span"),
+        ("none", None, "selects   book=1, hat=0", '<span class="pair">'),
+    ],
+)
+def test_goal_decides_how_a_selection_is_worded(kind: str, is_shared: bool | None, line: str, html: str) -> None:
+    chosen = dialogue_parts.Selection(
+        key="c/p/d/0/action/0",
+        agent="0",
+        item_index=None,
+        item={"book": "1", "hat": "0"},
+        is_shared=is_shared,
+        is_last=True,
+    )
+    found = dialogue(turn(None, event_type="selection", selections=[chosen]), goal_kind=kind)
+    assert [one for one in printed(found).splitlines() if re.sub(" +", " ", one).endswith(re.sub(" +", " ", line))]
+    page = rendering.render_fragment(found)
+    assert html in page
+    assert ("shared one" in page) == (kind == "find_shared_item")
+
+
+@pytest.mark.parametrize(
+    ("reward", "people", "text"),
+    [(1, [("0", 8.0), ("1", 6.5)], "1 (0: 8, 1: 6.5)"), (0, [("0", None)], "0"), (None, [("0", 3.0)], "(0: 3)")],
+)
+def test_rewards_are_shown_for_the_dialogue_and_for_each_person(
+    reward: int | None, people: list[tuple[str, float | None]], text: str
+) -> None:
+    there = [dialogue_parts.Participant(speaker=name, type=None, reward=own) for name, own in people]
+    found = dialogue(turn(), outcome_reward=reward, participants=there)
+    assert any(re.fullmatch(rf"reward +{re.escape(text)}", line) for line in printed(found).splitlines())
+    assert f"reward {rendering.text_of(text)}" in rendering.render_fragment(found)
+
+
 @pytest.mark.parametrize("key", sorted(set(keys_of(everything("word"))) | {"d/0/span/0-4/0"}))
 def test_requested_row_is_marked_once_at_its_place(key: str) -> None:
     whole = everything("word")
