@@ -345,14 +345,14 @@ def test_precision_of_every_rule_with_real_cases_is_known(real_warehouse: duckdb
 
 
 def test_rule_without_its_precision_is_named() -> None:
-    precise = {"id": "gap", "precision": {"read": 20, "right": 19}}
-    assert unread([("a", precise)], [("a", "gap", 21)]) == {}
-    assert unread([("a", precise)], [("a", "gap", 19)]) == {("a", "gap"): "20 cases read of 19"}
+    precise = {"id": "gap", "precision": {"read": 40, "right": [39, 39], "agreed": 40}}
+    assert unread([("a", precise)], [("a", "gap", 41)]) == {}
+    assert unread([("a", precise)], [("a", "gap", 39)]) == {("a", "gap"): "40 cases read of 39"}
     assert unread([("a", {"id": "gap"})], [("a", "gap", 1)]) == {("a", "gap"): "0 cases read of 1"}
     assert unread([("a", {"id": "gap", "kind": "property"}), ("b", {"id": "gap"})], [("a", "gap", 1)]) == {}
     own_and_shared = [(None, {"id": "gap"}), ("a", precise)]
-    assert unread(own_and_shared, [("a", "gap", 20)]) == {}
-    assert unread(own_and_shared, [("a", "gap", 20), ("b", "gap", 3)]) == {(None, "gap"): "0 cases read of 3"}
+    assert unread(own_and_shared, [("a", "gap", 40)]) == {}
+    assert unread(own_and_shared, [("a", "gap", 40), ("b", "gap", 3)]) == {(None, "gap"): "0 cases read of 3"}
 
 
 @pytest.mark.parametrize("corpus_id", RECOUNTED)
