@@ -82,8 +82,10 @@ def refuse_duplicates(place: str, noun: str, names: list[str]) -> None:
 
 RuleKind = Literal["defect", "property"]
 """The kind of a rule: its cases are faults, or oddities that the publisher intended."""
-ENOUGH_READ = 20
+ENOUGH_READ = 40
 """Number of cases of a defect that must be read before its precision is stated; all cases if there are fewer."""
+ENOUGH_RIGHT = 0.95
+"""Share of the cases of a defect that must be right in each of the two readings."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,19 @@ class Defect:
     cases_read: int | None
     """Number of cases that were read in the real files, with their context; None if none was."""
     cases_right: int | None
+    """Number of these cases that are right in the first reading."""
+    cases_right_again: int | None
+    """The same in the second reading."""
+    cases_agreed: int | None
+    """Number of the cases that both readings judge alike."""
 
 
 class _Precision(Struct, forbid_unknown_fields=True):
-    """Number of cases of a defect that were read, and number of those that are right."""
+    """Number of cases of a defect that were read twice, those right in each reading, and those judged alike."""
 
     read: Annotated[int, Meta(ge=1)]
-    right: Annotated[int, Meta(ge=0)]
+    right: tuple[Annotated[int, Meta(ge=0)], Annotated[int, Meta(ge=0)]]
+    agreed: Annotated[int, Meta(ge=0)]
 
 
 class _DefectEntry(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -147,7 +155,9 @@ def read_defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple
             files=tuple(entry.files),
             why=entry.why,
             cases_read=entry.precision.read if entry.precision else None,
-            cases_right=entry.precision.right if entry.precision else None,
+            cases_right=entry.precision.right[0] if entry.precision else None,
+            cases_right_again=entry.precision.right[1] if entry.precision else None,
+            cases_agreed=entry.precision.agreed if entry.precision else None,
         )
         for entry in read
     )
@@ -156,11 +166,15 @@ def read_defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple
 def _precision_problem(defect: _DefectEntry) -> str | None:
     if defect.precision is None:
         return None
-    read, right = defect.precision.read, defect.precision.right
+    read, (first, second), agreed = defect.precision.read, defect.precision.right, defect.precision.agreed
     if defect.kind == "property":
         return "'precision' is only for defects: every case of a property is right by definition"
-    if right > read:
-        return f"'precision' has {right} right cases of {read}"
+    if max(first, second) > read:
+        return f"'precision' has {max(first, second)} right cases of {read}"
+    if not abs(first + second - read) <= agreed <= read - abs(first - second) or (agreed - first - second - read) % 2:
+        return f"'precision' cannot have {agreed} agreed cases of {read} with {first} and {second} right ones"
+    if min(first, second) < ENOUGH_RIGHT * read:
+        return f"'precision' is below {ENOUGH_RIGHT:.0%}: improve the rule, or give it the kind property"
     needed = min(ENOUGH_READ, defect.expected or 1)
     return f"'precision' needs {needed} cases read, not {read}" if read < needed else None
 

@@ -1,6 +1,6 @@
 {#- Defects and properties of SGD: one CTE per rule, named after the rule; claims.toml describes each under
     [[defects]]. The rules about states are in sgd__state_rules, the rules about returned entities in
-    sgd__result_rules, the rule about routes in sgd__route_rules, the rules about wordings in sgd__text_rules.
+    sgd__result_rules, and those about routes, dates, booleans, accepted offers and wordings in files of that name.
     Longer than 240 lines: the rules about acts and schemas, which read the same tables. -#}
 with
 
@@ -254,6 +254,9 @@ unseen_service as (
         ref('sgd__state_rules'),
         ref('sgd__result_rules'),
         ref('sgd__route_rules'),
-        ref('sgd__text_rules')
+        ref('sgd__text_rules'),
+        ref('sgd__date_rules'),
+        ref('sgd__boolean_rules'),
+        ref('sgd__offer_rules')
     ]
 ) }}

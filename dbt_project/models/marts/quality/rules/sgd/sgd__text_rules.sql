@@ -1,4 +1,10 @@
 {#- The rules of SGD about the words of an utterance. -#}
+{%- set assent = [
+    'absolutely', 'alright', 'awesome', 'certainly', 'cool', 'correct', 'excellent', 'fine', 'go ahead', 'good', 'great',
+    'i like it', 'it does', 'it is', 'it s', 'looks', 'nice', 'of course', 'ok', 'okay', 'perfect', 'please', 'right',
+    'sounds', 'sure', 'thank you', 'thanks', 'that', 'that s', 'that is', 'that does', 'that will', 'that would', 'thats',
+    'this', 'very', 'well', 'works', 'work', 'for me', 'wonderful', 'yeah', 'yep', 'yes'
+] %}
 {#- A sign between two words without a space. A name of single letters, such as D.C., does not end a sentence. -#}
 {%- set unspaced = '[a-z0-9][.][A-Z]|[A-Z][A-Z][.][A-Z]|[a-z][a-z][.]([a-z][a-z]|i)|[a-zA-Z][,!?:][a-zA-Z]' %}
 with
@@ -38,6 +44,29 @@ missing_space as (
         'no space inside ' || regexp_extract(text, '[^ ]*({{ unspaced }})[^ ]*', 0) as detail
     from spaced_texts
     where regexp_extract(text, '{{ unspaced }}', 0) <> ''
+),
+
+-- The user's act requests a slot, but the text only agrees with the system.
+unworded_request as (
+    select
+        actions.dialogue_key,
+        actions.turn_index,
+        actions.action_key as row_key,
+        actions.service,
+        actions.slot_name,
+        'REQUEST of ' || actions.slot_name || ' with the words ' || turns.utterance as detail
+    from {{ ref('fct_actions') }} as actions
+    inner join {{ ref('fct_turns') }} as turns
+        on actions.turn_key = turns.turn_key
+    where
+        actions.corpus_id = 'sgd'
+        and actions.role = 'user'
+        and actions.act = 'REQUEST'
+        and actions.slot_name is not null
+        and regexp_extract(
+            {{ regexp_replace_all("lower(turns.utterance)", "'[^a-z0-9?]+'", "' '") }},
+            '^ ?(({{ assent | join("|") }})( |$))+$', 0
+        ) <> ''
 )
 
-{{ stack_rules('sgd', turns=['missing_space']) }}
+{{ stack_rules('sgd', turns=['missing_space', 'unworded_request'], slots=['unworded_request']) }}
