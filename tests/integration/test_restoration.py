@@ -33,7 +33,7 @@ OURS = {
     },
     "dim_source_files": {
         *("source_file_id", "path", "entity", "source_part", "verification", "record_count", "bytes"),
-        *("release_form", "losses"),
+        *("release_form", "losses", "is_generated"),
     },
     "fct_turns": {"occurred_at", "segment_count"},
     "fct_frames": {"frame_key"},
@@ -43,7 +43,7 @@ OURS = {
     "fct_responses": {"response_key"},
     "fct_classifier_examples": {"example_key"},
     "fct_service_calls": {"call_key", "service", "result_count"},
-    "fct_service_results": {"result_key", "service"},
+    "fct_service_results": {"result_key", "call_key", "service"},
     "fct_candidates": {"candidates_key"},
     "fct_knowledge_items": {"knowledge_key", "is_shared"},
     "dim_dialogue_services": {"domain"},
