@@ -231,6 +231,7 @@ def test_claims_about_derived_columns_quote_the_dictionary(corpus_id: str) -> No
         assert claim.quotes_whom == "own_measurement"
 
 
+@pytest.mark.all_corpora
 def test_over_a_number_means_more_than_it_in_every_claim() -> None:
     """Regression: "over 18k" was refuted by 22,825, while "over 10K" was reproduced by 10,042."""
     read = {}
