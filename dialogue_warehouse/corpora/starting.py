@@ -39,10 +39,18 @@ ENTRY = re.compile(r"^    (\w+): \[[^\]]*\]\n", flags=re.M)
 
 def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> list[str]:
     """Write the pieces of a new corpus. Return their paths in the clone. Nothing is overwritten."""
-    model, source = (like, clone) if like else (SMALLEST, clone / SMALLEST_FOLDER)
-    _refuse_name(name, clone)
     if like and like not in registry.corpus_ids():
         raise InputError(f"{like}: no such corpus; there are {', '.join(registry.corpus_ids())}")
+    model, source = (like, clone) if like else (SMALLEST, clone / SMALLEST_FOLDER)
+    return add_corpus(source, model, name, clone)
+
+
+def add_corpus(source: Path, model: str, name: str, clone: Path = CLONE) -> list[str]:
+    """Write the pieces of a new corpus as a copy of the corpus `model`, whose pieces are below the folder `source`.
+
+    Return their paths in the clone. Nothing is overwritten.
+    """
+    _refuse_name(name, clone)
     lacking = [
         place for place in (PROJECT, *(place.format(model) for place in PLACES)) if not (source / place).exists()
     ]

@@ -361,7 +361,7 @@ class GoalWords(NamedTuple):
     """The words for a selection, by the kind of the dialogue's goal."""
 
     selects: str
-    """What a person does with a selection."""
+    """The verb for a person who makes a selection."""
     value_first: bool
     """True if the value is a number of items, which is written before their name."""
 
