@@ -75,7 +75,7 @@ def _missing_files(name: str) -> list[str]:
     from dialogue_warehouse.corpora import registry, starting
 
     entities = starting.entities_of(name)
-    models = [f"{starting.PLACES[2].format(name)}/int_{name}__{entity}.sql" for entity in entities or ()]
+    models = [starting.model_of(name, entity) for entity in entities or ()]
     needed = [*(f"{starting.PLACES[0].format(name)}/{file}" for file in registry.REQUIRED_FILES), *models]
     missing = [f"{path} is missing" for path in needed if not (CLONE / path).is_file()]
     if entities is None:

@@ -124,7 +124,7 @@ def _facts(corpus_id: str, clone: Path) -> Iterator[LeftOver]:
     others: dict[str, str] = facts(clone / starting.SMALLEST_FOLDER, starting.SMALLEST)
     for other in registry.corpus_ids():
         others |= facts(clone, other) if other != corpus_id else {}
-    for value in facts(clone, corpus_id).keys() & others.keys():
+    for value in sorted(facts(clone, corpus_id).keys() & others.keys()):
         line = next((number for number, line in enumerate(text, 1) if value in line), 1)
         yield LeftOver(path.relative_to(clone).as_posix(), line, 1, others[value], value)
 
