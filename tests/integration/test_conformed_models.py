@@ -20,7 +20,8 @@ ENTITIES = {
     for corpus, entities in VARIABLES["corpora"].items()
 }
 """The entities of each corpus that have a conformed model."""
-FIRST, *_, LAST = sorted(ENTITIES)
+FIRST = next(corpus for corpus in sorted(ENTITIES) if "exceptions" in ENTITIES[corpus])
+LAST = next(corpus for corpus in sorted(ENTITIES, reverse=True) if "services" in ENTITIES[corpus])
 
 
 @dataclass(frozen=True)

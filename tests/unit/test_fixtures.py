@@ -31,7 +31,7 @@ def test_missing_piece_is_named(piece: str, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_missing_name_of_a_piece_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus_id = registry.corpus_ids()[0]
+    corpus_id = fixtures.having("broken.py")[0]
     monkeypatch.delattr(fixtures.load(corpus_id, "broken"), "CASES")
     monkeypatch.delattr(fixtures.load(corpus_id, "broken"), "documents")
     place = f"tests/fixtures/{corpus_id}/broken.py"
@@ -39,7 +39,7 @@ def test_missing_name_of_a_piece_is_reported(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_name_that_a_piece_may_lack_has_the_value_of_the_shape(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus_id = registry.corpus_ids()[0]
+    corpus_id = fixtures.having("broken.py")[0]
     recount = fixtures.load(corpus_id, "recount")
     monkeypatch.delattr(recount, "RECOUNTED_RULES")
     monkeypatch.delattr(recount, "broken_rules")
@@ -49,7 +49,7 @@ def test_name_that_a_piece_may_lack_has_the_value_of_the_shape(monkeypatch: pyte
 
 
 def test_cases_of_rules_are_needed_where_defects_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus_id = registry.corpus_ids()[0]
+    corpus_id = fixtures.having("broken.py")[0]
     shutil.copytree(fixtures.folder_of(corpus_id), tmp_path / corpus_id)
     (tmp_path / corpus_id / "broken.py").unlink()
     monkeypatch.setattr(fixtures, "FOLDER", tmp_path)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dialogue_warehouse.corpora import left_over, registry, starting
+from dialogue_warehouse.corpora.claims import load_claims
 from dialogue_warehouse.paths import CLONE
 
 NAME = "newcorpus"
@@ -28,6 +29,12 @@ def clone(tmp_path: Path) -> Path:
         shutil.copytree(CLONE / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(CLONE / starting.PROJECT, tmp_path / starting.PROJECT)
     return tmp_path
+
+
+def quotes_of(corpus_id: str) -> list[str]:
+    """Return the quotes of the publisher that are plain text in TOML."""
+    claims = load_claims(corpus_id)
+    return [claim.quote for claim in claims if claim.quotes_whom == "publisher" and not set('"\\\n') & set(claim.quote)]
 
 
 def found_in(clone: Path) -> dict[str, set[str]]:
@@ -75,11 +82,13 @@ def test_replaced_text_is_not_found_and_one_line_that_stays_is(clone: Path) -> N
 
 
 def test_some_quotes_of_another_corpus_among_many_are_found(clone: Path) -> None:
-    like = registry.corpus_ids()[-1]
+    like, quotes = next((name, found) for name in COMMITTED if len(found := quotes_of(name)) >= left_over.ENOUGH_LINES)
     starting.start_corpus(NAME, like, clone)
     claims = clone / CLAIMS
     before, *entries = claims.read_text(encoding="utf-8").partition("\n[[defects]]\n")[0].split("\n[[claims]]\n")
-    kept = [entry for entry in entries if 'document = "taskmaster1_' not in entry][:3]
+    kept = [entry for entry in entries if any(f'quote = "{quote}"' in entry for quote in quotes)][
+        : left_over.ENOUGH_LINES
+    ]
     own = [f'id = "N{number}"\nquote = "own words {number}"' for number in range(200)]
     rest = entries[0].partition("\n")[2].partition("\n")[2]
     texts = [before, *kept, *(f"{entry}\n{re.sub('quote.*', '', rest)}" for entry in own)]
