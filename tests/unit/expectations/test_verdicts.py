@@ -61,7 +61,9 @@ PART = Release("toy", {"a.json": "verified"}, LISTED)
 NOTHING = Release("toy", {}, LISTED)
 GENERATED = Release("toy", dict.fromkeys(LISTED, "simulated"), LISTED, scale=1)
 SAMPLE = replace(GENERATED, scale=0.01)
-DEFECT = Defect("blank", "defect", "toy", "Blank", "An utterance is blank.", None, 2, (), "Reported.", None, None, None, None)
+DEFECT = Defect(
+    "blank", "defect", "toy", "Blank", "An utterance is blank.", None, 2, (), "Reported.", None, None, None, None
+)
 
 
 TESTED = Basis(rows=40)
