@@ -75,7 +75,10 @@ def with_values(message: tuple) -> tuple:
 def test_messages_are_those_of_the_files(
     export: Exports, request: pytest.FixtureRequest, source: str, corpus_id: str
 ) -> None:
-    expected = fixtures.load(corpus_id, "messages").messages(source_of(source, request) / corpus_id)
+    release = source_of(source, request) / corpus_id
+    if not release.is_dir():
+        pytest.skip(f"no real files of {corpus_id}")
+    expected = fixtures.load(corpus_id, "messages").messages(release)
     examples = exported.examples(export(source), corpus_id)
     assert examples
     assert {example["id"]: [with_values(each) for each in exported.said(example)] for example in examples} == expected

@@ -46,6 +46,7 @@ guidelines as (
         ) as text
     from dim_guidelines as guidelines
     left join steps on guidelines.guideline_key = steps.guideline_key
+    where guidelines.corpus_id = 'abcd'
     qualify row_number() over (partition by guidelines.intent order by guidelines.position) = 1
 )
 
