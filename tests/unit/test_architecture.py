@@ -44,6 +44,7 @@ FLOORS = (
     ("dialogue_warehouse.dashboard",),
     ("dialogue_warehouse.site",),
     ("dialogue_warehouse.terminal",),
+    ("dialogue_warehouse.exporting",),
     ("dialogue_warehouse.lineage",),
     ("dialogue_warehouse.reading",),
     ("dialogue_warehouse.storage",),
