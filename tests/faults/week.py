@@ -54,18 +54,18 @@ class Tick:
 
 
 SCRIPTS: dict[str, tuple[list[Tick], int]] = {
-    "nothing": ([Tick()], 3),
-    "daily": ([Tick(is_daily=True)], 2),
+    "nothing": ([Tick()], 1),
+    "daily": ([Tick(is_daily=True)], 1),
     "arrives": ([Tick("whole"), Tick()], 4),
     "arrives slowly": ([Tick("part"), Tick("part"), Tick("whole"), Tick()], 3),
     "arrives before the schedule": ([Tick("whole"), Tick(is_daily=True)], 2),
-    "touched": ([Tick("touch"), Tick()], 2),
-    "damaged": ([Tick("cut"), Tick()], 2),
+    "touched": ([Tick("touch"), Tick()], 1),
+    "damaged": ([Tick("cut"), Tick()], 3),
     "mended": ([Tick("part"), Tick("whole"), Tick()], 0),
-    "rolled back": ([Tick("roll back")], 4),
-    "run killed": ([Tick("whole"), Tick(killed="run")], 1),
-    "daemon killed": ([Tick("whole"), Tick(killed="daemon"), Tick()], 1),
-    "service killed": ([Tick("whole"), Tick(killed="service"), Tick()], 1),
+    "rolled back": ([Tick("roll back")], 6),
+    "run killed": ([Tick("whole"), Tick(killed="run")], 2),
+    "daemon killed": ([Tick("whole"), Tick(killed="daemon"), Tick()], 2),
+    "service killed": ([Tick("whole"), Tick(killed="service"), Tick()], 2),
 }
 """The events of a week: their ticks, and how often they occur."""
 WHILE_DAMAGED = ("nothing", "touched", "daily", "mended")
