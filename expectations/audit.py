@@ -27,7 +27,7 @@ import msgspec
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.processes import collect_seldom, end_at_once, end_with_parent
 from dialogue_warehouse.corpora.claims import DeclarationError
-from dialogue_warehouse.corpora.suites import OUTCOMES, Suite, load_marts_suites, load_suites
+from dialogue_warehouse.corpora.suites import OUTCOMES, Expectation, Suite, load_marts_suites, load_suites
 from dialogue_warehouse.errors import InputError, in_one_line
 from dialogue_warehouse.settings import Settings
 from expectations import ledger
@@ -117,7 +117,7 @@ def run(request: Request) -> dict[str, dict[str, Any]]:
         suites = _only(suites, request.only)
     elif request.corpora and not request.suite_file:
         book = _ledger(database, request)
-        suites = _without(suites, book.skipped)
+        suites = _bounded(_without(suites, book.skipped), book.bounded)
     parameters = {"corpora": request.corpora, "corpus_count": len(request.corpora)}
     outcomes = validation.validate(database, suites, parameters, request.config, request.processes)
     write_results(Path(request.output) / RESULTS, outcomes, request.build_id, request.run_at, _settings(request))
@@ -152,6 +152,23 @@ def _without(suites: Iterable[Suite], keys: Collection[str]) -> list[Suite]:
         if kept:
             narrowed.append(replace(suite, expectations=kept))
     return narrowed
+
+
+def _bounded(suites: Iterable[Suite], keys: Collection[str]) -> list[Suite]:
+    """Return the suites with these expectations as bounds: a part of a release has no more than the whole.
+
+    They are warnings, because files that differ from the publisher's can have more of anything.
+    """
+
+    def bounded(name: str, entry: Expectation) -> Expectation:
+        if f"{name}/{entry.expectation_id}" not in keys:
+            return entry
+        return replace(entry, kwargs={**entry.kwargs, "at_most": True}, severity="warning")
+
+    return [
+        replace(suite, expectations=tuple(bounded(suite.name, entry) for entry in suite.expectations))
+        for suite in suites
+    ]
 
 
 def _requested(suites: Iterable[Suite], names: list[str] | str) -> list[Suite]:

@@ -78,6 +78,15 @@ class Ledger:
         """The keys `<suite>/<expectation>` of expectations that cannot be judged."""
         return verdicts.expectations_to_skip(self.claims, self.defects, self.releases)
 
+    @property
+    def bounded(self) -> set[str]:
+        """The keys `<suite>/<expectation>` of expectations whose rows are only a bound, because files are missing."""
+        return {
+            f"{claim.corpus_id}/{claim.claim_id}"
+            for claim in self.claims
+            if verdicts.is_bounded(claim, self.releases[claim.corpus_id])
+        }
+
     def checks(self, outcomes: Iterable[Outcome]) -> list[ClaimCheck]:
         """Return the verdict on each claim; the outcomes of expectations are matched by the claim's id."""
         by_claim = {outcome.expectation.claim_id: outcome for outcome in outcomes if outcome.expectation.claim_id}

@@ -31,11 +31,11 @@ from great_expectations.expectations.expectation_configuration import Expectatio
 from great_expectations.expectations.metadata_types import FailureSeverity
 
 from dialogue_warehouse.common.processes import can_fork, in_turn
-from dialogue_warehouse.corpora.claims import Rows, Severity
+from dialogue_warehouse.corpora.claims import Rows, Severity, exceeds, same_rows
 from dialogue_warehouse.corpora.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, Suite
 from dialogue_warehouse.errors import in_one_line
 from expectations import dialect
-from expectations.verdicts import describe_rows, plain, same_rows
+from expectations.verdicts import describe_rows, plain
 
 MESSAGE_LENGTH = 300
 """Largest number of characters kept of an error message of Great Expectations or DuckDB."""
@@ -83,18 +83,23 @@ class ExpectNoUnexpectedRows(BatchExpectation):
 
 
 class ExpectQueryRows(BatchExpectation):
-    """Expect that a query returns exactly these rows, in this order; its columns have different names."""
+    """Expect that a query returns exactly these rows, in this order; its columns have different names.
+
+    With `at_most`, it may also return fewer of them and smaller numbers.
+    """
 
     query: str
     rows: list[list[Any]]
+    at_most: bool = False
     fetch_all: bool = True
 
     metric_dependencies: ClassVar[tuple[str, ...]] = ("query.table",)
-    success_keys: ClassVar[tuple[str, ...]] = ("query", "rows", "fetch_all")
+    success_keys: ClassVar[tuple[str, ...]] = ("query", "rows", "at_most", "fetch_all")
 
     def _validate(self, metrics: dict[str, Any], *_: Any, **__: Any) -> dict[str, Any]:
         observed = [[plain(value) for value in row.values()] for row in metrics["query.table"]]
-        return {"success": same_rows(observed, self.rows), "result": {"observed_value": observed}}
+        success = not exceeds(observed, self.rows) if self.at_most else same_rows(observed, self.rows)
+        return {"success": success, "result": {"observed_value": observed}}
 
 
 assert ExpectNoUnexpectedRows.expectation_type == UNEXPECTED_ROWS

@@ -1,8 +1,9 @@
 """The verdict of each claim, from the files of a release that are in the warehouse and from what was measured.
 
 A number is judged only on complete files: every file that it needs is there and has the publisher's checksum, or the
-release was generated at scale 1. An invariant is judged on any files that are there. A claim that holds because no row
-is there to test it is `vacuous`. Records that landing rejected count against the claim that they break.
+release was generated at scale 1. On a part of a real release, a number that is already too large refutes its claim. An
+invariant is judged on any files that are there. A claim that holds because no row is there to test it is `vacuous`.
+Records that landing rejected count against the claim that they break.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import duckdb
 
 from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.common.text import JudgedOn, Verdict
-from dialogue_warehouse.corpora.claims import Cell, Claim, Defect, Entry, Rows, same_cell, same_rows
+from dialogue_warehouse.corpora.claims import Cell, Claim, Defect, Entry, Rows, exceeds, same_cell, same_rows
 from dialogue_warehouse.corpora.suites import DEFECT
 
 ABOUT_NULL = ("expect_column_values_to_be_null", "expect_column_values_to_not_be_null")
@@ -167,7 +168,12 @@ def unjudged(claim: Claim, release: Release) -> tuple[Verdict, str] | None:
     if not release.has(claim.files):
         return "source_absent", "the files that the claim is about are missing"
     lacking = release.lacks(claim.files) if claim.is_exact else None
-    return ("source_absent", lacking) if lacking else None
+    return ("source_absent", lacking) if lacking and not is_bounded(claim, release) else None
+
+
+def is_bounded(claim: Claim, release: Release) -> bool:
+    """Tell if this part of a real release can refute a claim, but cannot show that it holds."""
+    return claim.is_bound and release.scale is None and release.lacks(claim.files) is not None
 
 
 def is_guarded(defect: Defect, release: Release) -> bool:
@@ -205,7 +211,12 @@ def check(claim: Claim, release: Release, measured: Measured | None, tested: Bas
         return ClaimCheck(claim.claim_id, claim.corpus_id, None, verdict, None, release.judged_on, None, explanation)
     assert measured is not None
     assert tested is not None
-    verdict, is_as_recorded, explanation = _judge(claim, measured)
+    lacking = release.lacks(claim.files) if is_bounded(claim, release) else None
+    if lacking and not tested.refused and not exceeds(measured.rows or [], claim.expected):
+        return ClaimCheck(
+            claim.claim_id, claim.corpus_id, None, "source_absent", None, release.judged_on, None, lacking
+        )
+    verdict, is_as_recorded, explanation = _judge_part(claim, measured) if lacking else _judge(claim, measured)
     if tested.refused:
         verdict, is_as_recorded = "refuted", False
         told = f"rejected records that break the claim: {tested.refused}, the first: {tested.first_refused}"
@@ -240,6 +251,15 @@ def _judge(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]
     else:
         explanation = f"differs from the record: {differences(claim.recorded, rows)}; recorded: {claim.recorded_reason}"
     return verdict, measured.success, explanation
+
+
+def _judge_part(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]:
+    """Return the same for a part of a release that exceeds the document's number, or has refused records."""
+    told = "a part of the release already has more than the document says"
+    if claim.recorded is None:
+        return "refuted", False, told
+    agrees = "as recorded" if measured.success else "and more than is recorded"
+    return "refuted", measured.success, f"{told}, {agrees}: {claim.recorded_reason}"
 
 
 def plain(value: Any) -> Cell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -51,6 +52,32 @@ def run_command(*arguments: object, clone: Path | None = None, **environment: st
         env=forked.variables() | environment,
         check=False,
     )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for the tests of one corpus."""
+    parser.addoption("--corpus", metavar="NAME", help="run what concerns this corpus, on warehouses of it alone")
+
+
+def concerns(item: pytest.Item, corpus_id: str) -> bool:
+    """Tell if a test is about a corpus: its name or its parameter has the corpus, or it is about what all must have."""
+    is_named = re.search(rf"(?<![A-Za-z0-9]){corpus_id}(?![A-Za-z0-9-])", item.nodeid)
+    return bool(is_named) or item.get_closest_marker("all_corpora") is not None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests that are not about the corpus of `--corpus`."""
+    if corpus_id := config.getoption("--corpus"):
+        others = [item for item in items if not concerns(item, corpus_id)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if concerns(item, corpus_id)]
+
+
+@pytest.fixture(scope="session")
+def only(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """Return the options that limit a build to the corpus of `--corpus`."""
+    corpus_id = request.config.getoption("--corpus")
+    return ("--corpora", corpus_id) if corpus_id else ()
 
 
 def pytest_sessionfinish() -> None:
@@ -122,9 +149,9 @@ def once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="session")
-def sample_folder(once: Once) -> Path:
+def sample_folder(once: Once, only: tuple[str, ...]) -> Path:
     """Return the folder of a warehouse built from the embedded sample."""
-    return once("sample", build_warehouse)
+    return once("sample", lambda folder: build_warehouse(folder, *only))
 
 
 @pytest.fixture(scope="session")
@@ -134,7 +161,7 @@ def sample_warehouse(sample_folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def disturbed_folder(once: Once, sample_folder: Path) -> Path:
+def disturbed_folder(once: Once, sample_folder: Path, only: tuple[str, ...]) -> Path:
     """Return the folder of a warehouse built from the disturbed sample, with its releases in `releases`.
 
     Rare cases are frequent in the disturbed sample. Generated dialogues follow every guideline and say every value,
@@ -146,22 +173,23 @@ def disturbed_folder(once: Once, sample_folder: Path) -> Path:
         releases = folder / "releases"
         shutil.copytree(sample_folder / "sample", releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
         for corpus_id in fixtures.having("disturb.py"):
-            fixtures.load(corpus_id, "disturb").disturb(releases / corpus_id, random.Random(f"{corpus_id}/20"))
-        build_warehouse(folder, "--source", releases)
+            if (releases / corpus_id).is_dir():
+                fixtures.load(corpus_id, "disturb").disturb(releases / corpus_id, random.Random(f"{corpus_id}/20"))
+        build_warehouse(folder, "--source", releases, *only)
 
     return once("disturbed", disturb)
 
 
 @pytest.fixture(scope="session")
-def generated_sample(once: Once) -> Path:
+def generated_sample(once: Once, only: tuple[str, ...]) -> Path:
     """Return all releases at the scale of the embedded sample."""
-    return once("generated", lambda folder: simulate(folder, SAMPLE_SCALE))
+    return once("generated", lambda folder: simulate(folder, SAMPLE_SCALE, corpora=only[1:]))
 
 
 @pytest.fixture(scope="session")
-def scale_1_release(once: Once) -> Path:
+def scale_1_release(once: Once, only: tuple[str, ...]) -> Path:
     """Return all releases, generated at scale 1, once for all tests. Tests must not change them."""
-    return once("scale_1", lambda folder: simulate(folder, 1, processes=2))
+    return once("scale_1", lambda folder: simulate(folder, 1, corpora=only[1:], processes=2))
 
 
 @pytest.fixture(scope="session")
@@ -182,9 +210,10 @@ def _put_awkward_releases(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def awkward_folder(once: Once, awkward_releases: Path) -> Path:
+def awkward_folder(once: Once, awkward_releases: Path, only: tuple[str, ...]) -> Path:
     """Return the folder of a warehouse built from the hand-written releases, each file restored and compared."""
-    return once("awkward_warehouse", lambda folder: build_warehouse(folder, "--source", awkward_releases, "--verify"))
+    options = ("--source", awkward_releases, "--verify", *only)
+    return once("awkward_warehouse", lambda folder: build_warehouse(folder, *options))
 
 
 @pytest.fixture(scope="session")
@@ -196,9 +225,10 @@ def defective_releases(once: Once) -> Path:
 
 
 @pytest.fixture(scope="session")
-def defective_folder(once: Once, defective_releases: Path) -> Path:
+def defective_folder(once: Once, defective_releases: Path, only: tuple[str, ...]) -> Path:
     """Return the folder of a warehouse built from the defective releases."""
-    return once("defective_warehouse", lambda folder: build_warehouse(folder, "--source", defective_releases))
+    options = ("--source", defective_releases, *only)
+    return once("defective_warehouse", lambda folder: build_warehouse(folder, *options))
 
 
 @pytest.fixture(scope="session")
@@ -217,9 +247,9 @@ def real_corpora() -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_folder(once: Once, real_corpora: Path) -> Path:
+def real_folder(once: Once, real_corpora: Path, only: tuple[str, ...]) -> Path:
     """Return the folder of a warehouse built from the real data."""
-    return once("real", lambda folder: build_warehouse(folder, "--source", real_corpora))
+    return once("real", lambda folder: build_warehouse(folder, "--source", real_corpora, *only))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The commands about builds (`build`, `status`, `rollback`, `diff`, `keep`, `report`, `dashboard`) and new corpora."""
+"""The commands about builds (`build`, `status`, `rollback`, `diff`, `keep`, `report`, `dashboard`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dialogue_warehouse.cli.options import (
 )
 from dialogue_warehouse.common.text import HOST, PORT, command
 from dialogue_warehouse.errors import InputError, require_extra
-from dialogue_warehouse.paths import WarehousePaths, absolute
+from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
 
 if TYPE_CHECKING:
@@ -102,8 +102,10 @@ def status(as_json: bool, alert: bool, **options: Any) -> None:
 
     The exit status is 1 if nothing is published, the last build failed, or a corpus is stale; the last lines say which.
     With --alert it is also 1 if the source was not checked for too long.
+    It is 2 if the dagster.yaml of the warehouse is wrong.
     """
     from dialogue_warehouse.terminal.status import print_status, read_status
+    from pipelines.dagster_graph import configuration
 
     settings = Settings.from_environment(**options)
     paths = warehouse_paths(settings)
@@ -116,6 +118,7 @@ def status(as_json: bool, alert: bool, **options: Any) -> None:
         click.echo(json.dumps(msgspec.to_builtins(found), indent=1))  # ASCII: a file's name may not be UTF-8
     else:
         print_status(found)
+    configuration.check(paths)
     if found.problems:
         raise click.exceptions.Exit(CHECK_FAILED)
 
@@ -254,20 +257,3 @@ def _load_graph(settings: Settings) -> Any:
     from pipelines.dagster_graph.graph import load_graph
 
     return load_graph(settings)
-
-
-@cli.command("new-corpus")
-@click.argument("name")
-@click.option("--like", metavar="CORPUS", help="Copy this corpus.  [default: the smallest possible corpus]")
-@warehouse_option
-def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
-    """Start a new corpus: write every file that it needs into a clone of the project, ready to be edited.
-
-    Nothing is overwritten. docs/add_a_corpus.md explains each file, and the order in which to edit them.
-    """
-    from dialogue_warehouse.corpora import starting
-
-    for path in starting.start_corpus(name, like):
-        click.echo(path)
-    build = command("build", warehouse=warehouse and absolute(warehouse))
-    click.echo(f"next: {build}, then docs/add_a_corpus.md from step 2 on")

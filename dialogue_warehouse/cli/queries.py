@@ -194,7 +194,7 @@ def violations(rule: str | None, is_summary: bool, form: str | None, **options: 
     from dialogue_warehouse.terminal import printing
 
     settings = Settings.from_environment(**options)
-    text = findings.violations_query(settings.only, rule, is_summary)
+    text = findings.violations_query(settings.only, rule, is_summary, is_short=form in (None, "table"))
     with connection.open_published(warehouse_paths(settings), settings=settings) as con:
         findings.refuse_unknown_rule(con, rule, settings.warehouse)
         printing.print_result(run_query(con, text), form, pager=_page)

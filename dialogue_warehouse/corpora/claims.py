@@ -82,8 +82,10 @@ def refuse_duplicates(place: str, noun: str, names: list[str]) -> None:
 
 RuleKind = Literal["defect", "property"]
 """The kind of a rule: its cases are faults, or oddities that the publisher intended."""
-ENOUGH_READ = 20
+ENOUGH_READ = 40
 """Number of cases of a defect that must be read before its precision is stated; all cases if there are fewer."""
+ENOUGH_RIGHT = 0.95
+"""Share of the cases of a defect that must be right in each of the two readings."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,19 @@ class Defect:
     cases_read: int | None
     """Number of cases that were read in the real files, with their context; None if none was."""
     cases_right: int | None
+    """Number of these cases that are right in the first reading."""
+    cases_right_again: int | None
+    """The same in the second reading."""
+    cases_agreed: int | None
+    """Number of the cases that both readings judge alike."""
 
 
 class _Precision(Struct, forbid_unknown_fields=True):
-    """Number of cases of a defect that were read, and number of those that are right."""
+    """Number of cases of a defect that were read twice, those right in each reading, and those judged alike."""
 
     read: Annotated[int, Meta(ge=1)]
-    right: Annotated[int, Meta(ge=0)]
+    right: tuple[Annotated[int, Meta(ge=0)], Annotated[int, Meta(ge=0)]]
+    agreed: Annotated[int, Meta(ge=0)]
 
 
 class _DefectEntry(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -147,7 +155,9 @@ def read_defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple
             files=tuple(entry.files),
             why=entry.why,
             cases_read=entry.precision.read if entry.precision else None,
-            cases_right=entry.precision.right if entry.precision else None,
+            cases_right=entry.precision.right[0] if entry.precision else None,
+            cases_right_again=entry.precision.right[1] if entry.precision else None,
+            cases_agreed=entry.precision.agreed if entry.precision else None,
         )
         for entry in read
     )
@@ -156,11 +166,15 @@ def read_defects(place: str, corpus_id: str | None, entries: list[Any]) -> tuple
 def _precision_problem(defect: _DefectEntry) -> str | None:
     if defect.precision is None:
         return None
-    read, right = defect.precision.read, defect.precision.right
+    read, (first, second), agreed = defect.precision.read, defect.precision.right, defect.precision.agreed
     if defect.kind == "property":
         return "'precision' is only for defects: every case of a property is right by definition"
-    if right > read:
-        return f"'precision' has {right} right cases of {read}"
+    if max(first, second) > read:
+        return f"'precision' has {max(first, second)} right cases of {read}"
+    if not abs(first + second - read) <= agreed <= read - abs(first - second) or (agreed - first - second - read) % 2:
+        return f"'precision' cannot have {agreed} agreed cases of {read} with {first} and {second} right ones"
+    if min(first, second) < ENOUGH_RIGHT * read:
+        return f"'precision' is below {ENOUGH_RIGHT:.0%}: improve the rule, or give it the kind property"
     needed = min(ENOUGH_READ, defect.expected or 1)
     return f"'precision' needs {needed} cases read, not {read}" if read < needed else None
 
@@ -208,6 +222,8 @@ class Claim:
     """The reason that a generated release cannot show it."""
     not_checkable: str | None
     """The reason that it cannot be checked at all."""
+    is_bound: bool = False
+    """True if a part of the release cannot exceed the value of the whole, so that a part can refute the claim."""
 
     @property
     def is_exact(self) -> bool:
@@ -256,6 +272,7 @@ class Entry(Check, forbid_unknown_fields=True, kw_only=True):
     is_recalled: bool = False
     real_only: Text | None = None
     not_checkable: Text | None = None
+    is_bound: bool = False
 
 
 class _Document(Struct, forbid_unknown_fields=True):
@@ -321,6 +338,8 @@ def _problem(claim: Entry) -> str | None:
         if measures != ["sql"] or claim.expected is None:
             return "a count needs 'sql' and 'expected', and no other measurement"
         return None if claim.table in str(claim.sql) else f"'sql' does not read {claim.table}"
+    if claim.is_bound:
+        return "'is_bound' is only for counts: an invariant always is"
     if len(measures) != 1 or claim.sql:
         return "needs either 'type' or 'unexpected_rows'"
     if claim.expected is not None:
@@ -357,6 +376,7 @@ def _claim(corpus_id: str, document: _Document, entry: Entry) -> Claim:
         is_recalled=entry.is_recalled,
         real_only=entry.real_only,
         not_checkable=entry.not_checkable,
+        is_bound=entry.is_bound or (is_invariant and entry.recorded is not None),
     )
 
 
@@ -376,6 +396,24 @@ def same_rows(observed: Rows, expected: Rows | None) -> bool:
             for left, right in zip(observed, expected, strict=True)
         )
     )
+
+
+def exceeds(observed: Rows, bound: Rows | None) -> bool:
+    """Tell if a measured table has a row that the bound lacks, or a larger number than the row with the same labels."""
+    limits = {_labels(row): _numbers(row) for row in bound or []}
+    for row in observed:
+        limit = limits.get(_labels(row))
+        if limit is None or any(number > most for number, most in zip(_numbers(row), limit, strict=True)):
+            return True
+    return False
+
+
+def _labels(row: list[Cell]) -> tuple[Any, ...]:
+    return tuple(... if isinstance(cell, int | float) else cell for cell in row)
+
+
+def _numbers(row: list[Cell]) -> tuple[int | float, ...]:
+    return tuple(cell for cell in row if isinstance(cell, int | float))
 
 
 def same_cell(left: Cell, right: Cell) -> bool:

@@ -70,6 +70,12 @@ def add_corpus(source: Path, model: str, name: str, clone: Path = CLONE) -> list
     return [*pieces, PROJECT]
 
 
+def entities_of(name: str, clone: Path = CLONE) -> tuple[str, ...] | None:
+    """Return the entities of a corpus, as its entry in `vars.corpora` lists them; None if there is no entry."""
+    entry = _entries((clone / PROJECT).read_text(encoding="utf-8"), "corpora").get(name)
+    return tuple(re.findall(r"\w+", entry[0].partition("[")[2])) if entry else None
+
+
 def _refuse_name(name: str, clone: Path) -> None:
     if not NAME.fullmatch(name) or keyword.iskeyword(name):
         raise InputError(

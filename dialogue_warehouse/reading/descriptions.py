@@ -217,6 +217,11 @@ def dictionary() -> str:
     return "\n".join([HEADER, *_lines()]) + "\n"
 
 
+def is_current() -> bool:
+    """Tell if the written dictionary is that of the descriptions."""
+    return DICTIONARY.read_text(encoding="utf-8") == dictionary()
+
+
 def _lines() -> Iterator[str]:
     texts, joined = definitions(), links()
     for schema in PUBLISHED_SCHEMAS:

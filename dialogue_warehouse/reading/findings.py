@@ -137,8 +137,11 @@ def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: b
     """
 
 
-def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool) -> str:
-    """Return the query of all cases, or of rules with their numbers of cases, limited to corpora and a rule."""
+def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool, is_short: bool) -> str:
+    """Return the query of all cases, or of rules with their numbers of cases, limited to corpora and a rule.
+
+    Unless it is short, each case says whether its corpus was generated.
+    """
     conditions = _of_corpora("corpus_id", corpora)
     if rule:
         conditions.append(f"rule_id = {literal(rule)}")
@@ -150,9 +153,13 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool)
             {_where(conditions)}
             order by kind, corpus_id nulls first, rule_id
         """
+    generated = (
+        "(select is_generated from core.dim_corpora as corpora where corpora.corpus_id = violations.corpus_id) "
+        "as is_generated"
+    )
     return f"""
-        select *
-        from quality.violations
+        select {"*" if is_short else f"*, {generated}"}
+        from quality.violations as violations
         {_where(conditions)}
         order by corpus_id, rule_id, source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
     """

@@ -77,6 +77,8 @@ class CorpusStatus:
     """A corpus of the published build."""
 
     corpus_id: str
+    is_generated: bool
+    """True if its release was generated, so that no dialogue is one of the publisher's."""
     is_stale: bool
     """True if it fell back to its published files because its source was damaged or absent."""
     stale_since: str | None
@@ -184,7 +186,8 @@ def _corpora_status(paths: WarehousePaths, published: str | None) -> tuple[Corpu
         is_stale = fallback is not None and fallback.is_damaged
         since = fallback.since or None if fallback and is_stale else None
         why = (fallback.cause, fallback.reason, fallback.build_id) if fallback else (None, None, None)
-        found.append(CorpusStatus(corpus_id, is_stale, since, *why))
+        is_generated = manifest is not None and manifest.scales.get(corpus_id) is not None
+        found.append(CorpusStatus(corpus_id, is_generated, is_stale, since, *why))
     return tuple(found)
 
 

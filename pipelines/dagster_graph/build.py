@@ -20,6 +20,7 @@ from dialogue_warehouse.storage import ownership
 from pipelines.building import alerts, fingerprint, publishing
 from pipelines.building.session import Session, open_session
 from pipelines.building.summary import Summary, summarize
+from pipelines.dagster_graph import configuration
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -33,9 +34,9 @@ have started."""
 def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGraph) -> Summary:
     """Build the warehouse of the settings' source and publish it, unless the published build is up to date.
 
-    Raises InputError for bad input (no release there, a file that is refused), BuildError for a check that failed or a
-    build that could not be made. In both cases the published build does not change, and an alert goes to the channels
-    of the settings.
+    Raises InputError for bad input (no release there, a file that is refused, a wrong dagster.yaml), BuildError for a
+    check that failed or a build that could not be made. In both cases the published build does not change, and an alert
+    goes to the channels of the settings.
     """
     paths = WarehousePaths(settings.warehouse)
     try:
@@ -56,6 +57,7 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
 
 def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_graph: LoadGraph) -> Summary:
     with open_session(settings, paths, reporter) as session:
+        configuration.check(paths)
         if not fingerprint.compare(session):
             session.check()
             _run_graph(session, load_graph)

@@ -6,13 +6,16 @@ be moved. See https://docs.dagster.io/deployment/oss/oss-instance-configuration
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import yaml
 
 from dialogue_warehouse.common.files import read_regular, write_atomically
-from dialogue_warehouse.errors import InputError, first_line
+from dialogue_warehouse.errors import InputError, in_one_line
 from dialogue_warehouse.paths import WarehousePaths
 
 DAGSTER_YAML = """\
@@ -63,14 +66,96 @@ storage:
 """
 
 
+MEND = "correct the file, or remove it: the next build or start writes a new one"
+SHOWN = 200
+"""Largest number of characters of Dagster's reason; it goes on with all settings that it knows."""
+LOADED = ("run_coordinator", "run_launcher", "compute_log_manager", "scheduler")
+"""Parts of an instance whose classes Dagster loads when it uses them first."""
+STORAGES = ("storage", "run_storage", "event_log_storage", "schedule_storage")
+"""Settings of the storage of the history."""
+WRONG = "telemetry"
+"""A setting that the check of the storage sets to a wrong value."""
+
+
 def write(paths: WarehousePaths) -> None:
     """Write the configuration of the warehouse's instance if it has none. A file that is there is never changed.
 
-    The history is in PostgreSQL if the environment names a server now, else in SQLite.
+    The history is in PostgreSQL if the environment names a server now, else in SQLite. Raises InputError.
     """
     file = paths.dagster_yaml
-    if not file.exists() and not file.is_symlink():
-        write_atomically(file, (DAGSTER_YAML + (IN_POSTGRESQL if os.environ.get(POSTGRES_URL) else "")).encode())
+    try:
+        if not file.exists() and not file.is_symlink():
+            write_atomically(file, (DAGSTER_YAML + (IN_POSTGRESQL if os.environ.get(POSTGRES_URL) else "")).encode())
+    except OSError as error:
+        raise InputError(
+            f"{file}: cannot be written: {error.strerror}; make its folder one that this user can write to"
+        ) from error
+
+
+def _read(paths: WarehousePaths) -> dict[str, Any] | None:
+    """Return the settings of the file; None if there is none.
+
+    Raises InputError if it cannot be read or is not a YAML mapping.
+    """
+    file = paths.dagster_yaml
+    try:
+        found = yaml.safe_load(read_regular(file)) or {}
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not file.is_symlink():
+            return None
+        raise InputError(f"{file}: is a broken link; mount the disk that it leads to, or remove it") from error
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}; let this user read it") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError(f"{file}: is not YAML: {in_one_line(error, SHOWN)}; {MEND}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{file}: must be a YAML mapping, such as `telemetry: {{enabled: false}}`; {MEND}")
+    return found
+
+
+def check(paths: WarehousePaths) -> None:
+    """Raise InputError for a configuration that is there and cannot be read, or that Dagster does not accept.
+
+    The storage of the history is not opened, and nothing is written. Dagster takes a second to import, so it is asked
+    only about a file that an operator has changed, and not at all where it is not installed.
+    """
+    found, ours = _read(paths), yaml.safe_load(DAGSTER_YAML)
+    is_usual = found in (None, ours, ours | yaml.safe_load(IN_POSTGRESQL))
+    if found is None or is_usual or importlib.util.find_spec("dagster") is None:
+        return
+    for reason in _reasons(found):
+        raise InputError(f"{paths.dagster_yaml}: Dagster does not accept it: {in_one_line(reason, SHOWN)}; {MEND}")
+
+
+def _reasons(found: dict[str, Any]) -> Iterator[object]:
+    """Yield why Dagster refuses these settings.
+
+    Dagster has no call that checks settings without opening their storage. So all but the storage is checked in an
+    instance of a temporary folder. The storage is checked beside a setting that is always wrong: Dagster then refuses
+    the settings, with an error for each wrong one, before it opens anything.
+    """
+    import dagster as dg
+
+    storages = {name: settings for name, settings in found.items() if name in STORAGES}
+    others = {name: settings for name, settings in found.items() if name not in STORAGES}
+    part = ""
+    with tempfile.TemporaryDirectory() as folder:
+        others |= {"storage": {"sqlite": {"base_dir": folder}}}
+        try:
+            with dg.DagsterInstance.local_temp(folder, overrides=others) as instance:
+                for part in LOADED:
+                    getattr(instance, part)
+        except dg.DagsterInvalidConfigError as error:
+            yield from [one.message for one in error.errors] or [error]
+        except Exception as error:  # an error of the import of a class, or of a class of the wrong kind
+            yield f"{part}: {in_one_line(error)}"
+        try:
+            with dg.DagsterInstance.local_temp(folder, overrides=storages | {WRONG: "wrong"}):
+                pass
+        except dg.DagsterInvalidConfigError as error:
+            yield from [one.message for one in error.errors if one.stack.levels != [WRONG]]
+        except Exception as error:  # a form that Dagster does not expect, such as a number in place of a mapping
+            yield f"storage: {in_one_line(error)}"
 
 
 def lacking(paths: WarehousePaths) -> Iterator[str]:
@@ -78,13 +163,7 @@ def lacking(paths: WarehousePaths) -> Iterator[str]:
 
     Raises InputError for a file that is not YAML.
     """
-    file = paths.dagster_yaml
-    try:
-        found = yaml.safe_load(read_regular(file)) or {}
-        if not isinstance(found, dict):
-            raise InputError(f"{file}: must be a YAML mapping, such as `telemetry: {{enabled: false}}`")
-    except (OSError, yaml.YAMLError) as error:
-        raise InputError(f"{file}: cannot be read as YAML: {first_line(error)}") from error
+    file, found = paths.dagster_yaml, _read(paths) or {}
     if missing := yaml.safe_load(DAGSTER_YAML).keys() - found.keys():
         names = ", ".join(sorted(missing))
         yield f"{file}: has no {names}, which new warehouses have; docs/back_up_and_upgrade.md shows what to add"

@@ -22,7 +22,7 @@ import dagster as dg
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import plain_path
-from dialogue_warehouse.errors import InputError, first_line, said_by_sqlite
+from dialogue_warehouse.errors import InputError, first_line, in_one_line, said_by_sqlite
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import ownership
 from pipelines.dagster_graph import configuration
@@ -222,15 +222,27 @@ def prepare(paths: WarehousePaths, report: Callable[[str], None] = print) -> Non
 
     Raises an InputError if the history cannot be opened: its database does not answer, or its settings are wrong.
     """
-    ownership.claim(paths)
-    configuration.write(paths)
+    configure(paths)
     for notice in configuration.lacking(paths):
         report(notice)
+    with opening(paths), open_instance(paths, report):
+        pass
+
+
+def configure(paths: WarehousePaths) -> None:
+    """Make the folder a warehouse with a configuration. Raises InputError for one that Dagster does not accept."""
+    ownership.claim(paths)
+    configuration.write(paths)
+    configuration.check(paths)
+
+
+@contextlib.contextmanager
+def opening(paths: WarehousePaths) -> Generator[None]:
+    """Turn the error of an instance that cannot be opened into an InputError that says what to do."""
     try:
-        with open_instance(paths, report):
-            pass
+        yield
     except Exception as error:
-        reason = first_line(error.__cause__ or error)
+        reason = in_one_line(error.__cause__ or error, configuration.SHOWN)
         raise InputError(
             f"{paths.dagster_yaml}: the history that it names cannot be opened: {reason}; "
             "start its database or correct the file and the variables that it reads"

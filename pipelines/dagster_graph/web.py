@@ -27,8 +27,6 @@ from starlette.responses import PlainTextResponse
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import ownership
-from pipelines.dagster_graph import configuration
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -124,14 +122,17 @@ def serve(host: str, port: int, has_daemon: bool = False) -> None:
     from dagster_webserver.app import create_app_from_workspace_process_context
     from dagster_webserver.version import __version__
 
+    from pipelines.dagster_graph.instance import configure, opening
+
     settings = Settings.from_environment()
     paths = WarehousePaths(settings.warehouse)
-    ownership.claim(paths)
-    configuration.write(paths)
+    configure(paths)
     os.environ.setdefault("DAGSTER_HOME", str(paths.dagster_home))
     signal.signal(signal.SIGTERM, _end)
     location = ModuleTarget("pipelines.definitions", None, os.getcwd(), None)  # noqa: PTH109
-    with _daemon() if has_daemon else contextlib.nullcontext(), DagsterInstance.get() as instance:
+    with opening(paths):
+        kept = DagsterInstance.get()
+    with _daemon() if has_daemon else contextlib.nullcontext(), kept as instance:
         instance.optimize_for_webserver(**POSTGRESQL)
         with WorkspaceProcessContext(instance, location, version=__version__) as workspace:
             app = create_app_from_workspace_process_context(workspace, live_data_poll_rate=2000)

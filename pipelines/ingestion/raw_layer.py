@@ -47,6 +47,8 @@ CATALOG_TABLES = {
         "why": "varchar",
         "cases_read": "integer",
         "cases_right": "integer",
+        "cases_right_again": "integer",
+        "cases_agreed": "integer",
     },
     "source_files": {
         "source_file_id": "varchar",

@@ -19,10 +19,9 @@ from typing import Any
 
 from tests.integration import analytics_answers
 from tests.integration.analyst_answers import Row
-from tests.integration.analyst_sources import group, load, read_friend_dialogues
+from tests.integration.analyst_sources import CORPORA, group, load, read_friend_dialogues
 from tests.integration.recount import recount
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 Record = dict[str, Any]
 COUNTED = re.compile(r"dim_(dialogues|dialogue_services|slots)\b|fct_(turns|frames|actions|slots|candidates)\b")
 """Parts of a recount that are read here; columns that are compared separately are left out."""
@@ -30,10 +29,9 @@ COUNTED = re.compile(r"dim_(dialogues|dialogue_services|slots)\b|fct_(turns|fram
 
 @cache
 def _tables(releases: Path) -> dict[str, list[Record]]:
-    """Return the rows of each core table as the files have them, for all corpora, each with its columns by name."""
+    """Return the rows of each core table as the files have them, for the corpora with answers, each with its columns by name."""
     tables: dict[str, list[Record]] = defaultdict(list)
-    for path in sorted(FIXTURES.glob("*/recount.py")):
-        corpus_id = path.parent.name
+    for corpus_id in CORPORA:
         part = importlib.import_module(f"tests.fixtures.{corpus_id}.recount")
         rows = recount(part, releases / corpus_id)
         for name in rows.keys() & part.QUERIES.keys():
@@ -194,13 +192,35 @@ def slot_profile(releases: Path) -> list[Row]:
                 len(values),
                 sum(-times / len(said) * math.log2(times / len(said)) for times in values.values()) if said else None,
                 _share(sum(value in listed for value in said), len(said)) if listed else None,
+                *_unused(listed, said),
             )
         )
     for (*where, service, slot), definition in definitions.items():
         if (*where, service, slot) not in annotated:
             share = Fraction(0) if about[tuple(where), service] else None
-            rows.append((*where, None, service, slot, True, *_declared(definition), 0, 0, share, 0, None, None))
+            rows.append(
+                (
+                    *where,
+                    None,
+                    service,
+                    slot,
+                    True,
+                    *_declared(definition),
+                    0,
+                    0,
+                    share,
+                    0,
+                    None,
+                    None,
+                    *_unused(definition.get("possible_values"), []),
+                )
+            )
     return rows
+
+
+def _unused(listed: list[str] | None, said: list[str]) -> tuple[int | None, int | None]:
+    """Count the values that a definition lists, and those of them that no annotation writes."""
+    return (len(set(listed)), len(set(listed) - set(said))) if listed else (None, None)
 
 
 def _declared(definition: Record) -> tuple[bool | None, str | None]:

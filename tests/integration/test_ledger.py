@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.corpora.claims import load_claims, read_claims
+from dialogue_warehouse.corpora.claims import Claim, load_claims, read_claims
 from dialogue_warehouse.paths import CLONE
 from tests import fixtures
 from tests.conftest import build_warehouse, run_command
@@ -38,9 +38,23 @@ def test_claim_ids_are_unique_over_all_corpora() -> None:
     assert len(CLAIMS) == sum(len(load_claims(corpus_id)) for corpus_id in registry.corpus_ids())
 
 
-def test_every_claim_has_a_verdict(sample_warehouse: Path) -> None:
-    found = verdicts(sample_warehouse)
-    assert set(found) == set(CLAIMS)
+def claims_of(corpus_id: str) -> dict[str, Claim]:
+    return {claim.claim_id: claim for claim in load_claims(corpus_id)}
+
+
+def verdicts_of(database: Path, corpus_id: str) -> dict[str, tuple[str, bool | None, str | None]]:
+    own = claims_of(corpus_id)
+    return {claim_id: found for claim_id, found in verdicts(database).items() if claim_id in own}
+
+
+def test_every_verdict_is_about_a_claim(sample_warehouse: Path) -> None:
+    assert set(verdicts(sample_warehouse)) == set(CLAIMS)
+
+
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_every_claim_has_a_verdict(sample_warehouse: Path, corpus_id: str) -> None:
+    found = verdicts_of(sample_warehouse, corpus_id)
+    assert set(found) == set(claims_of(corpus_id))
     for claim_id, (verdict, is_as_recorded, _) in found.items():
         claim = CLAIMS[claim_id]
         if claim.not_checkable:
@@ -51,11 +65,12 @@ def test_every_claim_has_a_verdict(sample_warehouse: Path) -> None:
             assert (verdict, is_as_recorded) in {("reproduced", True), ("vacuous", None)}, claim_id
 
 
-def test_at_scale_1_every_number_is_checked_and_agrees_with_the_ledger(scale_1: Path) -> None:
-    found = verdicts(scale_1)
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_at_scale_1_every_number_is_checked_and_agrees_with_the_ledger(scale_1: Path, corpus_id: str) -> None:
+    found = verdicts_of(scale_1, corpus_id)
     wrong = {claim_id: found[claim_id] for claim_id in found if found[claim_id][1] is False}
     assert wrong == {}
-    for claim_id, claim in CLAIMS.items():
+    for claim_id, claim in claims_of(corpus_id).items():
         verdict, is_as_recorded, observed = found[claim_id]
         if claim.not_checkable or claim.real_only:
             assert verdict == "not_checkable", claim_id
@@ -66,9 +81,12 @@ def test_at_scale_1_every_number_is_checked_and_agrees_with_the_ledger(scale_1: 
         assert is_as_recorded is True, (claim_id, verdict)
         assert verdict == ("refuted" if claim.recorded else "reproduced"), claim_id
         assert observed is not None, claim_id
-    counted = [claim for claim in CLAIMS.values() if claim.kind == "count" and found[claim.claim_id][1]]
-    assert len(counted) > 100
     assert sum(verdict == "vacuous" for verdict, *_ in found.values()) <= 1
+
+
+def test_at_scale_1_many_numbers_are_checked(scale_1: Path) -> None:
+    found = verdicts(scale_1)
+    assert len([claim for claim in CLAIMS.values() if claim.kind == "count" and found[claim.claim_id][1]]) > 100
 
 
 @pytest.mark.parametrize("corpus_id", registry.corpus_ids())
@@ -249,6 +267,10 @@ def test_violations_are_shown_filtered_and_summarized(awkward_folder: Path) -> N
     cases = json.loads(shown.stdout)
     assert cases
     assert {case["corpus_id"] for case in cases} == {"sgd"}
+    with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
+        verifications = con.execute("select distinct verification from core.dim_source_files where corpus_id = 'sgd'")
+        is_generated = verifications.fetchall() == [("simulated",)]
+    assert {case["is_generated"] for case in cases} == {is_generated}
     rule = cases[0]["rule_id"]
     narrowed = json.loads(run_command("violations", "--warehouse", awkward_folder, "--rule", rule, "--json").stdout)
     assert {case["rule_id"] for case in narrowed} == {rule}

@@ -35,6 +35,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "build": ("--corpora", CORPUS, "--replace"),
     "claims": (),
     "dashboard": (),
+    "check-corpus": (CORPUS, "--no-tests"),
     "describe": ("fct_turns",),
     "diff": (),
     "fetch": ("--to", "{folder}/fetched", "--corpora", CORPUS),

@@ -14,7 +14,9 @@ import pytest
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.corpora import claims
-from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.reading.connection import open_published
+from tests import quality_page
 
 DOCS = CLONE / "docs"
 PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim")
@@ -85,6 +87,15 @@ def test_queries_of_the_page_have_rows(sample_warehouse: Path, page: str) -> Non
     with duckdb.connect(str(sample_warehouse), read_only=True) as con:
         for query in queries:
             assert con.execute(query).fetchall(), query
+
+
+def test_numbers_of_the_quality_page_are_those_of_the_real_files(real_folder: Path) -> None:
+    """Each table is what its query returns; a table with another number would be found."""
+    text = quality_page.PAGE.read_text(encoding="utf-8")
+    assert len(list(quality_page.queries(text))) == len(blocks("data_quality", "sql"))
+    with open_published(WarehousePaths(real_folder)) as con:
+        assert quality_page.rewrite(text, con) == text
+        assert quality_page.rewrite(text.replace("| bbai | 1850 |", "| bbai | 1851 |"), con) == text
 
 
 def test_example_of_a_refuted_claim_agrees_with_the_claim() -> None:

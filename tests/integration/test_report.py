@@ -190,10 +190,16 @@ def test_defects_are_listed_up_to_the_limit_and_the_rest_is_counted(site: Path, 
         "select count(*) from quality.violation_rules where observed > ?", [contents.CASES_SHOWN]
     ).fetchone()
     assert text.count("more are not shown") == hidden[0]
-    read = con.execute("select cases_read, cases_right from quality.violation_rules where cases_read > 0").fetchall()
+    read = con.execute(
+        "select cases_read, cases_right, cases_right_again, cases_agreed from quality.violation_rules where cases_read > 0"
+    ).fetchall()
     assert read
-    told = re.findall(r"Of ([0-9,]+) cases read by hand in the real files, ([0-9,]+) are true cases", text)
-    assert sorted(told) == sorted((f"{cases_read:,}", f"{right:,}") for cases_read, right in read)
+    written = re.findall(
+        r"Of ([0-9,]+) cases read by hand in the real files, ([0-9,]+) are true cases in the first reading and ([0-9,]+)"
+        r" in the second, by the same reader; both judge ([0-9,]+) alike",
+        text,
+    )
+    assert sorted(written) == sorted(tuple(f"{number:,}" for number in row) for row in read)
     (unread,) = con.execute(
         "select count(*) from quality.violation_rules where kind = 'defect' and cases_read is null and corpus_id <> ''"
     ).fetchone()

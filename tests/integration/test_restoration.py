@@ -43,7 +43,7 @@ OURS = {
     "fct_responses": {"response_key"},
     "fct_classifier_examples": {"example_key"},
     "fct_service_calls": {"call_key", "service", "result_count"},
-    "fct_service_results": {"result_key", "service"},
+    "fct_service_results": {"result_key", "call_key", "service"},
     "fct_candidates": {"candidates_key"},
     "fct_knowledge_items": {"knowledge_key", "is_shared"},
     "dim_dialogue_services": {"domain"},

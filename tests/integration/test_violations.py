@@ -141,6 +141,20 @@ def test_violation_has_the_service_and_the_slot_of_its_row(con: duckdb.DuckDBPyC
     assert named
 
 
+def test_violation_joins_to_the_row_of_its_key(con: duckdb.DuckDBPyConnection) -> None:
+    """Only lines of the split files have no key column: their key is the file and the number of the line."""
+    columns = con.execute(
+        "select table_name, column_name from duckdb_columns() "
+        "where schema_name = 'core' and column_index = 1 and column_name like '%\\_key' escape '\\'"
+    ).fetchall()
+    keys = " union all ".join(f"select {column} as key from core.{table}" for table, column in columns)
+    lines = "select source_file_id || '/' || cast(record_index as varchar) as key from core.dim_split_members"
+    for column in ("row_key", "other_key"):
+        lost = f"{column} is not null and {column} not in ({keys} union all {lines})"
+        assert violations(con, lost, f"distinct rule_id, {column}") == []
+        assert violations(con, f"{column} is not null", "rule_id")
+
+
 def test_every_other_key_leads_to_its_place(con: duckdb.DuckDBPyConnection) -> None:
     assert violations(con, "other_key is not null and core.json_pointer(other_key) is null", "rule_id, other_key") == []
     assert violations(con, "other_key is not null", "rule_id")
@@ -331,14 +345,14 @@ def test_precision_of_every_rule_with_real_cases_is_known(real_warehouse: duckdb
 
 
 def test_rule_without_its_precision_is_named() -> None:
-    precise = {"id": "gap", "precision": {"read": 20, "right": 19}}
-    assert unread([("a", precise)], [("a", "gap", 21)]) == {}
-    assert unread([("a", precise)], [("a", "gap", 19)]) == {("a", "gap"): "20 cases read of 19"}
+    precise = {"id": "gap", "precision": {"read": 40, "right": [39, 39], "agreed": 40}}
+    assert unread([("a", precise)], [("a", "gap", 41)]) == {}
+    assert unread([("a", precise)], [("a", "gap", 39)]) == {("a", "gap"): "40 cases read of 39"}
     assert unread([("a", {"id": "gap"})], [("a", "gap", 1)]) == {("a", "gap"): "0 cases read of 1"}
     assert unread([("a", {"id": "gap", "kind": "property"}), ("b", {"id": "gap"})], [("a", "gap", 1)]) == {}
     own_and_shared = [(None, {"id": "gap"}), ("a", precise)]
-    assert unread(own_and_shared, [("a", "gap", 20)]) == {}
-    assert unread(own_and_shared, [("a", "gap", 20), ("b", "gap", 3)]) == {(None, "gap"): "0 cases read of 3"}
+    assert unread(own_and_shared, [("a", "gap", 40)]) == {}
+    assert unread(own_and_shared, [("a", "gap", 40), ("b", "gap", 3)]) == {(None, "gap"): "0 cases read of 3"}
 
 
 @pytest.mark.parametrize("corpus_id", RECOUNTED)

@@ -54,6 +54,7 @@ def test_shapes_have_the_documented_names() -> None:
     assert fixtures.offered(shapes.Strategies) == {"NEVER", "mend_record"}
 
 
+@pytest.mark.all_corpora
 def test_every_folder_of_fixtures_belongs_to_a_corpus() -> None:
     folders = {path.name for path in fixtures.FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(registry.corpus_ids())

@@ -49,6 +49,7 @@ def disagreements(folder: Path, described: dict[str, set[str]]) -> list[str]:
     return told
 
 
+@pytest.mark.all_corpora
 def test_every_rule_is_written_and_described() -> None:
     assert disagreements(RULES, described_rules()) == []
     assert all(rules_in_sql(RULES / corpus_id) for corpus_id in (SHARED, *registry.corpus_ids()))

@@ -11,7 +11,7 @@ import pytest
 from dialogue_warehouse.corpora.claims import load_claims
 from dialogue_warehouse.corpora.registry import corpus_ids
 from tests import fixtures
-from tests.unit.sentences import DOCUMENTS, Note, problems, read_notes, sentences_of
+from tests.unit.sentences import DOCUMENTS, Note, plain, problems, read_notes, sentences_of
 
 DOCUMENT = """---
 license:
@@ -51,6 +51,28 @@ def test_every_sentence_of_the_documents_is_claimed_or_states_nothing(corpus_id:
         quotes = {claim.claim_id: claim.quote for claim in claims if claim.document == name}
         about = [note for note in notes if note.document == name]
         assert problems((DOCUMENTS / name).read_text(encoding="utf-8"), quotes, about) == [], name
+
+
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_quote_is_in_its_document_word_for_word(corpus_id: str) -> None:
+    """Documents of this project lie beside the publishers', and are compared too."""
+    folders = (DOCUMENTS, DOCUMENTS.parent)
+    at_hand = {
+        claim.document: path
+        for claim in load_claims(corpus_id)
+        for path in (folder / claim.document for folder in folders)
+        if path.is_file()
+    }
+    if not at_hand:
+        pytest.skip(f"no document is in {DOCUMENTS} or beside it: DIALOGUE_DOCUMENTS")
+    texts = {name: plain(path.read_text(encoding="utf-8")) for name, path in at_hand.items()}
+    wrong = [
+        claim.claim_id
+        for claim in load_claims(corpus_id)
+        if claim.document in texts
+        and not all(part.strip() in texts[claim.document] for part in plain(claim.quote).split("…"))
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())

@@ -157,6 +157,7 @@ def test_limit_of_an_archive_also_applies_to_its_bytes(tmp_path: Path, monkeypat
 
 OWN_CODE = {
     "dialogue_warehouse/corpora/claims.py",
+    "dialogue_warehouse/corpora/left_over.py",
     "dialogue_warehouse/corpora/registry.py",
     "dialogue_warehouse/corpora/starting.py",
     "dialogue_warehouse/dashboard/sql.py",

@@ -58,29 +58,52 @@ BLANK = '[[defects]]\nid = "blank"\ntitle = "Blank"\ndescription = "d"\nwhy = "w
 @pytest.mark.parametrize(
     ("entry", "numbers"),
     [
-        ("", (None, None)),
-        ("precision = { read = 3, right = 0 }", (3, 0)),
-        ("expected = 2\nprecision = { read = 2, right = 1 }", (2, 1)),
-        ("expected = 70\nprecision = { read = 20, right = 20 }", (20, 20)),
+        ("", (None, None, None, None)),
+        ("precision = { read = 3, right = [3, 3], agreed = 3 }", (3, 3, 3, 3)),
+        ("expected = 2\nprecision = { read = 2, right = [2, 2], agreed = 2 }", (2, 2, 2, 2)),
+        ("expected = 70\nprecision = { read = 40, right = [38, 39], agreed = 37 }", (40, 38, 39, 37)),
     ],
 )
-def test_precision_of_a_defect_is_read(tmp_path: Path, entry: str, numbers: tuple[int | None, int | None]) -> None:
+def test_precision_of_a_defect_is_read(tmp_path: Path, entry: str, numbers: tuple[int | None, ...]) -> None:
     folder = corpus_folder(tmp_path, {})
     (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + BLANK + entry)
     (defect,) = load_defects("toy", folder)
-    assert (defect.cases_read, defect.cases_right) == numbers
+    assert (defect.cases_read, defect.cases_right, defect.cases_right_again, defect.cases_agreed) == numbers
 
 
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("precision = { read = 3, right = 4 }", "'precision' has 4 right cases of 3"),
-        ("precision = { read = 0, right = 0 }", "Expected `int` >= 1 - at `$.precision.read`"),
-        ("precision = { read = 3 }", "Object missing required field `right` - at `$.precision`"),
-        ("expected = 2\nprecision = { read = 1, right = 1 }", "'precision' needs 2 cases read, not 1"),
-        ("expected = 70\nprecision = { read = 19, right = 19 }", "'precision' needs 20 cases read, not 19"),
+        ("precision = { read = 3, right = [3, 4], agreed = 2 }", "'precision' has 4 right cases of 3"),
+        ("precision = { read = 0, right = [0, 0], agreed = 0 }", "Expected `int` >= 1 - at `$.precision.read`"),
+        ("precision = { read = 3, agreed = 3 }", "Object missing required field `right` - at `$.precision`"),
         (
-            'kind = "property"\nprecision = { read = 1, right = 1 }',
+            "precision = { read = 3, right = [3], agreed = 3 }",
+            "Expected `array` of length 2, got 1 - at `$.precision.right`",
+        ),
+        (
+            "precision = { read = 40, right = [40, 39], agreed = 40 }",
+            "'precision' cannot have 40 agreed cases of 40 with 40 and 39 right ones",
+        ),
+        (
+            "precision = { read = 40, right = [39, 39], agreed = 39 }",
+            "'precision' cannot have 39 agreed cases of 40 with 39 and 39 right ones",
+        ),
+        (
+            "precision = { read = 40, right = [40, 37], agreed = 37 }",
+            "'precision' is below 95%: improve the rule, or give it the kind property",
+        ),
+        (
+            "precision = { read = 14, right = [10, 14], agreed = 10 }",
+            "'precision' is below 95%: improve the rule, or give it the kind property",
+        ),
+        ("expected = 2\nprecision = { read = 1, right = [1, 1], agreed = 1 }", "'precision' needs 2 cases read, not 1"),
+        (
+            "expected = 70\nprecision = { read = 39, right = [39, 39], agreed = 39 }",
+            "'precision' needs 40 cases read, not 39",
+        ),
+        (
+            'kind = "property"\nprecision = { read = 1, right = [1, 1], agreed = 1 }',
             "'precision' is only for defects: every case of a property is right by definition",
         ),
     ],
@@ -208,6 +231,7 @@ def test_claims_about_derived_columns_quote_the_dictionary(corpus_id: str) -> No
         assert claim.quotes_whom == "own_measurement"
 
 
+@pytest.mark.all_corpora
 def test_over_a_number_means_more_than_it_in_every_claim() -> None:
     """Regression: "over 18k" was refuted by 22,825, while "over 10K" was reproduced by 10,042."""
     read = {}

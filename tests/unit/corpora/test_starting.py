@@ -42,15 +42,17 @@ def texts(clone: Path, paths: list[str]) -> str:
 @pytest.mark.parametrize("like", LIKE)
 def test_every_piece_is_written_under_the_new_name(clone: Path, like: str | None) -> None:
     before, model = variables(clone), like or starting.SMALLEST
-    written = starting.start_corpus("tram", like, clone)
+    written = starting.start_corpus("newcorpus", like, clone)
     assert all((clone / path).is_file() for path in written)
-    assert registry.problems(clone / "dialogue_warehouse/corpora/tram") == []
-    pieces = {path.removeprefix("tests/fixtures/tram/").partition("/")[0] for path in written if "/fixtures/" in path}
+    assert registry.problems(clone / "dialogue_warehouse/corpora/newcorpus") == []
+    pieces = {
+        path.removeprefix("tests/fixtures/newcorpus/").partition("/")[0] for path in written if "/fixtures/" in path
+    }
     assert set(fixtures.PIECES) <= pieces
     assert not re.search(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", texts(clone, written) + " ".join(written))
     after = variables(clone)
-    assert after["corpora"].pop("tram")
-    assert after["derived"].pop("tram", []) == before["derived"].get(model, [])
+    assert after["corpora"].pop("newcorpus")
+    assert after["derived"].pop("newcorpus", []) == before["derived"].get(model, [])
     assert after == before
 
 
@@ -60,18 +62,21 @@ def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | Non
         claims = (clone / "dialogue_warehouse/corpora" / corpus_id / "claims.toml").read_text(encoding="utf-8")
         return {claim["id"] for claim in tomllib.loads(claims)["claims"]}
 
-    starting.start_corpus("tram", like, clone)
-    own = ids("tram")
+    starting.start_corpus("newcorpus", like, clone)
+    own = ids("newcorpus")
     assert own
     assert all(own.isdisjoint(ids(corpus_id)) for corpus_id in registry.corpus_ids())
-    twins = tomllib.loads((clone / "tests/fixtures/tram/twins.toml").read_text(encoding="utf-8"))
+    twins = tomllib.loads((clone / "tests/fixtures/newcorpus/twins.toml").read_text(encoding="utf-8"))
     assert twins
     assert set(twins) <= own
-    notes = tomllib.loads((clone / "tests/fixtures/tram/sentences.toml").read_text(encoding="utf-8"))["sentences"]
+    notes = tomllib.loads((clone / "tests/fixtures/newcorpus/sentences.toml").read_text(encoding="utf-8"))["sentences"]
     assert {note["claim"] for note in notes if "claim" in note} <= own
 
 
-@pytest.mark.parametrize("name", ["Tram", "tram-1", "tram_2", "2trams", "", "t", "class", "../tram", "t" * 31, "trâm"])
+@pytest.mark.parametrize(
+    "name",
+    ["Newcorpus", "newcorpus-1", "newcorpus_2", "2corpora", "", "t", "class", "../newcorpus", "t" * 31, "corpûs"],
+)
 def test_invalid_name_of_a_package_or_table_is_rejected(clone: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot be the name of a corpus: use 2 to 30 lower-case letters"):
         starting.start_corpus(name, None, clone)
@@ -88,19 +93,19 @@ def test_existing_corpus_is_rejected(clone: Path) -> None:
     with pytest.raises(InputError, match=f"{corpus_id}: the corpus exists already"):
         starting.start_corpus(corpus_id, None, clone)
     with pytest.raises(InputError, match="missing: no such corpus; there are "):
-        starting.start_corpus("tram", "missing", clone)
+        starting.start_corpus("newcorpus", "missing", clone)
 
 
 def test_nothing_is_overwritten_and_nothing_half_written(clone: Path) -> None:
-    mine = clone / "tests/fixtures/tram/traces.py"
+    mine = clone / "tests/fixtures/newcorpus/traces.py"
     mine.parent.mkdir(parents=True)
     mine.write_text("# mine\n")
     project = (clone / starting.PROJECT).read_bytes()
-    with pytest.raises(InputError, match=r"tests/fixtures/tram/traces\.py exists already; nothing was written"):
-        starting.start_corpus("tram", None, clone)
+    with pytest.raises(InputError, match=r"tests/fixtures/newcorpus/traces\.py exists already; nothing was written"):
+        starting.start_corpus("newcorpus", None, clone)
     assert mine.read_text() == "# mine\n"
     assert [path for path in mine.parent.iterdir() if path != mine] == []
-    assert not (clone / "dialogue_warehouse/corpora/tram").exists()
+    assert not (clone / "dialogue_warehouse/corpora/newcorpus").exists()
     assert (clone / starting.PROJECT).read_bytes() == project
 
 
@@ -111,14 +116,15 @@ def test_error_for_a_folder_that_is_not_a_clone_names_missing_files(clone: Path,
     with pytest.raises(
         InputError, match=r"a corpus can only be added to a clone of the project: .* lacks dbt_project/"
     ):
-        starting.start_corpus("tram", None, clone)
+        starting.start_corpus("newcorpus", None, clone)
 
 
 def test_command_lists_the_written_files(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start = starting.start_corpus
     monkeypatch.setattr(starting, "start_corpus", lambda name, like: start(name, like, clone))
-    shown = CliRunner().invoke(cli, ["new-corpus", "tram", "--warehouse", "there"])
-    *written, following = shown.output.splitlines()
-    assert "dialogue_warehouse/corpora/tram/schema.py" in written
+    shown = CliRunner().invoke(cli, ["new-corpus", "newcorpus", "--warehouse", "there"])
+    *written, following, last = shown.output.splitlines()
+    assert "dialogue_warehouse/corpora/newcorpus/schema.py" in written
     assert all((clone / path).is_file() for path in written)
     assert "dialogue-warehouse build --warehouse there, " in following
+    assert "dialogue-warehouse check-corpus newcorpus` says what is left to do" in last

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+import re
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +15,7 @@ import yaml
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from pipelines.dagster_graph import configuration
-from pipelines.dagster_graph.configuration import DAGSTER_YAML, POSTGRES_URL
+from pipelines.dagster_graph.configuration import DAGSTER_YAML, IN_POSTGRESQL, POSTGRES_URL
 
 SERVER = "postgresql+psycopg2://dagster:secret@history/dagster"
 OWN = "telemetry: {enabled: false}\nretention: {schedule: {purge_after_days: 7}}\nsensors: {use_threads: true}\n"
@@ -91,9 +96,98 @@ def test_server_that_the_configuration_does_not_use_is_named(
     assert "secret" not in notice
 
 
-@pytest.mark.parametrize("text", ["[not, a, mapping]", "{ not YAML", "a: b: c"])
-def test_configuration_that_is_not_yaml_is_refused_in_one_line(paths: WarehousePaths, text: str) -> None:
+WRONG = {
+    "telemetry: [": "is not YAML: ",
+    "\x01": "is not YAML: ",
+    "- a": "must be a YAML mapping",
+    "nonsense: 1": 'Dagster does not accept it: .*"nonsense"',
+    "concurrency: {runs: {max_concurrent_runs: many}}": "Dagster does not accept it: .*max_concurrent_runs",
+    "run_monitoring: {enabled: true, max_runtime: 5}": "Dagster does not accept it: .*max_runtime",
+    "run_queue: {}\nrun_coordinator: {module: a, class: b}": "Dagster does not accept it: .*run_queue",
+    "run_coordinator: {module: no.such, class: Nothing}": "Dagster does not accept it: run_coordinator: .*no.such",
+    "run_launcher: {module: dagster, class: Nothing}": "Dagster does not accept it: run_launcher: .*Nothing",
+    "run_launcher: {module: dagster, class: DagsterInstance}": "Dagster does not accept it: run_launcher: ",
+    "compute_logs: {module: os, class: path}": "Dagster does not accept it: compute_log_manager: ",
+    "storage: 5": "Dagster does not accept it: storage: ",
+    "storage: {postgres: {postgres_url: 5}}": "Dagster does not accept it: .*postgres_url",
+    "storage: {oracle: {}}": "Dagster does not accept it: .*oracle",
+}
+"""Configurations that cannot be used, and what the error says of each."""
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_wrong_configuration_is_refused_in_one_line(paths: WarehousePaths, text: str) -> None:
     configure(paths, text)
-    with pytest.raises(InputError, match=r"dagster\.yaml: ") as refused:
-        list(configuration.lacking(paths))
+    with pytest.raises(InputError, match=f"^{re.escape(str(paths.dagster_yaml))}: {WRONG[text]}") as refused:
+        configuration.check(paths)
     assert "\n" not in str(refused.value)
+    assert str(refused.value).endswith("; correct the file, or remove it: the next build or start writes a new one")
+    assert len(str(refused.value)) < 500
+    assert [path.name for path in paths.dagster_home.iterdir()] == ["dagster.yaml"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DAGSTER_YAML,
+        DAGSTER_YAML + IN_POSTGRESQL,
+        "",
+        OWN,
+        "storage: {sqlite: {base_dir: /nowhere}}",
+        "storage: {postgres: {postgres_url: {env: NOT_SET}}}",
+        "run_coordinator: {module: dagster.core.run_coordinator, class: DefaultRunCoordinator}",
+    ],
+)
+def test_right_configuration_is_accepted_and_its_storage_is_not_opened(paths: WarehousePaths, text: str) -> None:
+    configure(paths, text)
+    configuration.check(paths)
+    assert [path.name for path in paths.dagster_home.iterdir()] == ["dagster.yaml"]
+    assert not Path("/nowhere").exists()
+
+
+def test_warehouse_without_a_configuration_is_not_refused(paths: WarehousePaths) -> None:
+    configuration.check(paths)
+    paths.dagster_home.touch()  # a damaged history: a build starts a new one
+    configuration.check(paths)
+
+
+def test_configuration_that_cannot_be_read_is_refused(paths: WarehousePaths) -> None:
+    paths.dagster_home.mkdir()
+    paths.dagster_yaml.symlink_to(paths.root / "absent.yaml")
+    with pytest.raises(InputError, match=r"dagster\.yaml: is a broken link; mount the disk that it leads to"):
+        configuration.check(paths)
+    paths.dagster_yaml.unlink()
+    os.mkfifo(paths.dagster_yaml)
+    with pytest.raises(InputError, match=r"dagster\.yaml: cannot be read: "):
+        configuration.check(paths)
+
+
+@pytest.fixture
+def of_another_user() -> Iterator[WarehousePaths]:
+    """Return a warehouse that this user can neither write to nor read the configuration of, also as root."""
+    is_root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        paths = WarehousePaths(Path(folder))
+        configure(paths, DAGSTER_YAML)
+        paths.dagster_yaml.chmod(0)
+        paths.dagster_home.chmod(0o555)
+        paths.root.chmod(0o755)
+        if is_root:
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            yield paths
+        finally:
+            if is_root:
+                os.seteuid(0)
+            paths.dagster_home.chmod(0o755)
+
+
+def test_configuration_of_another_user_is_refused(of_another_user: WarehousePaths) -> None:
+    with pytest.raises(InputError, match=r"dagster\.yaml: cannot be read: Permission denied; let "):
+        configuration.check(of_another_user)
+
+
+def test_configuration_that_cannot_be_written_is_refused(of_another_user: WarehousePaths) -> None:
+    new = WarehousePaths(of_another_user.dagster_home)
+    with pytest.raises(InputError, match=r"dagster\.yaml: cannot be written: Permission denied; make "):
+        configuration.write(new)

@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.corpora.claims import Claim, Defect, load_claims, read_claims
+from dialogue_warehouse.corpora.claims import Claim, Defect, exceeds, load_claims, read_claims
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.storage.landed import Landed
 from expectations import verdicts
@@ -61,7 +61,9 @@ PART = Release("toy", {"a.json": "verified"}, LISTED)
 NOTHING = Release("toy", {}, LISTED)
 GENERATED = Release("toy", dict.fromkeys(LISTED, "simulated"), LISTED, scale=1)
 SAMPLE = replace(GENERATED, scale=0.01)
-DEFECT = Defect("blank", "defect", "toy", "Blank", "An utterance is blank.", None, 2, (), "Reported.", None, None)
+DEFECT = Defect(
+    "blank", "defect", "toy", "Blank", "An utterance is blank.", None, 2, (), "Reported.", None, None, None, None
+)
 
 
 TESTED = Basis(rows=40)
@@ -126,6 +128,52 @@ def test_what_lacks_is_said():
 )
 def test_a_number_is_reproduced_or_refuted_and_so_as_recorded_or_not(claim, rows, success, expected):
     assert verdict(claim, WHOLE, success, "{}", rows) == expected
+
+
+AT_MOST = replace(BROKEN, is_bound=True)
+ROLES = replace(COUNT, expected=[["system"]], recorded=[["system"], ["user"]], recorded_reason="Both.", is_bound=True)
+
+
+@pytest.mark.parametrize(
+    ("claim", "rows", "expected"),
+    [
+        (AT_MOST, [[0]], ("source_absent", None)),
+        (AT_MOST, [[1]], ("refuted", True)),
+        (AT_MOST, [[18]], ("refuted", True)),
+        (AT_MOST, [[19]], ("refuted", False)),
+        (replace(COUNT, is_bound=True), [[1186]], ("source_absent", None)),
+        (replace(COUNT, is_bound=True), [[1187]], ("refuted", False)),
+        (ROLES, [["system"]], ("source_absent", None)),
+        (ROLES, [], ("source_absent", None)),
+        (ROLES, [["user"]], ("refuted", True)),
+        (ROLES, [["system"], ["bot"]], ("refuted", False)),
+    ],
+)
+def test_part_of_a_release_refutes_a_claim_that_it_exceeds(claim, rows, expected):
+    """It never reproduces one: the missing files may have the other rows. The whole release is judged as before."""
+    success = not exceeds(rows, claim.recorded or claim.expected)
+    assert verdict(claim, PART, success, "{}", rows) == expected
+    assert verdicts.is_bounded(claim, PART)
+    assert not any(verdicts.is_bounded(claim, release) for release in (WHOLE, GENERATED, SAMPLE))
+    assert verdict(claim, SAMPLE) == ("source_absent", None)
+    refused = Basis(rows=2, refused=1, first_refused="a.json Expected `str` - at `$[3].text`")
+    assert verdict(claim, PART, success, "{}", rows, tested=refused) == ("refuted", False)
+
+
+@pytest.mark.parametrize(
+    ("observed", "is_more"),
+    [
+        ([["a", 1], ["b", 2]], False),
+        ([["b", 2]], False),
+        ([["a", 0.5]], False),
+        ([["a", 2]], True),
+        ([["c", 0]], True),
+        ([["a", None]], True),
+        ([["a", 1, 1]], True),
+    ],
+)
+def test_table_exceeds_another_by_a_row_or_a_number(observed, is_more):
+    assert exceeds(observed, [["a", 1], ["b", 2]]) is is_more
 
 
 def test_an_invariant_follows_its_expectation():

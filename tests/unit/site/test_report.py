@@ -83,6 +83,8 @@ RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HO
     "is_guarded": True,
     "cases_read": 20,
     "cases_right": 19,
+    "cases_right_again": 20,
+    "cases_agreed": 19,
     "cases": [CASE],
 }
 CORPUS = (

@@ -91,6 +91,7 @@ def test_status_says_which_corpus_is_stale_since_when_and_why(paths, fruit):
         "pears": Fallback("20190101T000000000000Z", Cause.NOT_ASKED_FOR),
     }
     manifest |= {"number": 7, "corpora": ["apples", "pears", "plums"], "carried": msgspec.to_builtins(carried)}
+    manifest |= {"scales": {"plums": 0.01}}
     paths.build_manifest(BUILD).write_text(json.dumps(manifest))
     found = status.read_status(paths, Settings())
     assert [build.number for build in found.builds] == [7]
@@ -99,6 +100,7 @@ def test_status_says_which_corpus_is_stale_since_when_and_why(paths, fruit):
         ("pears", False, None, Cause.NOT_ASKED_FOR),
         ("plums", False, None, None),
     ]
+    assert [corpus.corpus_id for corpus in found.corpora if corpus.is_generated] == ["plums"]
     (problem,) = found.problems
     assert problem.kind == "stale_corpus"
     assert problem.text == (

@@ -1,5 +1,5 @@
-{#- A worker may choose several options, and the release has only their sums. A question with as many votes as workers is
-    taken as one choice of each: there the MASI distance of two workers is 0 for the same option, else 1. -#}
+{#- A worker may choose several options, and the release has only their sums. A question with as many votes as workers
+    is taken as one choice of each: there the MASI distance of two workers is 0 for the same option, else 1. -#}
 with
 
 ballots as (

@@ -25,8 +25,7 @@ definitions as (
         service,
         slot,
         max(cast(is_categorical as integer)) = 1 as is_categorical,
-        max(requirement) as requirement,
-        max(cardinality(possible_values)) as possible_value_count
+        max(requirement) as requirement
     from listed_slots
     group by corpus_id, split, service, slot
 ),
@@ -49,6 +48,12 @@ listed_values as (
         slot,
         value
     from possible_values
+),
+
+listed_counts as (
+    select corpus_id, split, service, slot, count(*) as listed_values
+    from listed_values
+    group by corpus_id, split, service, slot
 ),
 
 annotated_values as (
@@ -74,7 +79,8 @@ folded_values as (
         annotated.slot_name,
         lower(annotated.value) as value,
         sum(annotated.annotations) as annotations,
-        sum(case when listed.value is not null then annotated.annotations else 0 end) as listed_annotations
+        sum(case when listed.value is not null then annotated.annotations else 0 end) as listed_annotations,
+        count(listed.value) as used_values
     from annotated_values as annotated
     left join listed_values as listed
         on
@@ -97,6 +103,7 @@ slots as (
         slot_name,
         sum(annotations) as annotations,
         sum(listed_annotations) as listed_annotations,
+        sum(used_values) as used_values,
         cast(coalesce(sum(case when value is not null then annotations end), 0) as double) as value_annotations,
         count(value) as folded_values,
         -- Decimals, because their sum does not depend on the order of the rows; the sum of floats does.
@@ -147,11 +154,7 @@ coverage as (
 ),
 
 service_sizes as (
-    select
-        corpus_id,
-        split,
-        service,
-        count(*) as dialogues
+    select corpus_id, split, service, count(*) as dialogues
     from service_dialogues
     group by corpus_id, split, service
 ),
@@ -166,9 +169,9 @@ profiles as (
         definitions.slot is not null as is_defined,
         definitions.is_categorical,
         definitions.requirement,
-        definitions.possible_value_count,
         slots.annotations,
         slots.listed_annotations,
+        slots.used_values,
         slots.value_annotations,
         slots.folded_values,
         slots.weighted_logarithms
@@ -207,10 +210,18 @@ select
                 )
     end as value_entropy,
     case
-        when profiles.value_annotations > 0 and profiles.possible_value_count > 0
+        when profiles.value_annotations > 0 and listed_counts.listed_values > 0
             then profiles.listed_annotations / profiles.value_annotations
-    end as listed_share
+    end as listed_share,
+    cast(listed_counts.listed_values as integer) as listed_value_count,
+    cast(listed_counts.listed_values - coalesce(profiles.used_values, 0) as integer) as unused_value_count
 from profiles
+left join listed_counts
+    on
+        profiles.corpus_id = listed_counts.corpus_id
+        and profiles.slot_name = listed_counts.slot
+        and profiles.split is not distinct from listed_counts.split
+        and profiles.service is not distinct from listed_counts.service
 left join coverage
     on
         profiles.corpus_id = coverage.corpus_id

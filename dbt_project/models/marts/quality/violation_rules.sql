@@ -35,6 +35,8 @@ select
     guards.is_guarded,
     rules.cases_read,
     rules.cases_right,
+    rules.cases_right_again,
+    rules.cases_agreed,
     rules.why
 from {{ ref('stg_landing__rules') }} as rules
 left join {{ source('audit', 'violation_rules') }} as guards

@@ -9,5 +9,7 @@ select
     files,
     why,
     cases_read,
-    cases_right
+    cases_right,
+    cases_right_again,
+    cases_agreed
 from {{ source('raw_landing', 'rules') }}

@@ -1,5 +1,6 @@
 {#- Defects and properties of BBAI: one CTE per rule, named after the rule; claims.toml describes each under
-    [[defects]].
+    [[defects]]. The rules about chosen answers are in bbai__gold_rules, the rule about equal questions in
+    bbai__question_rules.
     Longer than 240 lines: one file per corpus, because each node costs dbt some 20 ms per build. -#}
 with
 
@@ -270,5 +271,6 @@ renamed_agent as (
     ],
     others=[
         'blank_gold_response'
-    ]
+    ],
+    relations=[ref('bbai__gold_rules'), ref('bbai__question_rules')]
 ) }}

@@ -1,7 +1,7 @@
 {#- Defects and properties of SGD: one CTE per rule, named after the rule; claims.toml describes each under
     [[defects]]. The rules about states are in sgd__state_rules, the rules about returned entities in
-    sgd__result_rules.
-    Longer than 240 lines: the rules about texts and schemas, which read the same tables. -#}
+    sgd__result_rules, and those about routes, dates, booleans, accepted offers and wordings in files of that name.
+    Longer than 240 lines: the rules about acts and schemas, which read the same tables. -#}
 with
 
 definitions as (
@@ -14,45 +14,6 @@ definitions as (
         definitions.slot_definition_key
     from {{ ref('dim_slots') }} as definitions
     where definitions.corpus_id = 'sgd' and {{ is_first('definitions.slot_definition_key') }}
-),
-
-{%- set unspaced = '[a-z0-9][.][A-Z]|[a-zA-Z][,!?][a-zA-Z]' %}
-
--- Marked names that are written so, such as Ph.D.: at most two in a turn.
-dotted_names as (
-    select
-        turn_key,
-        min(value) as first_name,
-        max(value) as last_name
-    from {{ ref('fct_slots') }}
-    where corpus_id = 'sgd' and annotation_type = 'span' and regexp_extract(value, '{{ unspaced }}', 0) <> ''
-    group by turn_key
-),
-
-spaced_texts as (
-    select
-        turns.dialogue_key,
-        turns.turn_index,
-        turns.turn_key,
-        case
-            when dotted_names.turn_key is null then turns.utterance
-            else replace(replace(turns.utterance, dotted_names.first_name, ''), dotted_names.last_name, '')
-        end as text
-    from {{ ref('fct_turns') }} as turns
-    left join dotted_names
-        on turns.turn_key = dotted_names.turn_key
-    where turns.corpus_id = 'sgd' and regexp_extract(turns.utterance, '{{ unspaced }}', 0) <> ''
-),
-
--- Two sentences, or parts of one, without a space between them; the publisher left them this way on purpose.
-missing_space as (
-    select
-        dialogue_key,
-        turn_index,
-        turn_key as row_key,
-        'no space inside ' || regexp_extract(text, '[^ ]*([a-z0-9][.][A-Z]|[a-zA-Z][,!?][a-zA-Z])[^ ]*', 0) as detail
-    from spaced_texts
-    where regexp_extract(text, '{{ unspaced }}', 0) <> ''
 ),
 
 -- In earlier versions, values had a Unicode dash where the utterance had an ASCII dash; now the release is all ASCII.
@@ -84,53 +45,6 @@ non_ascii_text as (
             bit_length(value) <> 8 * length(value)
             or bit_length(canonical_value) <> 8 * length(canonical_value)
         )
-),
-
-{%- set spoken = "' ' || translate(lower({}), ',.?!', '    ') || ' '" -%}
-
-places_said as (
-    select
-        slots.dialogue_key,
-        slots.turn_index,
-        slots.slot_key,
-        slots.service,
-        slots.slot_name,
-        slots.value,
-        split_part(slots.slot_name, '_', 1) in ('origin', 'from') as is_origin,
-        (
-            contains({{ spoken.format('turns.utterance') }}, ' from' || {{ spoken.format('slots.value') }})
-            or contains({{ spoken.format('turns.utterance') }}, ' leaving' || {{ spoken.format('slots.value') }})
-            or contains({{ spoken.format('turns.utterance') }}, ' departing' || {{ spoken.format('slots.value') }})
-        ) as is_after_from,
-        (
-            contains({{ spoken.format('turns.utterance') }}, ' to' || {{ spoken.format('slots.value') }})
-            and not contains({{ spoken.format('turns.utterance') }}, ' change ')
-            and not (
-                contains(slots.slot_name, 'station')
-                and contains({{ spoken.format('turns.utterance') }}, ' go to' || {{ spoken.format('slots.value') }})
-            )
-        ) as is_after_to
-    from {{ ref('fct_slots') }} as slots
-    inner join {{ ref('fct_turns') }} as turns
-        on slots.turn_key = turns.turn_key
-    where
-        slots.corpus_id = 'sgd'
-        and slots.annotation_type = 'action_value'
-        and split_part(slots.slot_name, '_', 1) in ('origin', 'from', 'destination', 'to')
-),
-
--- A speaker says "from A to B", and A is annotated as the destination or B as the origin. "Change it to A" is not a
--- route, and in "Go to A Station" A is the place of departure.
-swapped_route as (
-    select
-        dialogue_key,
-        turn_index,
-        slot_key as row_key,
-        service,
-        slot_name,
-        slot_name || ' = ' || value || ', said after ' || case when is_origin then '"to"' else '"from"' end as detail
-    from places_said
-    where is_after_from <> is_after_to and is_origin = is_after_to
 ),
 
 -- A categorical slot with a value that its schema does not list. The acts that name an intent put it into a slot
@@ -310,9 +224,7 @@ unseen_service as (
 {{ stack_rules(
     'sgd',
     turns=[
-        'missing_space',
         'non_ascii_text',
-        'swapped_route',
         'impossible_value',
         'missing_call',
         'wrong_count',
@@ -330,7 +242,6 @@ unseen_service as (
     ],
     slots=[
         'non_ascii_text',
-        'swapped_route',
         'impossible_value',
         'missing_call',
         'wrong_count',
@@ -339,5 +250,13 @@ unseen_service as (
         'reserved_slot_name',
         'unseen_service'
     ],
-    relations=[ref('sgd__state_rules'), ref('sgd__result_rules')]
+    relations=[
+        ref('sgd__state_rules'),
+        ref('sgd__result_rules'),
+        ref('sgd__route_rules'),
+        ref('sgd__text_rules'),
+        ref('sgd__date_rules'),
+        ref('sgd__boolean_rules'),
+        ref('sgd__offer_rules')
+    ]
 ) }}

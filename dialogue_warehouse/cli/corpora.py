@@ -1,0 +1,123 @@
+"""The commands about new corpora: `new-corpus` and `check-corpus`. Both need a clone of the project."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from dialogue_warehouse.cli.options import CHECK_FAILED, cli, warehouse_option
+from dialogue_warehouse.common.text import command
+from dialogue_warehouse.errors import CheckError, InputError
+from dialogue_warehouse.paths import CLONE, IS_CLONE, absolute
+
+
+@cli.command("new-corpus")
+@click.argument("name")
+@click.option("--like", metavar="CORPUS", help="Copy this corpus.  [default: the smallest possible corpus]")
+@warehouse_option
+def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
+    """Start a new corpus: write every file that it needs into a clone of the project, ready to be edited.
+
+    Nothing is overwritten. docs/add_a_corpus.md explains each file, and the order in which to edit them.
+    """
+    from dialogue_warehouse.corpora import starting
+
+    for path in starting.start_corpus(name, like):
+        click.echo(path)
+    build = command("build", warehouse=warehouse and absolute(warehouse))
+    click.echo(f"next: {build}, then docs/add_a_corpus.md from step 2 on")
+    click.echo(f"`{command('check-corpus', name)}` says what is left to do")
+
+
+@cli.command("check-corpus")
+@click.argument("name")
+@click.option("--no-tests", is_flag=True, help="Only look for missing files, copied text and stale tables.")
+@warehouse_option
+def check_corpus(name: str, no_tests: bool, warehouse: Path | None) -> None:
+    """Check one corpus of a clone: say what is missing, in the order of docs/add_a_corpus.md, then run its tests.
+
+    Text that `new-corpus` copied from another corpus is reported until it is replaced. The tests build this corpus
+    alone; `make test` runs all tests. The exit status is 1 if something is missing or a test fails.
+    """
+    if not (IS_CLONE and (CLONE / "tests").is_dir()):
+        raise InputError(f"`check-corpus` needs a clone of the project; {CLONE} is an installed package")
+    from dialogue_warehouse.corpora import registry
+
+    if name not in registry.corpus_ids():
+        raise InputError(f"{name}: no such corpus; there are {', '.join(registry.corpus_ids())}")
+    is_complete = _report("files", _missing_files(name))
+    if not is_complete:
+        click.echo("the other checks need these files")
+        raise click.exceptions.Exit(CHECK_FAILED)
+    found = [_report("texts", _left_over(name)), *_report_pieces(name), _report("dictionary", _stale_dictionary())]
+    if not no_tests:
+        found.append(_run_tests(name))
+    if not all(found):
+        raise click.exceptions.Exit(CHECK_FAILED)
+
+
+def _report(step: str, problems: list[str]) -> bool:
+    """Print the result of a step; return if nothing is missing."""
+    click.echo(f"{step:<11} {'ok' if not problems else f'{len(problems)} to do'}")
+    for problem in problems:
+        click.echo(f"  {problem}")
+    return not problems
+
+
+def _missing_files(name: str) -> list[str]:
+    """List the missing files of the corpus's folder, and the missing models of the entities of its entry."""
+    from dialogue_warehouse.corpora import registry, starting
+
+    entities = starting.entities_of(name)
+    models = [f"{starting.PLACES[2].format(name)}/int_{name}__{entity}.sql" for entity in entities or ()]
+    needed = [*(f"{starting.PLACES[0].format(name)}/{file}" for file in registry.REQUIRED_FILES), *models]
+    missing = [f"{path} is missing" for path in needed if not (CLONE / path).is_file()]
+    if entities is None:
+        missing.append(f"{starting.PROJECT}: vars.corpora has no entry {name}")
+    return missing
+
+
+def _left_over(name: str) -> list[str]:
+    from dialogue_warehouse.corpora import left_over
+
+    return [str(found) for found in left_over.find(name)]
+
+
+def _report_pieces(name: str) -> Iterator[bool]:
+    """Report what the tests lack; missing documents are not a failure, because the repository has none."""
+    for step, problems in _of_tests(name).items():
+        is_complete = _report(step, problems)
+        yield is_complete or step == "documents"
+
+
+def _of_tests(name: str) -> dict[str, list[str]]:
+    """Return what the tests lack of this corpus, by step."""
+    asked = [sys.executable, "-m", "tests.corpus_pieces", name]
+    completed = subprocess.run(asked, capture_output=True, text=True, cwd=CLONE, check=False)
+    if completed.returncode:
+        lines = completed.stderr.strip().splitlines() or ["no message"]
+        raise CheckError(f"{name}: the pieces of tests/fixtures/{name} cannot be read: {lines[-1]}")
+    return json.loads(completed.stdout)
+
+
+def _stale_dictionary() -> list[str]:
+    from dialogue_warehouse.reading import descriptions
+
+    if descriptions.is_current():
+        return []
+    return ["warehouse/dictionary.md is stale: run `python -m dialogue_warehouse.reading.descriptions`"]
+
+
+def _run_tests(name: str) -> bool:
+    """Run the tests of this corpus with pytest, which prints their results; return if all passed."""
+    click.echo(f"{'tests':<11} pytest --corpus {name}")
+    started = time.monotonic()
+    status = subprocess.run([sys.executable, "-m", "pytest", "--corpus", name], cwd=CLONE, check=False).returncode
+    click.echo(f"{'tests':<11} {'ok' if status == 0 else 'failed'} after {time.monotonic() - started:.0f} s")
+    return status == 0

@@ -1,0 +1,98 @@
+"""Text that `new-corpus` copied from another corpus is found until it is replaced."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dialogue_warehouse.corpora import left_over, registry, starting
+from dialogue_warehouse.paths import CLONE
+
+NAME = "newcorpus"
+LISTED = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True, cwd=CLONE).stdout
+COMMITTED = [corpus_id for corpus_id in registry.corpus_ids() if f"corpora/{corpus_id}/source.toml\n" in LISTED]
+"""A corpus is committed when its texts are its own."""
+CLAIMS, SOURCE = (f"dialogue_warehouse/corpora/{NAME}/{piece}" for piece in ("claims.toml", "source.toml"))
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Return a folder with the pieces of all corpora."""
+    shutil.copytree(CLONE / starting.SMALLEST_FOLDER, tmp_path / starting.SMALLEST_FOLDER)
+    for folder in [place.format(corpus_id) for place in starting.PLACES for corpus_id in registry.corpus_ids()]:
+        shutil.copytree(CLONE / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CLONE / starting.PROJECT, tmp_path / starting.PROJECT)
+    return tmp_path
+
+
+def found_in(clone: Path) -> dict[str, set[str]]:
+    """Return the corpora whose text is left over, by file."""
+    found: dict[str, set[str]] = {}
+    for text in left_over.find(NAME, clone):
+        found.setdefault(text.path, set()).add(text.other)
+    return found
+
+
+@pytest.mark.parametrize("corpus_id", COMMITTED)
+def test_no_committed_corpus_has_text_of_another_one(corpus_id: str) -> None:
+    assert [str(found) for found in left_over.find(corpus_id)] == []
+
+
+@pytest.mark.parametrize("like", [None, *COMMITTED])
+def test_copied_text_is_found(clone: Path, like: str | None) -> None:
+    written = starting.start_corpus(NAME, like, clone)
+    found = found_in(clone)
+    assert set().union(*found.values()) == {like or starting.SMALLEST}
+    pieces = {*registry.REQUIRED_FILES, "huggingface.py"} - {"restore.sql"}  # some have no comment
+    told = {f"dialogue_warehouse/corpora/{NAME}/{piece}" for piece in pieces} & set(written)
+    of_tests = {f"tests/fixtures/{NAME}/{piece}" for piece in ("sentences.toml", "broken.py", "recount.py")}
+    assert told | of_tests <= found.keys()
+
+
+def test_replaced_text_is_not_found_and_one_line_that_stays_is(clone: Path) -> None:
+    starting.start_corpus(NAME, None, clone)
+    claims = clone / CLAIMS
+    text = claims.read_text(encoding="utf-8")
+    quote = 'quote = "Every call begins with the greeting of an agent."\n'
+    assert quote in text
+    replaced = re.sub(
+        r'^(title|quote|locator|description|why) = ".*"', r'\1 = "words of another README"', text, flags=re.M
+    )
+    claims.write_text(re.sub("^#.*", "# Statements.", replaced, flags=re.M), encoding="utf-8")
+    assert CLAIMS not in found_in(clone)
+    claims.write_text(
+        text := claims.read_text(encoding="utf-8").replace('quote = "words of another README"\n', quote, 1)
+    )
+    assert quote in text
+    assert found_in(clone)[CLAIMS] == {starting.SMALLEST}
+
+
+def test_some_quotes_of_another_corpus_among_many_are_found(clone: Path) -> None:
+    like = registry.corpus_ids()[-1]
+    starting.start_corpus(NAME, like, clone)
+    claims = clone / CLAIMS
+    before, *entries = claims.read_text(encoding="utf-8").partition("\n[[defects]]\n")[0].split("\n[[claims]]\n")
+    kept = [entry for entry in entries if 'document = "taskmaster1_' not in entry][:3]
+    own = [f'id = "N{number}"\nquote = "own words {number}"' for number in range(200)]
+    rest = entries[0].partition("\n")[2].partition("\n")[2]
+    texts = [before, *kept, *(f"{entry}\n{re.sub('quote.*', '', rest)}" for entry in own)]
+    claims.write_text("\n[[claims]]\n".join(texts), encoding="utf-8")
+    assert like in found_in(clone)[CLAIMS]
+
+
+def test_checksum_and_address_of_another_corpus_are_found_with_their_line(clone: Path) -> None:
+    like = registry.corpus_ids()[0]
+    starting.start_corpus(NAME, None, clone)
+    source = clone / SOURCE
+    (address,) = re.findall(r'^url = "(.*)"', (clone / SOURCE.replace(NAME, like)).read_text(encoding="utf-8"), re.M)[
+        :1
+    ]
+    text = re.sub(r'^url = ".*"', f'url = "{address}"', source.read_text(encoding="utf-8"), count=1, flags=re.M)
+    source.write_text(text, encoding="utf-8")
+    line = text.splitlines().index(f'url = "{address}"') + 1
+    found = [str(found) for found in left_over.find(NAME, clone) if found.other == like]
+    assert found == [f"{SOURCE}:{line}: text of {like}: {address[:60]}"]
