@@ -79,18 +79,14 @@ def taken(deal: dict[str, Any]) -> list[dict[str, int]]:
     return [event["takes"] for event in deal["events"] if event["takes"] is not None]
 
 
-def test_every_check_of_bargain_passes(clone: Path) -> None:
+@pytest.mark.timeout(1800)
+def test_every_check_of_the_made_up_corpus_passes(clone: Path) -> None:
     checked = run(clone, "-m", "dialogue_warehouse", "check-corpus", MODEL)
     found = steps(checked.stdout)
-    assert {name: found[name] for name in ("files", "fixtures", "README", "dictionary", "tests")} == {
-        "files": "ok",
-        "fixtures": "ok",
-        "README": "ok",
-        "dictionary": "ok",
-        "tests": "ok",
-    }, checked.stdout[-4000:]
+    assert found.pop("documents") == "1 to do"  # it is made up, so that there is no document
+    assert set(found.values()) == {"ok"}, checked.stdout[-4000:]
     (passed,) = re.findall(r"(\d+) passed", checked.stdout)
-    assert int(passed) > 100
+    assert int(passed) > 150
 
 
 def test_each_kind_is_published(of_each_kind: Path) -> None:

@@ -30,7 +30,7 @@ VALUES = {
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """Return the three files of the release."""
+    """Plan three files, each with some of the negotiations."""
     counts = {stem: scaled(count, scale, minimum=4) for stem, count in DEALS.items()}
     return [PlannedFile(f"{stem}.json", count * BYTES_A_DEAL, (stem, count)) for stem, count in counts.items()]
 
