@@ -62,7 +62,8 @@ def write(
 ) -> dict[str, int]:
     """Write the examples of a corpus' dialogues to a file, in their order, and return counts.
 
-    `con` has core as its default schema. Raises CorpusError if the corpus has no messages, or its SQL is wrong.
+    `con` has core as its default schema, and the table `exported` of the loss ledger, to which the parts of examples
+    are added. Raises CorpusError if the corpus has no messages, or its SQL is wrong.
     """
     queries = read_sections(corpus, MESSAGES_SQL, "part")
     if "messages" not in queries:
@@ -113,6 +114,7 @@ def _write_batch(con: duckdb.DuckDBPyConnection, has_tools: bool, part: Path, op
         f"copy (select {', '.join(columns)} from examples where has_answer and {fits}"
         f" order by dialogue_key, variant) to {literal(part)} (format json)"
     )
+    con.execute(_PARTS.format(fits=fits, is_cut=options.profile == "alternating"))
     row = con.execute(_COUNTS.format(fits=fits)).fetchone()
     names = [name for name, *_ in con.description or ()]
     return dict(zip(names, row or (), strict=True))
@@ -323,6 +325,42 @@ _TOOLS = """
     from ({query})
     group by dialogue_key
 """
+
+_PARTS = """
+    insert into exported
+    with
+    written as (select dialogue_key, variant from examples where has_answer and {fits}),
+
+    kept as (
+        select
+            *,
+            role in ('user', 'assistant') and count(*) filter (where role <> 'call') over of_message > 1 as is_merged,
+            max(message) over (partition by dialogue_key, variant) as last_message
+        from placed
+        where what_happens = 'kept'
+        window of_message as (partition by dialogue_key, variant, message)
+    ),
+
+    parts as (
+        select
+            dialogue_key, variant, turn_key, is_merged,
+            case role when 'call' then 'call' when 'system' then 'system' else 'text' end as part
+        from kept
+        union all
+        select dialogue_key, variant, turn_key, false as is_merged, 'result' as part
+        from kept
+        where role = 'call' and not ({is_cut} and message = last_message)
+        union all
+        select dialogue_key, variant, null as turn_key, false as is_merged, 'example' as part
+        from written
+    )
+
+    select parts.dialogue_key, parts.variant, parts.turn_key, parts.part, parts.is_merged
+    from parts
+    semi join written
+        on parts.dialogue_key = written.dialogue_key and parts.variant is not distinct from written.variant
+"""
+"""Adds the parts of the written examples to `exported`, for the loss ledger."""
 
 _COUNTS = """
     with

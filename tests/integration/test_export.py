@@ -15,7 +15,7 @@ import pytest
 
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.exporting import chat, writing
+from dialogue_warehouse.exporting import chat, losses, writing
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.paths import WarehousePaths
@@ -359,6 +359,7 @@ def test_name_of_a_tool_is_valid_and_results_stay_with_their_calls(
             WarehousePaths(sample_folder), Settings(warehouse=sample_folder), Selection((corpus_id,))
         )
         path = tmp_path / "x.jsonl"
+        con.execute(losses.EXPORTED)
         chat.write(con, registry.load_corpus(corpus_id), dialogues, path, ChatOptions(), lambda text: None)
     examples = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(examples) == len(dialogues)
