@@ -57,14 +57,23 @@ class LeftOver:
 def find(corpus_id: str, clone: Path = CLONE) -> list[LeftOver]:
     """List the files of a corpus that have text of another corpus, in the order of the page about new corpora."""
     owners: dict[str, set[str]] = defaultdict(set)
-    for other in (*registry.corpus_ids(), starting.SMALLEST):
-        if other != corpus_id:
-            for path in _files(other, clone):
-                for _, text in _texts(path, other):
-                    owners[text].add(other)
+    for other in (*_others(corpus_id, clone), starting.SMALLEST):
+        for path in _files(other, clone):
+            for _, text in _texts(path, other):
+                owners[text].add(other)
     alone = {text: next(iter(names)) for text, names in owners.items() if len(names) == 1}
+    alone |= {text: starting.SMALLEST for text in owners if starting.SMALLEST in text.lower()}
     found = [_in_file(path, corpus_id, alone, clone) for path in _files(corpus_id, clone)]
     return [*filter(None, found), *_facts(corpus_id, clone), *_quotes(corpus_id, clone)]
+
+
+def _others(corpus_id: str, clone: Path) -> list[str]:
+    """Return the other corpora of a clone."""
+    return [
+        other
+        for other in registry.corpus_ids()
+        if other != corpus_id and (clone / starting.PLACES[0].format(other) / "source.toml").is_file()
+    ]
 
 
 def _files(corpus_id: str, clone: Path) -> Iterator[Path]:
@@ -124,8 +133,8 @@ def _facts(corpus_id: str, clone: Path) -> Iterator[LeftOver]:
     path = clone / starting.PLACES[0].format(corpus_id) / "source.toml"
     text = path.read_text(encoding="utf-8").splitlines()
     others: dict[str, str] = facts(clone / starting.SMALLEST_FOLDER, starting.SMALLEST)
-    for other in registry.corpus_ids():
-        others |= facts(clone, other) if other != corpus_id else {}
+    for other in _others(corpus_id, clone):
+        others |= facts(clone, other)
     for value in sorted(facts(clone, corpus_id).keys() & others.keys()):
         line = next((number for number, line in enumerate(text, 1) if value in line), 1)
         yield LeftOver(path.relative_to(clone).as_posix(), line, 1, others[value], value)
@@ -140,7 +149,7 @@ def _quotes(corpus_id: str, clone: Path) -> Iterator[LeftOver]:
 
     path = clone / starting.PLACES[0].format(corpus_id) / "claims.toml"
     text = path.read_text(encoding="utf-8").splitlines()
-    others = {claim.quote: other for other in registry.corpus_ids() if other != corpus_id for claim in claims(other)}
+    others = {claim.quote: other for other in _others(corpus_id, clone) for claim in claims(other)}
     copied = [claim for claim in claims(corpus_id) if claim.quote in others]
     if len(copied) >= ENOUGH_LINES:
         first = copied[0]

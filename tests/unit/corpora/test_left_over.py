@@ -22,9 +22,9 @@ CLAIMS, SOURCE = (f"dialogue_warehouse/corpora/{NAME}/{piece}" for piece in ("cl
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Return a folder with the pieces of all corpora."""
+    """Return a folder with the pieces of the committed corpora: another one may be a copy itself."""
     shutil.copytree(CLONE / starting.SMALLEST_FOLDER, tmp_path / starting.SMALLEST_FOLDER)
-    folders = [place.format(corpus_id) for place in starting.PLACES for corpus_id in registry.corpus_ids()]
+    folders = [place.format(corpus_id) for place in starting.PLACES for corpus_id in COMMITTED]
     for folder in filter(lambda folder: (CLONE / folder).is_dir(), folders):
         shutil.copytree(CLONE / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(CLONE / starting.PROJECT, tmp_path / starting.PROJECT)
@@ -63,6 +63,15 @@ def test_copied_text_is_found(clone: Path, like: str | None) -> None:
     assert told | of_tests <= found.keys()
 
 
+def test_text_of_the_smallest_corpus_is_found_in_each_of_two_copies(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("another", NAME):
+        starting.start_corpus(name, None, clone)
+    monkeypatch.setattr(registry, "corpus_ids", lambda: ("another", NAME, *COMMITTED))
+    assert {CLAIMS, SOURCE} <= found_in(clone).keys()
+
+
 def test_replaced_text_is_not_found_and_one_line_that_stays_is(clone: Path) -> None:
     starting.start_corpus(NAME, None, clone)
     claims = clone / CLAIMS
@@ -97,7 +106,7 @@ def test_some_quotes_of_another_corpus_among_many_are_found(clone: Path) -> None
 
 
 def test_checksum_and_address_of_another_corpus_are_found_with_their_line(clone: Path) -> None:
-    like = registry.corpus_ids()[0]
+    like = COMMITTED[0]
     starting.start_corpus(NAME, None, clone)
     source = clone / SOURCE
     (address,) = re.findall(r'^url = "(.*)"', (clone / SOURCE.replace(NAME, like)).read_text(encoding="utf-8"), re.M)[
