@@ -64,6 +64,7 @@ TABLES = {
 TYPES = {
     "bytes": "bigint",
     "alpha": "double",
+    "reward": "double",
     "occurred_at": "timestamp",
     "entity": "map(varchar, varchar)",
     "candidate_ids": "integer[]",
@@ -88,6 +89,7 @@ TYPES = {
         "integer",
     ),
     **dict.fromkeys(("result_count", "result_index", "target_position", "attribute_index"), "integer"),
+    **dict.fromkeys(("ballot_position", "integer_value"), "integer"),
 }
 """Column -> type, if that is not varchar. A column has the same type in all tables."""
 

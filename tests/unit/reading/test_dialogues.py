@@ -7,14 +7,17 @@ import json
 import re
 from html.parser import HTMLParser
 
+import duckdb
 import pytest
 from rich.console import Console
 
+from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogue_parts
 from dialogue_warehouse.reading.dialogue_parts import cut, marked
-from dialogue_warehouse.reading.dialogues import keys_of, shown_key
+from dialogue_warehouse.reading.dialogues import keys_of, read_dialogues, shown_key
 from dialogue_warehouse.site import rendering
 from dialogue_warehouse.terminal.dialogue_text import MARK, print_dialogue
+from tests.unit import core_tables
 from tests.unit.dialogues import HOSTILE, dialogue, everything, span, turn
 
 
@@ -269,3 +272,17 @@ def test_speakers_are_distinguished_by_side() -> None:
 )
 def test_row_is_shown_with_its_context(table: str, key: str, row: dict[str, object], shown: str) -> None:
     assert shown_key(table, key, row) == shown
+
+
+@pytest.mark.parametrize(
+    "lacking", ["alter table core.dim_corpora drop column goal_kind", "drop table core.dim_corpora"]
+)
+def test_build_of_an_older_version_is_named(lacking: str) -> None:
+    with duckdb.connect() as con:
+        core_tables.create(con)
+        con.execute("create schema analytics")
+        acts = "missing_acts varchar[], extra_acts varchar[]"
+        con.execute(f"create table analytics.guideline_conformance (dialogue_key varchar, conformance varchar, {acts})")
+        con.execute(lacking)
+        with pytest.raises(InputError, match=r"^the published build was made by an older version .*: build again$"):
+            list(read_dialogues(con, ["c/p/d"]))
