@@ -366,5 +366,17 @@ def test_name_of_a_tool_is_valid_and_results_stay_with_their_calls(
     assert [problem for example in examples for problem in exported.problems(example) if problem != "turn_keys"] == []
 
 
+@pytest.mark.parametrize("source", ["awkward", "defective"])
+def test_odd_releases_are_exported_in_a_valid_form(export: Exports, source: str) -> None:
+    """Releases with repeated ids, empty dialogues, unknown labels and refused records; only schemas may find something."""
+    for profile in chat.PROFILES:
+        found = exported.read(export(source, "--profile", profile))
+        assert {path.partition("/")[0] for path in found} == set(WITH_MESSAGES)
+        for example in (example for of_file in found.values() for example in of_file):
+            problems = exported.problems(example, profile == "alternating")
+            known = ("is required", "is not a parameter", "is not one of", "an unknown tool")
+            assert [problem for problem in problems if not any(word in problem for word in known)] == [], example["id"]
+
+
 def test_every_corpus_with_messages_has_a_second_reading_of_them() -> None:
     assert fixtures.having("messages.py") == WITH_MESSAGES

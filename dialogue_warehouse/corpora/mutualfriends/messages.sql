@@ -53,7 +53,7 @@ selections as (
         )) as arguments
     from fct_slots as slots
     semi join batch on slots.dialogue_key = batch.dialogue_key
-    where slots.annotation_type = 'selection'
+    where slots.annotation_type = 'selection' and slots.slot_name is not null
     group by slots.turn_key
 )
 
@@ -117,6 +117,7 @@ attributes as (
         min(attributes.position) as position
     from dim_scenario_attributes as attributes
     semi join batch on attributes.scenario_key = batch.dialogue_key
+    where attributes.attribute is not null
     group by attributes.scenario_key, attributes.attribute
 )
 

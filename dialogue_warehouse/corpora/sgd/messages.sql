@@ -24,7 +24,7 @@ parameters as (
         )) as arguments
     from fct_slots as slots
     semi join batch on slots.dialogue_key = batch.dialogue_key
-    where slots.annotation_type = 'call_parameter'
+    where slots.annotation_type = 'call_parameter' and slots.slot_name is not null
     group by slots.turn_key, slots.frame_index
 ),
 
