@@ -280,11 +280,12 @@ class Settings:
     timezone: Annotated[str, _timezone] = "UTC"
     """Time zone of both schedules."""
     quiet_seconds: Annotated[float, SECONDS] = 60.0
-    """Seconds without a change below the source, after which the sensor `folder` starts a build."""
+    """Seconds without a change below the source, after which its files count as complete: the sensor `folder` starts a
+    build, and a run of Dagster goes on."""
     upstream_days: Annotated[float, DAYS] = 30.0
     """Days without a download or a build of a release, after which Dagster shows it as stale."""
     patience: Annotated[float, SECONDS] = 600.0
-    """Seconds that a run of Dagster waits for another build to end."""
+    """Seconds that a run of Dagster waits for another build to end, and for files that are still being copied."""
     web_hosts: Annotated[tuple[str, ...], _hosts] = ()
     """Names (`HOST` or `HOST:PORT`) under which a proxy serves Dagster's page, separated by commas."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)

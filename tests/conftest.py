@@ -239,10 +239,12 @@ def awkward_warehouse(awkward_folder: Path) -> Iterator[duckdb.DuckDBPyConnectio
 
 
 @pytest.fixture(scope="session")
-def real_corpora() -> Path:
+def real_corpora(only: tuple[str, ...]) -> Path:
     """Return the folder with a real part of each release."""
     if not REAL_CORPORA.is_dir():
         pytest.skip(f"no real data: neither DIALOGUE_CORPORA nor {REAL_CORPORA} is there")
+    if only and not (REAL_CORPORA / only[1]).is_dir():
+        pytest.skip(f"no real data of this corpus: {REAL_CORPORA / only[1]} is missing")
     return REAL_CORPORA
 
 

@@ -5,7 +5,7 @@
     The place of turns and dialogues is that of their dialogue, the place of definitions is that of their key in
     dim_key_pointers. The rules in `others` also have other_key, the rules in `slots` have service and slot_name.
     Without `corpus_id` the rules are shared by all corpora, and every CTE has that column too. The rows of
-    `relations`, which were made with this macro, are added at the end. A corpus may have no rules. -#}
+    `relations`, which were made with this macro, are added at the end. -#}
 {% macro stack_rules(
     corpus_id=none, turns=[], dialogues=[], definitions=[], files=[], others=[], slots=[], relations=[]
 ) -%}

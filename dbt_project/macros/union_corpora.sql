@@ -2,6 +2,7 @@
     columns of the model's own contract. A conformed model names the columns that its corpus lacks in its `meta`, as
     `lacks`; they are NULL here. Every other column must be in its SQL (`union all by name` would hide a forgotten
     column as NULL). A model that computes some columns of its contract itself names them in `computed`.
+    An entity in `vars.staged` has no conformed model: its staging model is stacked, with the name of the corpus.
     Raise if `lacks` has a column that the contract does not have. tests/integration/test_conformed_models.py checks
     that the SQL returns no other columns than these. -#}
 {% macro union_corpora(entity, computed=[]) -%}
@@ -14,12 +15,14 @@
         {{ exceptions.raise_compiler_error("union_corpora: no corpus has '" ~ entity ~ "'; see vars.corpora") }}
     {%- endif -%}
     {%- for corpus in having -%}
-    {%- set name = 'int_' ~ corpus ~ '__' ~ entity -%}
+    {%- set is_staged = entity in var('staged').get(corpus, []) -%}
+    {%- set name = ('stg_' if is_staged else 'int_') ~ corpus ~ '__' ~ entity -%}
     {%- set conformed = ref(name) -%}
     {%- set lacking = columns_lacked_by(corpus, name, wanted) if execute else [] %}
 select
     {%- for column in wanted %}
-    {{ null_as(model.columns[column].data_type) ~ ' as ' if column in lacking }}{{ column }}{{ ',' if not loop.last }}
+    {{ null_as(model.columns[column].data_type) ~ ' as ' if column in lacking -}}
+    {{ "'" ~ corpus ~ "' as " if is_staged and column == 'corpus_id' }}{{ column }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ conformed }}
 {% if not loop.last %}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dialogue_warehouse.cli.options import CHECK_FAILED, cli, warehouse_option
 from dialogue_warehouse.common.text import command
-from dialogue_warehouse.errors import CheckError, InputError
+from dialogue_warehouse.errors import CheckError, InputError, first_line
 from dialogue_warehouse.paths import CLONE, IS_CLONE, absolute
 
 
@@ -71,16 +73,30 @@ def _report(step: str, problems: list[str]) -> bool:
 
 
 def _missing_files(name: str) -> list[str]:
-    """List the missing files of the corpus's folder, and the missing models of the entities of its entry."""
+    """List the missing files of the corpus and the missing models of its entities, or what cannot be loaded."""
     from dialogue_warehouse.corpora import registry, starting
 
     entities = starting.entities_of(name)
-    models = [f"{starting.PLACES[2].format(name)}/int_{name}__{entity}.sql" for entity in entities or ()]
+    models = [starting.model_of(name, entity) for entity in entities or ()]
     needed = [*(f"{starting.PLACES[0].format(name)}/{file}" for file in registry.REQUIRED_FILES), *models]
     missing = [f"{path} is missing" for path in needed if not (CLONE / path).is_file()]
     if entities is None:
         missing.append(f"{starting.PROJECT}: vars.corpora has no entry {name}")
-    return missing
+    return missing or _unreadable_files(name)
+
+
+def _unreadable_files(name: str) -> list[str]:
+    """Return why the corpus cannot be loaded: an error of its code or of a declaration, in one line."""
+    from dialogue_warehouse.corpora import claims, registry
+
+    try:
+        registry.load_corpus(name)
+        claims.load_claims(name)
+    except InputError as error:
+        return [str(error)]
+    except Exception as error:  # anything that the code of a schema may raise
+        return [f"{name}/schema.py cannot be loaded: {type(error).__name__}: {first_line(error)}"]
+    return []
 
 
 def _left_over(name: str) -> list[str]:
@@ -98,12 +114,18 @@ def _report_pieces(name: str) -> Iterator[bool]:
 
 def _of_tests(name: str) -> dict[str, list[str]]:
     """Return what the tests lack of this corpus, by step."""
-    asked = [sys.executable, "-m", "tests.corpus_pieces", name]
-    completed = subprocess.run(asked, capture_output=True, text=True, cwd=CLONE, check=False)
+    completed = _run_in_clone("tests.corpus_pieces", name, capture_output=True)
     if completed.returncode:
         lines = completed.stderr.strip().splitlines() or ["no message"]
         raise CheckError(f"{name}: the pieces of tests/fixtures/{name} cannot be read: {lines[-1]}")
     return json.loads(completed.stdout)
+
+
+def _run_in_clone(module: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a module with the tests, which are no installed package: Python finds them in its working folder."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    line = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(line, cwd=CLONE, env=variables, text=True, check=False, **options)
 
 
 def _stale_dictionary() -> list[str]:
@@ -118,6 +140,6 @@ def _run_tests(name: str) -> bool:
     """Run the tests of this corpus with pytest, which prints their results; return if all passed."""
     click.echo(f"{'tests':<11} pytest --corpus {name}")
     started = time.monotonic()
-    status = subprocess.run([sys.executable, "-m", "pytest", "--corpus", name], cwd=CLONE, check=False).returncode
+    status = _run_in_clone("pytest", "--corpus", name).returncode
     click.echo(f"{'tests':<11} {'ok' if status == 0 else 'failed'} after {time.monotonic() - started:.0f} s")
     return status == 0

@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import logging
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,53 @@ def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | Non
     return damage.cause_of(error, warehouse_paths(Settings.from_environment(warehouse=warehouse)))
 
 
+CORPORA_HELP = "Only these corpora, separated by commas; may be given more than once."
+
+
 def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option that limits a command to some corpora."""
-    text = "Only these corpora, separated by commas; may be given more than once."
-    return click.option("--corpora", "only", metavar="A,B", multiple=True, callback=_corpora, help=text)(command)
+    return click.option("--corpora", "only", metavar="A,B", multiple=True, callback=_corpora, help=CORPORA_HELP)(
+        command
+    )
+
+
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that select dialogues; the command gets them as one `selection`."""
+
+    @functools.wraps(command)
+    def selecting(**options: Any) -> Any:
+        from dialogue_warehouse.reading.selection import Selection
+
+        names = {one.name for one in fields(Selection)} & options.keys()
+        given = {name: value for name in names if (value := options.pop(name)) is not None}
+        return command(selection=Selection(**given), **options)
+
+    leaks = "Leave out training dialogues whose texts a dialogue of another split has, too."
+    where = "Only dialogues for which this expression over core.dim_dialogues is true."
+    licenses = "Only corpora with these licenses, written as in core.dim_corpora, separated by commas."
+    splits = "Only these splits, separated by commas: train, validation, test, none (the publisher gives no split)."
+    defects = "Leave out dialogues of which a turn has a known defect (here), or carries one on (from-then-on)."
+    for option in (
+        click.option("--licenses", metavar="A,B", multiple=True, callback=_words, help=licenses),
+        click.option("--without-leaks", is_flag=True, help=leaks),
+        click.option("--without-defects", type=click.Choice(("here", "from-then-on")), help=defects),
+        click.option("--where", metavar="SQL", help=where),
+        click.option("--split", "splits", metavar="A,B", multiple=True, callback=_words, help=splits),
+        click.option("--corpora", metavar="A,B", multiple=True, callback=_words, help=CORPORA_HELP),
+    ):
+        selecting = option(selecting)
+    return selecting
+
+
+def sample_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that take a part of the selected dialogues. They go below `selection_options`."""
+    sample = "Only so many dialogues, chosen by a hash of key and seed: the same ones on every run."
+    for option in (
+        click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample."),
+        click.option("--sample", type=click.IntRange(1), metavar="N", help=sample),
+    ):
+        command = option(command)
+    return command
 
 
 def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,6 +184,14 @@ def say(line: str, status: int) -> None:
 
 def _corpora(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
     return corpora_named(values, "--corpora") if values else None
+
+
+def _words(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Read words separated by commas. Raises InputError if an option that is given has none."""
+    words = tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+    if values and not words:
+        raise InputError(f"{parameter.opts[-1] if parameter.opts else parameter.name}: names nothing")
+    return words
 
 
 class _Commands(click.Group):

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import errno
 import fcntl
+import filecmp
 import functools
 import io
 import json
@@ -246,6 +247,27 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write a file with these bytes, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_bytes(content)
+
+
+def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: str) -> None:
+    """Move complete files from one folder into another of the same file system; `kind` says what they are.
+
+    Raises InputError, with nothing moved, if an existing file has other bytes and `force` is off, or is not a file.
+    """
+    there = [path for path in paths if os.path.lexists(folder / path)]
+    strange = [path for path in there if not (folder / path).is_file()]
+    if strange:
+        raise InputError(f"{folder / strange[0]}: is not a file and is not overwritten")
+    different = [path for path in there if not filecmp.cmp(folder / path, scratch / path, shallow=False)]
+    if different and not force:
+        raise InputError(
+            f"{folder / different[0]}: exists and differs from the {kind} file"
+            f"{f', as do {len(different) - 1:,} more files' if len(different) > 1 else ''}; "
+            "nothing was written; --force overwrites existing files"
+        )
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (scratch / path).replace(folder / path)
 
 
 def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]], settings: Settings) -> None:

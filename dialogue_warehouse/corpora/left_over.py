@@ -7,6 +7,7 @@ comments of SQL, and every line of other files. What does not belong here: wheth
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import tokenize
@@ -89,9 +90,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     except UnicodeDecodeError:
         return
     if path.suffix == ".py":
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type in IN_PYTHON:
-                yield from enumerate(token.string.splitlines(), token.start[0])
+        with contextlib.suppress(tokenize.TokenError, SyntaxError):  # the tests name an error of the code
+            for token in tokenize.generate_tokens(io.StringIO(text).readline):
+                if token.type in IN_PYTHON:
+                    yield from enumerate(token.string.splitlines(), token.start[0])
     elif path.suffix == ".sql":
         for number, line in enumerate(text.splitlines(), 1):
             yield from ((number, comment) for comment in SQL_COMMENT.findall(line))
@@ -124,7 +126,7 @@ def _facts(corpus_id: str, clone: Path) -> Iterator[LeftOver]:
     others: dict[str, str] = facts(clone / starting.SMALLEST_FOLDER, starting.SMALLEST)
     for other in registry.corpus_ids():
         others |= facts(clone, other) if other != corpus_id else {}
-    for value in facts(clone, corpus_id).keys() & others.keys():
+    for value in sorted(facts(clone, corpus_id).keys() & others.keys()):
         line = next((number for number, line in enumerate(text, 1) if value in line), 1)
         yield LeftOver(path.relative_to(clone).as_posix(), line, 1, others[value], value)
 

@@ -26,6 +26,8 @@ PLACES = (
     "tests/fixtures/{}",
 )
 """The folders of a corpus."""
+STAGING, CONFORMED, RULES = PLACES[1:4]
+"""The folders of the models; only a corpus with known defects has that of the rules."""
 PROJECT = "dbt_project/dbt_project.yml"
 """The file where its entities are one entry of `vars.corpora`."""
 SMALLEST, SMALLEST_FOLDER = "hotline", "docs/small_corpus"
@@ -34,7 +36,7 @@ NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
 RESERVED_NAMES = ("shared", "landing", "core", "quality", "analytics", "marts", "raw", "all", "none", "forms")
 """Names that a folder, a schema or a term of the project has already."""
 ENTRY = re.compile(r"^    (\w+): \[[^\]]*\]\n", flags=re.M)
-"""An entry of `vars.corpora`, and of `vars.derived`, which not every corpus has."""
+"""An entry of `vars.corpora`; or of `vars.derived` or `vars.staged`, which not every corpus has."""
 
 
 def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> list[str]:
@@ -51,9 +53,8 @@ def add_corpus(source: Path, model: str, name: str, clone: Path = CLONE) -> list
     Return their paths in the clone. Nothing is overwritten.
     """
     _refuse_name(name, clone)
-    lacking = [
-        place for place in (PROJECT, *(place.format(model) for place in PLACES)) if not (source / place).exists()
-    ]
+    places = [place.format(model) for place in PLACES if place != RULES]
+    lacking = [place for place in (PROJECT, *places) if not (source / place).exists()]
     if lacking or not (clone / PROJECT).is_file():
         raise InputError(
             f"a corpus can only be added to a clone of the project: {source} lacks {(*lacking, PROJECT)[0]}"
@@ -70,10 +71,19 @@ def add_corpus(source: Path, model: str, name: str, clone: Path = CLONE) -> list
     return [*pieces, PROJECT]
 
 
-def entities_of(name: str, clone: Path = CLONE) -> tuple[str, ...] | None:
-    """Return the entities of a corpus, as its entry in `vars.corpora` lists them; None if there is no entry."""
-    entry = _entries((clone / PROJECT).read_text(encoding="utf-8"), "corpora").get(name)
+def entities_of(name: str, variable: str = "corpora", clone: Path = CLONE) -> tuple[str, ...] | None:
+    """Return the entities of a corpus, as its entry in this variable lists them; None if there is no entry."""
+    entry = _entries((clone / PROJECT).read_text(encoding="utf-8"), variable).get(name)
     return tuple(re.findall(r"\w+", entry[0].partition("[")[2])) if entry else None
+
+
+def model_of(name: str, entity: str, clone: Path = CLONE) -> str:
+    """Return the path of the model that a corpus must have for one of its entities."""
+    if entity == "rules":
+        return f"{RULES.format(name)}/{name}__rules.sql"
+    is_staged = entity in (entities_of(name, "staged", clone) or ())
+    folder, prefix = (STAGING, "stg") if is_staged else (CONFORMED, "int")
+    return f"{folder.format(name)}/{prefix}_{name}__{entity}.sql"
 
 
 def _refuse_name(name: str, clone: Path) -> None:
@@ -129,7 +139,7 @@ def _with_entries(source: Path, clone: Path, model: str, name: str) -> str:
     given, text = ((folder / PROJECT).read_text(encoding="utf-8") for folder in (source, clone))
     if model not in _entries(given, "corpora") or not _entries(text, "corpora"):
         raise InputError(f"{source / PROJECT}: vars.corpora has no entry of the form '    {model}: [...]'")
-    for variable in ("corpora", "derived"):
+    for variable in ("corpora", "derived", "staged"):
         wanted, entries = _entries(given, variable).get(model), _entries(text, variable)
         if wanted:
             behind = [found.start() for other, found in sorted(entries.items()) if other > name]

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import copy
 import enum
-import filecmp
 import gzip
 import heapq
 import itertools
 import json
-import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,6 +19,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from dialogue_warehouse.common import files
 from dialogue_warehouse.common.json_values import array_index, beginning, pointer_token, split_pointer
 from dialogue_warehouse.corpora import forms
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
@@ -55,7 +54,7 @@ class RestoredFile:
     table: forms.Table | None = None
 
 
-def restore_to(folder: Path, files: Iterable[RestoredFile], force: bool = False) -> list[Path]:
+def restore_to(folder: Path, restored_files: Iterable[RestoredFile], force: bool = False) -> list[Path]:
     """Write files below `folder/<path>` and return their paths in order. All are written first, then moved together.
 
     Raises InputError, with nothing moved, if an existing file has other bytes, unless `force` is set.
@@ -63,16 +62,13 @@ def restore_to(folder: Path, files: Iterable[RestoredFile], force: bool = False)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     with tempfile.TemporaryDirectory(prefix=".restoring-", dir=folder) as scratch:
-        for restored in files:
+        for restored in restored_files:
             path = restored.file.path
             if not (folder / path).resolve().is_relative_to(folder.resolve()):
                 raise InputError(f"{restored.file.source_file_id}: the path is not below {folder}")
             _write_file(restored, Path(scratch) / path)
             written.append(path)
-        _refuse_overwriting(folder, Path(scratch), written, force)
-        for path in written:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (Path(scratch) / path).replace(folder / path)
+        files.move_all(Path(scratch), folder, written, force, "restored")
     return [folder / path for path in written]
 
 
@@ -89,21 +85,6 @@ def _write_file(restored: RestoredFile, target: Path) -> None:
             form_files.write_rows(restored.table, target.name, _rows(restored.table, restored), plain)
         else:
             write_records(restored, plain)
-
-
-def _refuse_overwriting(folder: Path, scratch: Path, paths: list[str], force: bool) -> None:
-    """Raise InputError for an existing file with other bytes; with `force` only for paths that are not files."""
-    there = [path for path in paths if os.path.lexists(folder / path)]
-    strange = [path for path in there if not (folder / path).is_file()]
-    if strange:
-        raise InputError(f"{folder / strange[0]}: is not a file and is not overwritten")
-    different = [path for path in there if not filecmp.cmp(folder / path, scratch / path, shallow=False)]
-    if different and not force:
-        raise InputError(
-            f"{folder / different[0]}: exists and differs from the restored file"
-            f"{f', as do {len(different) - 1:,} more files' if len(different) > 1 else ''}; "
-            "nothing was written; --force overwrites existing files"
-        )
 
 
 def _rows(table: forms.Table, restored: RestoredFile) -> Iterator[dict[str, Any]]:

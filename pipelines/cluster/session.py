@@ -179,12 +179,20 @@ def refuse_silent(master: str) -> None:
     reasons = []
     for place in master.removeprefix(STANDALONE).split(","):
         host, _, port = place.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_ANSWER).close()
+        reason = _refusal(host.strip("[]"), port)
+        if reason is None:
             return
-        except (OSError, ValueError, OverflowError) as error:
-            reasons.append(f"{place}: {getattr(error, 'strerror', None) or error}")
+        reasons.append(f"{place}: {reason}")
     raise ClusterError(f"Spark does not start with master {master}: {'; '.join(reasons)}")
+
+
+def _refusal(host: str, port: str | int) -> str | None:
+    """Return the reason that a place accepts no connection within SECONDS_TO_ANSWER; None if it accepts one."""
+    try:
+        socket.create_connection((host, int(port)), SECONDS_TO_ANSWER).close()
+    except (OSError, ValueError, OverflowError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return None
 
 
 def _end_jvm() -> None:
@@ -283,9 +291,11 @@ class Server:
 
     def _connect(self) -> Any:
         if self._connection is None:
+            host, port, user = address(self._master)
+            if (reason := _refusal(host, port)) is not None:  # the library waits as long as the system does
+                raise ClusterError(reason)
             from pyhive import hive
 
-            host, port, user = address(self._master)
             with server_settings():
                 self._connection = hive.connect(host=host, port=port, username=user)
         return self._connection

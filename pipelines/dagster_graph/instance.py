@@ -225,7 +225,7 @@ def prepare(paths: WarehousePaths, report: Callable[[str], None] = print) -> Non
     configure(paths)
     for notice in configuration.lacking(paths):
         report(notice)
-    with opening(paths), open_instance(paths, report):
+    with opening(paths.dagster_yaml), open_instance(paths, report):
         pass
 
 
@@ -237,14 +237,14 @@ def configure(paths: WarehousePaths) -> None:
 
 
 @contextlib.contextmanager
-def opening(paths: WarehousePaths) -> Generator[None]:
-    """Turn the error of an instance that cannot be opened into an InputError that says what to do."""
+def opening(file: Path) -> Generator[None]:
+    """Turn the error of an instance that cannot be opened into an InputError that names its file and what to do."""
     try:
         yield
     except Exception as error:
         reason = in_one_line(error.__cause__ or error, configuration.SHOWN)
         raise InputError(
-            f"{paths.dagster_yaml}: the history that it names cannot be opened: {reason}; "
+            f"{file}: the history that it names cannot be opened: {reason}; "
             "start its database or correct the file and the variables that it reads"
         ) from error
 

@@ -23,6 +23,7 @@ from pipelines.building import publishing
 from pipelines.building.session import Session, open_session
 from pipelines.building.state import PART_REFUSED
 from pipelines.dagster_graph import instance
+from pipelines.ingestion import settling
 
 OWNERS = ["team:dialogue-warehouse"]
 POOL = instance.POOL
@@ -86,7 +87,12 @@ def session_resource(whole: Sequence[dg.AssetsDefinition], report: dg.AssetsDefi
             instance.hold_run(kept, run.run_id)
             if is_part(run, whole, report):
                 instance.cancel(kept, run, PART_REFUSED)
-        with open_session(settings, paths, _reporter(context), settings.patience, is_checked_first=False) as session:
+        reporter = _reporter(context)
+        if settings.source is not None:
+            notice = settling.wait(settings.source, settings.quiet_seconds, settings.patience, reporter.line)
+            if notice is not None:
+                reporter.notice(notice)
+        with open_session(settings, paths, reporter, settings.patience, is_checked_first=False) as session:
             if kept is not None and instance.is_own(kept, paths):
                 instance.close_dead_runs(kept)
                 instance.forget_old_runs(kept)

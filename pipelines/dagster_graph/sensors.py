@@ -4,6 +4,7 @@ For the concept see https://docs.dagster.io/guides/automate/sensors
 """
 
 import hashlib
+import math
 import time
 from collections.abc import Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
@@ -32,6 +33,8 @@ class Seen(msgspec.Struct, frozen=True):
     """Content of the folder at the last evaluation."""
     since: float = 0.0
     """Time when this content was first seen, in seconds since 1970."""
+    waiting: float = 0.0
+    """Time when the first change was seen that no run was requested for."""
     asked_for: str = ""
     """Content for which a run was last requested."""
     built: str = ""
@@ -60,13 +63,20 @@ def content_of(folder: Path) -> str:
     return "" if is_empty else digest.hexdigest()
 
 
-def look(folder: Path, seen: Seen, quiet_seconds: float, now: float) -> tuple[Seen, bool]:
-    """Return the state after one more evaluation, and if a run is due: once per change, when the change is complete."""
+def look(
+    folder: Path, seen: Seen, quiet_seconds: float, now: float, most_seconds: float = math.inf
+) -> tuple[Seen, bool]:
+    """Return the state after one more evaluation, and if a run is due: once per change, when the change is complete.
+
+    If the files have not stopped changing for `most_seconds`, it is due nevertheless.
+    """
     content = content_of(folder)
     if content != seen.content:
-        seen = msgspec.structs.replace(seen, content=content, since=now)
+        is_waiting = seen.content not in ("", seen.built, seen.asked_for)
+        seen = msgspec.structs.replace(seen, content=content, since=now, waiting=seen.waiting if is_waiting else now)
     is_known = content in ("", seen.built, seen.asked_for)
-    if is_known or now - seen.since < quiet_seconds:
+    is_quiet, is_overdue = now - seen.since >= quiet_seconds, now - seen.waiting >= most_seconds
+    if is_known or not (is_quiet or is_overdue):
         return seen, False
     return msgspec.structs.replace(seen, asked_for=content), True
 
@@ -80,10 +90,15 @@ def outcome(instance: dg.DagsterInstance, content: str) -> dg.DagsterRunStatus |
 def folder_tick(context: dg.SensorEvaluationContext, folder: Path, settings: Settings) -> dg.SensorResult:
     """Return a run when the folder has changed completely. A content is built once its run has succeeded."""
     seen = msgspec.json.decode(context.cursor, type=Seen) if context.cursor else Seen()
-    seen, is_due = look(folder, seen, settings.quiet_seconds, time.time())
+    now, hours = time.time(), settings.heartbeat_hours
+    seen, is_due = look(folder, seen, settings.quiet_seconds, now, hours * 3600)
     request, why = None, "files are being written"
     tags = {CONTENT: seen.content}
     if is_due:
+        if now - seen.since < settings.quiet_seconds:
+            context.log.warning(
+                f"{folder}: files have been changing for {hours:g} hours (DIALOGUE_HEARTBEAT_HOURS); they are built now"
+            )
         request = dg.RunRequest(run_key=f"{seen.content[:16]}-{seen.since:.0f}", tags=tags)
     elif not seen.content:
         why = f"{folder}: no files there"

@@ -127,10 +127,10 @@ def serve(host: str, port: int, has_daemon: bool = False) -> None:
     settings = Settings.from_environment()
     paths = WarehousePaths(settings.warehouse)
     configure(paths)
-    os.environ.setdefault("DAGSTER_HOME", str(paths.dagster_home))
+    home = os.environ.setdefault("DAGSTER_HOME", str(paths.dagster_home))
     signal.signal(signal.SIGTERM, _end)
     location = ModuleTarget("pipelines.definitions", None, os.getcwd(), None)  # noqa: PTH109
-    with opening(paths):
+    with opening(Path(home) / "dagster.yaml"):
         kept = DagsterInstance.get()
     with _daemon() if has_daemon else contextlib.nullcontext(), kept as instance:
         instance.optimize_for_webserver(**POSTGRESQL)

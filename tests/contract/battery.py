@@ -22,6 +22,7 @@ from tests.contract.twins import twin_of
 PROJECT = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))
 ENTITIES: dict[str, list[str]] = PROJECT["vars"]["corpora"]
 DERIVED: dict[str, list[str]] = PROJECT["vars"]["derived"]
+STAGED: dict[str, list[str]] = PROJECT["vars"]["staged"]
 VOCABULARIES: dict[str, list[str]] = PROJECT["vars"]["vocabularies"]
 EVERY_CORPUS = "every corpus"
 """Stands for the rows of all corpora: used if a table is not stacked from the rows of the corpora."""

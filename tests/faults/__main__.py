@@ -10,9 +10,10 @@ import random
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dialogue_warehouse.paths import CLONE
 from tests import forked
@@ -28,14 +29,16 @@ class Row(NamedTuple):
 
     name: str
     title: str
-    happen: Fault
+    happen: Callable[[Any, int], Outcome]
     times: int
+    place: type[Scene] | type[week.Place] = Scene
+    """The scene of the fault."""
     quick: Fault | None = None
     """The part of it that is a test, if another test does not have this fault; `tests/README.md` lists them."""
 
 
 FAULTS = (
-    Row("kill", "`kill -9` at a random moment of a build", killing.sent("SIGKILL"), 50, killing.sent("SIGKILL")),
+    Row("kill", "`kill -9` at a random moment of a build", killing.sent("SIGKILL"), 50, quick=killing.sent("SIGKILL")),
     Row("child", "`kill -9` of one of its processes", killing.child_killed, 20),
     Row("publishing", "`kill -9` before each step of publishing", killing.killed_at_steps(".publishing.json", 1), 60),
     Row("reporting", "`kill -9` while a build reports to Dagster", killing.killed_at_steps("runs/index.db", 12), 30),
@@ -50,26 +53,24 @@ FAULTS = (
         "the largest file of each corpus is damaged in ten ways, or the corpus is missing",
         damage.damaged_input,
         55,
-        functools.partial(damage.damaged_input, keep_going=False),
+        quick=functools.partial(damage.damaged_input, keep_going=False),
     ),
     Row("own", "a file of each kind in the warehouse is damaged in four ways", damage.damaged_own_file, 100),
     Row("changed", "a file of a release is rewritten while a build reads it", company.changed_while_read, 10),
-    Row("two", "two builds start at the same time", company.two_builds, 10, company.two_builds),
+    Row("two", "two builds start at the same time", company.two_builds, 10, quick=company.two_builds),
     Row("clock", "the clock is set back by several hours", company.clock_set_back, 3),
     Row("readers", "readers run 52 queries per second during builds", company.readers, 10),
     Row("many", "the schedule starts many builds", company.many_builds, 200),
     Row("run", "`kill -9` of a run of Dagster", service.killed(service.kill_run), 10),
     Row("daemon", "`kill -9` of Dagster's daemon while a run builds", service.killed(service.kill_daemon), 10),
     Row("service", "`kill -9` of all processes of Dagster while a run builds", service.killed(service.kill_all), 10),
-    Row(
-        "week", "200 events: files arrive, are damaged and mended, builds rolled back, processes killed", week.week, 200
-    ),
+    Row("week", week.TITLE, week.week, 200, week.Place),
 )
 
 
 def make_happen(row: Row, times: int, folder: Path) -> Outcome:
     """Cause a fault this many times, in a separate scene."""
-    scene = Scene(folder, random.Random(f"{SEED} {row.name}"))
+    scene = row.place(folder, random.Random(f"{SEED} {row.name}"))
     try:
         return row.happen(scene, times)
     finally:
@@ -101,9 +102,7 @@ def main() -> int:
             outcomes[row.name] = happened.result()
             tell(row, outcomes[row.name])
             if given.write:
-                PAGE.write_text(
-                    page(outcomes, PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""), encoding="utf-8"
-                )
+                PAGE.write_text(page(outcomes, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     return 1 if any(outcome.problems for outcome in outcomes.values()) else 0
 
 
@@ -119,8 +118,18 @@ def tell(row: Row, outcome: Outcome) -> None:
     sys.stdout.flush()
 
 
-def page(outcomes: dict[str, Outcome], written: str = "") -> str:
-    """Return the page with the table of faults; faults that were not caused now keep their written rows."""
+BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
+
+
+def page(outcomes: dict[str, Outcome], document: str) -> str:
+    """Return the document with the table of faults between its markers; faults not caused now keep their written rows.
+
+    Raises ValueError if it has no markers.
+    """
+    if document.count(BEGIN) != 1 or document.count(END) != 1:
+        raise ValueError(f"the document has no part between {BEGIN} and {END}")
+    before, _, rest = document.partition(BEGIN)
+    written, _, after = rest.partition(END)
     kept = {line.split(" | ")[0].removeprefix("| "): line for line in written.splitlines() if line.startswith("| ")}
     lines = [
         "| fault | tested on | times | what the user saw | what readers saw afterwards | problems |",
@@ -139,18 +148,10 @@ def page(outcomes: dict[str, Outcome], written: str = "") -> str:
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
         else:
             lines.append(kept.get(row.title, f"| {row.title} | not yet | | | | |"))
-    return HEAD + "\n".join(lines) + "\n"
+    table = "\n".join(lines)
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
-HEAD = """\
-# Faults
-This page is for readers who want to know what happens to a build when something goes wrong. `make faults` writes it: it causes each
-of these faults many times in real builds of the sample (`make faults ONLY=kill,disk` updates only these rows). After each fault,
-readers must see a complete build, no process of the build may still run, and the next build must have the same content as without
-the fault; anything else counts as a problem. Paths, build ids and sizes are left out of the texts. Another test,
-`tests/integration/test_nothing_outside.py`, shows that no build connects to another machine.
-
-"""
 SHOWN = 6
 
 

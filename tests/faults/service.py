@@ -67,7 +67,7 @@ def killed(what_is_killed: Kill) -> Callable[[Scene, int], Outcome]:
 def _happen(scene: Scene, outcome: Outcome, what_is_killed: Kill, what: str) -> None:
     """Launch two equal runs, and kill at a random moment after the first has begun; then start the service again."""
     outcome.times += 1
-    settings = {"DIALOGUE_SOURCE": str(scene.source), "DIALOGUE_VERIFY": "0"}
+    settings = {"DIALOGUE_SOURCE": str(scene.source), "DIALOGUE_VERIFY": "0", "DIALOGUE_QUIET_SECONDS": "1"}
     with served(scene.paths, scene.folder, **settings) as site:
         for _ in range(2):
             site.launch("everything")

@@ -33,6 +33,7 @@ def soak(warehouse: Path, source: Path, kept: Path, times: int, measured: Path) 
         "DIALOGUE_SOURCE": str(source),
         "DAGSTER_HOME": str(paths.dagster_home),
         "DIALOGUE_VERIFY": "0",
+        "DIALOGUE_QUIET_SECONDS": "0.01",
     }
     import dagster as dg
 

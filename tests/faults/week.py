@@ -1,190 +1,321 @@
-"""A week of a service, played at speed: files arrive, are damaged and mended, builds are rolled back, processes killed.
+"""A week of a service, played at speed: files arrive slowly, are damaged, mended and rolled back, processes are killed.
 
-Dagster's own page and daemon work on the warehouse, with the sensor `folder` and the schedule `daily`, which here ticks
-each minute. The events of the week, and the builds and alerts that they must cause, are written down before it begins.
+The week is a list of ticks, drawn from a seed. What each tick must cause is computed before the week begins, by the
+rules of `expect`, which know nothing of the code of the service. `tests/faults/playing.py` plays the ticks in another
+process, on the smallest releases that can be generated, and says what it sees after each one.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import http.server
 import json
+import os
 import random
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, get_args
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Generator, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
 
-from dialogue_warehouse.storage import builds, publication
-from tests.faults import service
-from tests.faults.scene import PATIENCE, Outcome, Scene
-from tests.integration.served import PLACE, Served, served
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.settings import TELEMETRY_OFF
+from pipelines.ingestion.simulating import simulate
+from tests.faults.scene import NEVER, Outcome
 
-Event = Literal["nothing", "arrives", "touched", "damaged", "mended", "rolled back", "run", "daemon", "service"]
-EVENTS: tuple[Event, ...] = get_args(Event)
-WEIGHTS = (3, 5, 3, 2, 4, 1, 1, 1, 1)
-KILLS: dict[str, service.Kill] = {
-    "run": service.kill_run,
-    "daemon": service.kill_daemon,
-    "service": service.kill_all,
+TITLE = "a week of ticks: files arrive slowly, are damaged, mended and rolled back, processes are killed"
+KEPT = 3
+"""Number of builds that stay on disk."""
+SMALLEST = 0.0001
+"""Scale of the smallest releases that can be generated."""
+SECONDS_OF_A_TICK = 900
+"""Most seconds that a tick may take, on average."""
+
+Action = Literal["nothing", "part", "whole", "cut", "touch", "roll back"]
+"""The event before the triggers are evaluated. `part` and `whole` write a new version of a file, `cut` half of one."""
+Killed = Literal["", "run", "daemon", "service"]
+"""The process that is killed while a run works: the run, the daemon before it has started the run, or all processes."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """One evaluation of the triggers."""
+
+    action: Action = "nothing"
+    killed: Killed = ""
+    is_daily: bool = False
+    """True if the schedule `daily` ticks too."""
+
+
+SCRIPTS: dict[str, tuple[list[Tick], int]] = {
+    "nothing": ([Tick()], 1),
+    "daily": ([Tick(is_daily=True)], 1),
+    "arrives": ([Tick("whole"), Tick()], 4),
+    "arrives slowly": ([Tick("part"), Tick("part"), Tick("whole"), Tick()], 3),
+    "arrives before the schedule": ([Tick("whole"), Tick(is_daily=True)], 2),
+    "touched": ([Tick("touch"), Tick()], 1),
+    "damaged": ([Tick("cut"), Tick()], 3),
+    "mended": ([Tick("part"), Tick("whole"), Tick()], 0),
+    "rolled back": ([Tick("roll back")], 6),
+    "run killed": ([Tick("whole"), Tick(killed="run")], 2),
+    "daemon killed": ([Tick("whole"), Tick(killed="daemon"), Tick()], 2),
+    "service killed": ([Tick("whole"), Tick(killed="service"), Tick()], 2),
 }
-"""An event of this name kills so while a new file is built."""
-A_DAY = 28
-"""Events of a day; at its end, nothing may have happened that was not written down."""
-QUIET = 5
-"""Seconds without a change after which the sensor builds."""
-LONG_ENOUGH = 40
-"""Seconds in which both triggers have been evaluated again."""
-FILE = "sgd/dev/dialogues_001.json"
-START = """
-mutation Start($sensor: SensorSelector!, $schedule: ScheduleSelector!) {
-  startSensor(sensorSelector: $sensor) { __typename }
-  startSchedule(scheduleSelector: $schedule) { __typename }
-}
-"""
+"""The events of a week: their ticks, and how often they occur."""
+WHILE_DAMAGED = ("nothing", "touched", "daily", "mended")
+"""Events that may follow while a file is damaged."""
+TO_GO_BACK = ("arrives", "arrives slowly", "arrives before the schedule")
+"""Events after two of which the last build can be rolled back."""
+
+
+def plan(chance: random.Random, count: int) -> list[Tick]:
+    """Draw the ticks of a week; the first build is made first."""
+    ticks, is_damaged, in_a_row = [*SCRIPTS["arrives"][0]], False, 1
+    while len(ticks) < count:
+        possible = [
+            name
+            for name in SCRIPTS
+            if (name in WHILE_DAMAGED if is_damaged else name != "mended") and (name != "rolled back" or in_a_row > 1)
+        ]
+        (name,) = chance.choices(possible, [SCRIPTS[name][1] or 3 for name in possible])
+        ticks += SCRIPTS[name][0]
+        is_damaged = name == "damaged" or (is_damaged and name != "mended")
+        if name in TO_GO_BACK:
+            in_a_row += 1
+        elif name not in ("nothing", "daily", "touched"):
+            in_a_row = 0
+    return ticks[:count]
+
+
+@dataclass(frozen=True)
+class Build:
+    """The content of a build: the version of the file that it has, and the damaged one that it could not use."""
+
+    version: int
+    damaged: int = 0
 
 
 @dataclass(frozen=True)
 class Expected:
-    """An event, and what must have happened in all when it is over."""
+    """The state after a tick."""
 
-    event: Event
     builds: int
-    """Number of builds that were published."""
+    """Number of builds that were published in all."""
+    published: Build | None
+    kept: tuple[Build, ...]
     alerts: tuple[str, ...]
-    """The kinds of the alerts; one in brackets may be missing, because the run may have ended before it was killed."""
+    """The kinds of all alerts that were sent, in their order."""
 
 
-def plan(chance: random.Random, count: int) -> Iterator[Expected]:
-    """Draw the events of a week, and say what each must cause."""
-    published, alerts = 0, []
-    is_damaged, may_roll_back = False, False
-    for _ in range(count):
-        (event,) = chance.choices(EVENTS, WEIGHTS)
-        if is_damaged != (event == "mended") and (is_damaged or event == "mended"):
-            event = "mended" if is_damaged and event not in ("nothing", "touched") else "nothing"
-        if event == "rolled back" and not may_roll_back:
-            event = "nothing"
-        if event in ("arrives", "damaged", "mended", *KILLS):
-            published, may_roll_back = published + 1, event == "arrives"
-        if event == "rolled back":
-            may_roll_back = False
-        if event in ("damaged", "mended"):
-            is_damaged = event == "damaged"
-            alerts.append("failure" if is_damaged else "recovery")
-        if event in KILLS:
-            alerts += ["(failure)", "(recovery)"]
-        yield Expected(event, published, tuple(alerts))
+class Rules:
+    """The rules of the service, as its pages state them."""
+
+    def __init__(self) -> None:
+        self.builds = 0
+        self.kept: list[Build] = []
+        self.published: Build | None = None
+        self.rolled_back: Build | None = None
+        self.alerts: list[str] = []
+        self.trouble: object = None
+        """The failure that the last alert was about; None if it was a recovery, or there was none."""
+        self.version = 0
+        self.is_whole = False
+        self.is_new = False
+        """True if the file has changed since the last run about it has ended."""
+        self.was_killed = False
+        """True if a killed run is to be found at the next tick."""
+
+    def tick(self, tick: Tick) -> Expected:
+        """Return what must be true after this tick."""
+        has_changed = tick.action in ("part", "whole", "cut", "touch")
+        if tick.action in ("part", "whole", "cut"):
+            self.version, self.is_whole = self.version + 1, tick.action == "whole"
+        if tick.action == "roll back":
+            self._roll_back()
+        self.is_new = self.is_new or has_changed
+        is_due = self.is_new and not has_changed  # a file that still changes is not built
+        if self.was_killed or (is_due and tick.killed == "run"):
+            self._find_killed()
+        elif is_due and tick.killed == "service":
+            self.was_killed = True
+        elif (is_due or tick.is_daily) and tick.killed != "daemon":
+            self._run()
+        return Expected(self.builds, self.published, tuple(self.kept), tuple(self.alerts))
+
+    def _find_killed(self) -> None:
+        """A killed run is an alert, and is repeated once."""
+        self.was_killed = False
+        self._fail("killed")
+        self._run()
+
+    def _run(self) -> None:
+        """A run publishes what is neither published nor rolled back. A damaged file leaves the version that there is."""
+        self.is_new = False
+        made = (
+            Build(self.version)
+            if self.is_whole
+            else Build(self.published.version if self.published else 0, self.version)
+        )
+        if made not in (self.published, self.rolled_back):
+            self.builds += 1
+            self.kept = [*self.kept, made][-KEPT:]
+            self.published, self.rolled_back = made, None
+        if self.published is not None and self.published.damaged:
+            self._fail(self.published.damaged)
+        elif self.trouble is not None:
+            self.trouble = None
+            self.alerts.append("recovery")
+
+    def _fail(self, trouble: object) -> None:
+        """A failure for the same reason as the last one sends no second alert."""
+        if trouble != self.trouble:
+            self.alerts.append("failure")
+        self.trouble = trouble
+
+    def _roll_back(self) -> None:
+        """The build before the published one is published again, and none is made or removed."""
+        assert self.published is not None
+        self.rolled_back, self.published = self.published, self.kept[self.kept.index(self.published) - 1]
 
 
-def agree(found: list[str], expected: tuple[str, ...]) -> bool:
-    """Tell if these alerts are the expected ones; a pair in brackets may be missing."""
-    if not expected:
-        return not found
-    if expected[0] == "(failure)":
-        return agree(found, expected[2:]) or (found[:2] == ["failure", "recovery"] and agree(found[2:], expected[2:]))
-    return found[:1] == [expected[0]] and agree(found[1:], expected[1:])
+def expect(ticks: list[Tick]) -> list[Expected]:
+    """Return what must be true after each tick, by the rules alone."""
+    rules = Rules()
+    return [rules.tick(tick) for tick in ticks]
 
 
-class Player:
-    """Causes the events in the scene's source and warehouse."""
-
-    def __init__(self, scene: Scene) -> None:
-        self.scene, self.version = scene, 0
-        self.file = scene.source / FILE
-        self.dialogues = json.loads(self.file.read_text())
-
-    def content(self) -> str:
-        """Return the file in a version that no earlier build has seen."""
-        self.version += 1
-        first, *others = json.loads(json.dumps(self.dialogues))
-        first["turns"][0]["utterance"] += f" ({self.version})"
-        return json.dumps([first, *others])
-
-    def arrive(self) -> None:
-        """Write a new version slowly, as a copy over a network does."""
-        text = self.content()
-        self.file.write_text("")
-        for start in range(0, len(text), len(text) // 4 + 1):
-            with self.file.open("a") as stream:
-                stream.write(text[start : start + len(text) // 4 + 1])
-            time.sleep(QUIET / 5)
-
-    def play(self, event: Event) -> None:
-        """Cause an event that kills nothing."""
-        if event in ("arrives", "mended"):
-            self.arrive()
-        elif event == "damaged":
-            self.file.write_text(self.content()[:-100])
-        elif event == "touched":
-            self.file.touch()
-        elif event == "rolled back":
-            publication.roll_back(self.scene.paths)
+def content(build: Build) -> dict[str, Any]:
+    """Return what can be seen of a build: its version, and if a damaged file could not be used."""
+    return {"version": build.version, "is_stale": build.damaged > 0}
 
 
-def week(scene: Scene, times: int) -> Outcome:
-    """Play so many events, and compare builds and alerts with those that were written down."""
-    outcome, player = Outcome(), Player(scene)
-    written = [*plan(scene.rng, times)]
-    numbers = len(list(scene.paths.builds.glob("*.json")))
-    first = builds.read_manifest(scene.paths, builds.published_build(scene.paths)[0]).number
-    settings = {
-        "DIALOGUE_SOURCE": str(scene.source),
-        "DIALOGUE_QUIET_SECONDS": str(QUIET),
-        "DIALOGUE_CRON": "* * * * *",
-        "DIALOGUE_VERIFY": "0",
-        "DIALOGUE_BUILDS_KEPT": str(numbers + 3),
+def differences(number: int, tick: Tick, expected: Expected, seen: dict[str, Any]) -> Iterator[str]:
+    """Yield each difference between what a tick must cause and what it has caused."""
+    wanted = asdict(expected) | {
+        "published": expected.published and content(expected.published),
+        "kept": [content(build) for build in expected.kept],
+        "alerts": [*expected.alerts],
     }
-    place = 0
-    while place < len(written):
-        with served(scene.paths, scene.folder, **settings) as site:
-            begin(site)
-            while place < len(written):
-                expected, place = written[place], place + 1
-                is_over = place % A_DAY == 0 or place == len(written)
-                goes_on = step(site, player, outcome, expected, first, is_over)
-                if not goes_on:
-                    break
+    for name, value in wanted.items():
+        if seen[name] != value:
+            yield f"tick {number}, {tick}: {name} {seen[name]}, not {value}"
+    if seen["unfinished"]:
+        yield f"tick {number}, {tick}: runs that have not ended: {seen['unfinished']}"
+
+
+class Place:
+    """A folder with the two smallest generated releases, and a file that changes; there is no warehouse yet."""
+
+    def __init__(self, folder: Path, rng: random.Random) -> None:
+        self.rng = rng
+        self.folder = Path(tempfile.mkdtemp(prefix="scene-", dir=folder))
+        self.source = self.folder / "source"
+        simulate(self.folder / "all", SMALLEST)
+        sizes = {
+            corpus_id: sum(
+                path.stat().st_size for path in (self.folder / "all" / corpus_id).rglob("*") if path.is_file()
+            )
+            for corpus_id in registry.corpus_ids()
+        }
+        self.corpora = sorted(sizes, key=lambda corpus_id: sizes[corpus_id])[:2]
+        for corpus_id in self.corpora:
+            shutil.move(self.folder / "all" / corpus_id, self.source / corpus_id)
+        (self.file, *_) = sorted((self.source / self.corpora[0]).rglob("[a-z]*.json"))
+        self.paths = WarehousePaths(self.folder / "warehouse")
+
+    def close(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def week(place: Place, times: int) -> Outcome:
+    """Play so many ticks, and compare what is seen with what was expected before."""
+    return play(place, plan(place.rng, times))
+
+
+def play(place: Place, ticks: list[Tick]) -> Outcome:
+    """Play these ticks in another process. Each message must arrive once at the webhook of the settings."""
+    outcome, expected = Outcome(times=len(ticks)), expect(ticks)
+    given, seen = place.folder / "ticks.json", place.folder / "seen.jsonl"
+    given.write_text(json.dumps([asdict(tick) for tick in ticks]))
+    with received() as (url, messages):
+        settings = {
+            "DIALOGUE_WAREHOUSE": str(place.paths.root),
+            "DIALOGUE_SOURCE": str(place.source),
+            "DIALOGUE_ONLY": ",".join(place.corpora),
+            "DIALOGUE_VERIFY": "0",
+            "DIALOGUE_BUILDS_KEPT": str(KEPT),
+            "DIALOGUE_ALERT_WEBHOOK": url,
+            "DIALOGUE_PROCESSES": "1",
+        }
+        others = {name: text for name, text in os.environ.items() if not name.startswith(("DIALOGUE_", "DAGSTER_"))}
+        ended = subprocess.run(
+            [sys.executable, "-m", "tests.faults.playing", place.file, given, seen, str(place.rng.randrange(2**32))],
+            capture_output=True,
+            text=True,
+            cwd=CLONE,
+            env=others | TELEMETRY_OFF | settings,
+            timeout=SECONDS_OF_A_TICK * len(ticks),
+            check=False,
+        )
+    outcome.must(ended.returncode == 0, f"the player ended with {ended.returncode}: {ended.stderr[-2000:]}")
+    for word in NEVER:
+        outcome.must(word not in ended.stderr, f"{word} was seen: {ended.stderr[-2000:]}")
+    rows = [json.loads(line) for line in seen.read_text().splitlines()] if seen.exists() else []
+    outcome.must(len(rows) == len(ticks), f"{len(rows)} ticks of {len(ticks)}")
+    for number, (tick, what, row) in enumerate(zip(ticks, expected, rows, strict=False)):
+        outcome.problems += differences(number, tick, what, row)
+    alerts = place.paths.alerts.read_text().splitlines() if place.paths.alerts.exists() else []
+    outcome.must(
+        messages == [json.loads(line)["text"] for line in alerts],
+        f"{len(messages)} messages have arrived, and {len(alerts)} were recorded, or not the same ones",
+    )
+    if expected:
+        last = expected[-1]
+        outcome.saw[f"{last.builds} builds and {len(last.alerts)} alerts, as expected before"] += not outcome.problems
+        outcome.left["the expected build after each tick"] += not outcome.problems
     return outcome
 
 
-def begin(site: Served) -> None:
-    """Switch on both triggers."""
-    site.ask(START, sensor=PLACE | {"sensorName": "folder"}, schedule=PLACE | {"scheduleName": "daily"})
+class _Receiver(http.server.BaseHTTPRequestHandler):
+    """Accepts messages."""
+
+    messages: list[str]
+
+    def do_POST(self) -> None:
+        """Keep the text of a message."""
+        self.messages.append(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["text"])
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
 
 
-def step(site: Served, player: Player, outcome: Outcome, expected: Expected, first: int, is_over: bool) -> bool:
-    """Play one event and wait for its results. Return False if the service must be started again."""
-    scene, event = player.scene, expected.event
-    what = f"event {outcome.times}, {event}"
-    outcome.times += 1
-    before = len(site.runs())
-    if event in KILLS:
-        player.arrive()
-        site.wait_for(lambda: len(site.runs()) > before, PATIENCE)
-        time.sleep(scene.rng.uniform(0, scene.seconds))
-        KILLS[event](scene.paths, site)
-        if event != "run":
-            outcome.saw[event] += 1
-            return False
-    else:
-        player.play(event)
-    end = time.monotonic() + PATIENCE
-    while not (reached := is_reached(scene, expected, first)) and time.monotonic() < end:
-        time.sleep(1)
-    if is_over and reached:
-        time.sleep(LONG_ENOUGH)
-        site.wait_for(lambda: all(run["status"] in service.ENDED for run in site.runs().values()), PATIENCE)
-        reached = is_reached(scene, expected, first)
-    found = (published(scene) - first, service.sent(scene.paths))
-    outcome.must(reached, f"{what}: {found}, not {expected.builds} builds and {expected.alerts}")
-    outcome.saw[event] += 1
-    return True
+@contextlib.contextmanager
+def received() -> Generator[tuple[str, list[str]]]:
+    """Serve a webhook while the context lasts; return its address and the texts that it receives."""
+    messages: list[str] = []
+    handler = type("Receiver", (_Receiver,), {"messages": messages})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/", messages
+        server.shutdown()
 
 
-def published(scene: Scene) -> int:
-    """Return the largest number of a publication in the warehouse."""
-    return max(builds.read_manifest(scene.paths, path.stem).number for path in scene.paths.builds.glob("*.json"))
+def digest(content: bytes) -> str:
+    """Return the hash by which a manifest names a file."""
+    return hashlib.sha256(content).hexdigest()
 
 
-def is_reached(scene: Scene, expected: Expected, first: int) -> bool:
-    """Tell if so many builds were published, and these alerts sent."""
-    return published(scene) - first == expected.builds and agree(service.sent(scene.paths), expected.alerts)
+def content_of(whole: bytes, version: int, action: str) -> bytes:
+    """Return a version of the file: all of it, or the first part. No two versions are equal."""
+    if action == "whole":
+        return whole + b" " * version
+    return whole[: len(whole) // 3 + version % (len(whole) // 3)]

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ def paths(tmp_path: Path, sample_folder: Path, monkeypatch: pytest.MonkeyPatch) 
     paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
     monkeypatch.setenv("DIALOGUE_PATIENCE", "0.01")
+    monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "0.01")
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     return paths
 
@@ -209,6 +211,24 @@ def test_folder_is_not_built_before_its_run_has_succeeded(
     assert len(folder.look(100).run_requests) == 1
 
 
+def test_folder_that_never_stops_changing_is_built_after_a_limit(
+    definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "releases"
+    source.mkdir()
+    monkeypatch.setenv("DIALOGUE_SOURCE", str(source))
+    monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "60")
+    monkeypatch.setenv("DIALOGUE_HEARTBEAT_HOURS", "1")
+    folder = Folder(definitions, instance, monkeypatch)
+    due = []
+    for number in range(250):
+        (source / "growing.json").write_text("x" * number)
+        if requests := folder.look(30).run_requests:
+            due.append(number)
+            folder.run(requests[0])
+    assert due == [120, 241]  # an hour after the first change, and after the first one that was not built
+
+
 def run(definitions: Any, instance: Any, job: str = "everything", **options: Any) -> Any:
     return definitions.resolve_job_def(job).execute_in_process(
         run_config=QUIET, instance=instance, raise_on_error=False, **options
@@ -226,7 +246,10 @@ def tell(definitions: Any, instance: Any, cursor: str | None = None) -> Any:
 def test_first_failure_of_a_run_and_its_recovery_are_reported_once(
     paths: WarehousePaths, definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A truncated file, then a held lock, then success: three failed runs, two reported failures, one recovery."""
+    """A truncated file, then a held lock, then success: three failed runs, two reported failures, one recovery.
+
+    The last run starts while the file is being copied, and waits for it.
+    """
     source = tmp_path / "releases"
     shutil.copytree(paths.sample / "bbai", source / "bbai")
     cut = source / "bbai" / "test_classifier.json"
@@ -236,9 +259,14 @@ def test_first_failure_of_a_run_and_its_recovery_are_reported_once(
     monkeypatch.setenv("DIALOGUE_ONLY", "bbai")
     monkeypatch.setenv("DIALOGUE_REPLACE", "1")
     cursor = None
-    for _ in range(2):
-        assert not run(definitions, instance).success
+    for quiet in ("0.01", "60"):
+        monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", quiet)
+        failed = run(definitions, instance)
+        assert not failed.success
         cursor = tell(definitions, instance, cursor).cursor
+    assert f"{cut}: is still being written after 0.01 seconds (DIALOGUE_PATIENCE); the files are read as they are" in [
+        entry.message for entry in instance.all_logs(failed.run_id)
+    ]
     (first,) = told(paths)
     assert first["text"].splitlines()[1].startswith("bbai/test_classifier.json: not JSON, cut off")
     assert "Traceback" not in first["text"]
@@ -246,16 +274,20 @@ def test_first_failure_of_a_run_and_its_recovery_are_reported_once(
         run(definitions, instance)
     cursor = tell(definitions, instance, cursor).cursor
     assert told(paths)[1]["text"].splitlines()[1] == f"{paths.root}: another build is running"
-    cut.write_bytes(text)
+    monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "5")
+    monkeypatch.setenv("DIALOGUE_PATIENCE", "300")
+    cut.write_bytes(text[:-9])
+    copying = threading.Timer(4, cut.write_bytes, [text])
+    copying.start()
     well = run(definitions, instance)
     assert well.success
+    assert not copying.is_alive()
     tell(definitions, instance, cursor)
     assert [line["kind"] for line in told(paths)] == ["failure", "failure", "recovery"]
     assert "rows removed" in told(paths)[2]["text"]
 
 
 def test_a_run_waits_for_a_build_that_ends_in_time(tmp_path: Path) -> None:
-    import threading
     import time
 
     paths = WarehousePaths(tmp_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,14 @@ import yaml
 from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
 from tests.integration.clones import build_with, copy_clone
 
-ENTITIES = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))["vars"]["corpora"]
-FIRST, *_, LAST = sorted(ENTITIES)
+VARIABLES = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))["vars"]
+ENTITIES = {
+    corpus: [entity for entity in entities if entity not in VARIABLES["staged"].get(corpus, [])]
+    for corpus, entities in VARIABLES["corpora"].items()
+}
+"""The entities of each corpus that have a conformed model."""
+FIRST = next(corpus for corpus in sorted(ENTITIES) if "exceptions" in ENTITIES[corpus])
+LAST = next(corpus for corpus in sorted(ENTITIES, reverse=True) if "services" in ENTITIES[corpus])
 
 
 @dataclass(frozen=True)
@@ -82,17 +88,43 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Broken:
 
 
 @pytest.fixture(scope="module")
-def given(broken: Broken) -> Iterator[dict[str, list[str]]]:
+def given(broken: Broken) -> dict[str, list[str]]:
     """Return each conformed model that core stacks, and the columns that its SQL returns."""
-    compiled = {path.stem: path for path in (broken.paths.dbt_target / "compiled").rglob("int_*.sql")}
+    return columns_of(broken, "int_*", wanted_columns(DBT_PROJECT))
+
+
+def columns_of(broken: Broken, pattern: str, names: Container[str] | None = None) -> dict[str, list[str]]:
+    """Return the columns that the SQL of models returns."""
     found = {}
     with duckdb.connect() as con:
         con.execute(f"set file_search_path = '{broken.paths.scratch}'")
         con.execute(f"attach '{broken.paths.scratch_staging}' as staging (read_only)")
-        for name in wanted_columns(DBT_PROJECT):
-            sql = compiled[name].read_text(encoding="utf-8")
-            found[name] = [column for column, *_ in con.execute(f"describe {sql}").fetchall()]
-    yield found
+        for path in (broken.paths.dbt_target / "compiled").rglob(f"{pattern}.sql"):
+            if names is None or path.stem in names:
+                sql = path.read_text(encoding="utf-8")
+                found[path.stem] = [column for column, *_ in con.execute(f"describe {sql}").fetchall()]
+    return found
+
+
+def undefined(columns: dict[str, list[str]]) -> set[tuple[str, str]]:
+    """Return the columns of staging models that neither columns.md defines nor their YAML describes."""
+    defined = set(re.findall(r"{% docs (\w+) %}", (DBT_PROJECT / "models/columns.md").read_text(encoding="utf-8")))
+    described = {
+        (model["name"], column["name"])
+        for path in (DBT_PROJECT / "models/staging").rglob("*.yml")
+        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", [])
+        for column in model.get("columns", [])
+    }
+    given = {(name, column) for name, listed in columns.items() for column in listed if column not in defined}
+    return given - described
+
+
+def test_every_column_of_staging_has_a_name_that_is_defined(broken: Broken) -> None:
+    columns = columns_of(broken, "stg_*")
+    assert len(columns) > 2 * len(ENTITIES)
+    assert undefined(columns) == set()
+    name = next(iter(columns))
+    assert undefined({name: ["corpus_id", "nickname"]}) == {(name, "nickname")}
 
 
 def differences(wanted: dict[str, list[str]], given: dict[str, list[str]]) -> dict[str, list[str]]:

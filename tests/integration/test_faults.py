@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from tests.conftest import rows
-from tests.faults.__main__ import FAULTS, page
+from tests.faults.__main__ import FAULTS, PAGE, page
 from tests.faults.scene import Ended, Outcome, Scene, States
 from tests.integration.random_releases import SEED
 
@@ -40,7 +40,7 @@ def test_fault_leaves_nothing_that_must_not_be(scene: Scene, name: str) -> None:
     assert outcome.problems == [], f"DIALOGUE_SEED={SEED} gives this case again"
     assert outcome.saw
     assert outcome.left
-    written = page({name: outcome})
+    written = page({name: outcome}, PAGE.read_text(encoding="utf-8"))
     assert f"| {title} | not yet" not in written
     assert f"| {title} | {datetime.now(tz=UTC).date()} | {outcome.times} | " in written
     assert page({}, written) == written

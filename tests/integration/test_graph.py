@@ -179,6 +179,7 @@ def test_graph_runs_with_the_resources_of_dagster_dev(
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
     monkeypatch.setenv("DIALOGUE_SOURCE", str(awkward_releases))
     monkeypatch.setenv("DIALOGUE_ONLY", "bbai")
+    monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "0.01")
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     before = state_of_the_process()
     held = []

@@ -76,6 +76,7 @@ def test_run_of_the_graph_checks_its_input_and_the_disk_first(
         monkeypatch.delenv(f"DIALOGUE_{name}", raising=False)
     paths = WarehousePaths(tmp_path / "warehouse")
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
+    monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "0.01")
     job = load_graph(Settings.from_environment())
     for source, kind, told in (
         (tmp_path / "nowhere", InputError, "nowhere: no such folder"),

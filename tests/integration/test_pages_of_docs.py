@@ -12,14 +12,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dialogue_warehouse.cli.main import cli
 from dialogue_warehouse.common import files
-from dialogue_warehouse.corpora import claims
+from dialogue_warehouse.corpora import claims, registry
+from dialogue_warehouse.exporting.chat import MESSAGES_SQL
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.reading.connection import open_published
 from tests import quality_page
 
 DOCS = CLONE / "docs"
-PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim")
+PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim", "export")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -70,6 +72,28 @@ def test_python_of_the_page_works(folder: Path, number: int) -> None:
     assert len(found) == 4
     ran = run(folder, sys.executable, "-c", found[number])
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_python_of_the_export_page_joins_the_exported_files(folder: Path) -> None:
+    (block,) = blocks("export", "python")
+    command = blocks("export", "")[0].splitlines()[0]
+    ran = run(folder, "bash", "-c", command)
+    assert ran.returncode == 0, ran.stderr
+    ran = run(folder, sys.executable, "-c", f"{block}\nassert acts and all(times for *_, times in acts)")
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_export_page_describes_every_option_and_every_corpus() -> None:
+    text = (DOCS / "export.md").read_text(encoding="utf-8")
+    options = {name for option in cli.commands["export"].params for name in option.opts if name.startswith("--")}
+    missing = {name for name in options if f"{name} " not in text and f"{name}`" not in text}
+    assert missing == {"--quiet", "--log-format", "--warehouse"}
+    with_messages = [
+        corpus for corpus in registry.corpus_ids() if (registry.corpus_folder(corpus) / MESSAGES_SQL).is_file()
+    ]
+    assert (
+        re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \|$", text.partition("## From a corpus")[2], re.M) == with_messages
+    )
 
 
 def test_r_of_the_page_works(folder: Path) -> None:

@@ -95,6 +95,7 @@ def test_run_of_dagster_has_its_history_in_postgresql(
         "DIALOGUE_WAREHOUSE": str(paths.root),
         "DIALOGUE_SOURCE": str(generated_sample),
         "DIALOGUE_ONLY": "bbai",
+        "DIALOGUE_QUIET_SECONDS": "0.01",
         "DAGSTER_HOME": str(home),
         "DAGSTER_POSTGRES_URL": os.environ["DAGSTER_POSTGRES_URL"],
         "DAGSTER_DISABLE_TELEMETRY": "1",

@@ -118,6 +118,8 @@ def test_restored_files_are_the_published_ones(request, tmp_path: Path, corpus: 
         "sample": lambda: folder / "sample",
         "real": lambda: request.getfixturevalue("real_corpora"),
     }[kind]()
+    if not (source / corpus).is_dir():
+        pytest.skip(f"no {kind} data of {corpus}")
     restored = run_command("restore", "--corpus", corpus, "--to", tmp_path, "--warehouse", folder)
     assert restored.returncode == 0, restored.stderr
     listed = run_command(

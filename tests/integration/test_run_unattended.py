@@ -30,6 +30,7 @@ def test_commands_of_the_page_work(generated_sample: Path, tmp_path: Path) -> No
         "DIALOGUE_WAREHOUSE": str(paths.root),
         "DIALOGUE_SOURCE": str(generated_sample),
         "DIALOGUE_ONLY": "bbai",
+        "DIALOGUE_QUIET_SECONDS": "0.01",
         "DIALOGUE_FORCE": "1",  # so that there are two builds of the same files
         "DAGSTER_HOME": str(paths.dagster_home),
         "DAGSTER_DISABLE_TELEMETRY": "1",

@@ -45,9 +45,9 @@ class _Notes(Struct, forbid_unknown_fields=True):
     sentences: list[Note] = []
 
 
-def read_notes(path: Path) -> list[Note]:
-    """Return the entries of a sentences.toml."""
-    return toml.decode(path.read_bytes(), type=_Notes).sentences
+def read_notes(path: Path | None) -> list[Note]:
+    """Return the entries of a sentences.toml; without the file there are none."""
+    return [] if path is None else toml.decode(path.read_bytes(), type=_Notes).sentences
 
 
 def plain(text: str) -> str:

@@ -31,9 +31,31 @@ def test_missing_piece_is_named(piece: str, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_missing_name_of_a_piece_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus_id = registry.corpus_ids()[0]
+    corpus_id = fixtures.having("broken.py")[0]
     monkeypatch.delattr(fixtures.load(corpus_id, "broken"), "CASES")
-    assert fixtures.problems(corpus_id) == [f"tests/fixtures/{corpus_id}/broken.py has no CASES"]
+    monkeypatch.delattr(fixtures.load(corpus_id, "broken"), "documents")
+    place = f"tests/fixtures/{corpus_id}/broken.py"
+    assert fixtures.problems(corpus_id) == [f"{place} has no CASES", f"{place} has no documents"]
+
+
+def test_name_that_a_piece_may_lack_has_the_value_of_the_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_id = fixtures.having("broken.py")[0]
+    recount = fixtures.load(corpus_id, "recount")
+    monkeypatch.delattr(recount, "RECOUNTED_RULES")
+    monkeypatch.delattr(recount, "broken_rules")
+    assert fixtures.problems(corpus_id) == []
+    found = fixtures.load_or_default(corpus_id, "recount")
+    assert (found.RECOUNTED_RULES, found.broken_rules(Path()), found.count) == ({}, (), recount.count)
+
+
+def test_cases_of_rules_are_needed_where_defects_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_id = fixtures.having("broken.py")[0]
+    shutil.copytree(fixtures.folder_of(corpus_id), tmp_path / corpus_id)
+    (tmp_path / corpus_id / "broken.py").unlink()
+    monkeypatch.setattr(fixtures, "FOLDER", tmp_path)
+    assert fixtures.problems(corpus_id) == [f"tests/fixtures/{corpus_id}/broken.py is missing"]
+    monkeypatch.setattr(fixtures, "load_defects", lambda _: ())
+    assert fixtures.problems(corpus_id) == []
 
 
 def test_test_that_needs_a_missing_piece_says_where_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,9 @@ def restored_models(corpus_id: str) -> frozenset[str]:
         for layer in ("staging", "intermediate")
         for path in (MODELS / layer / corpus_id).glob("*.sql")
     }
-    entities = {f"int_{corpus_id}__{entity}": table for entity, table in core_table_of_entity().items()}
+    layers = ("int", "stg")  # core stacks an entity that needs no conformed model from staging
+    tables = core_table_of_entity().items()
+    entities = {f"{layer}_{corpus_id}__{entity}": table for entity, table in tables for layer in layers}
     waiting = [name for name in texts if entities.get(name) in read]
     found: set[str] = set()
     while waiting:

@@ -118,3 +118,13 @@ def test_master_that_accepts_no_connection_is_named_at_once() -> None:
     )
     with pytest.raises(session.ClusterError, match="does not start with master spark://nowhere"):
         session.refuse_silent("spark://nowhere")
+
+
+def test_server_that_accepts_no_connection_is_named_at_once(tmp_path: Path) -> None:
+    with socket.socket() as dead:
+        dead.bind(("127.0.0.1", 0))
+        master = f"thrift://127.0.0.1:{dead.getsockname()[1]}"
+        server = session.Server(Settings(spark_master=master), tmp_path)
+        with server, pytest.raises(session.ClusterError) as refused:
+            server.sql("select 1")
+    assert str(refused.value) == f"{master}: Connection refused"

@@ -16,6 +16,7 @@ from dialogue_warehouse.corpora import registry, starting
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE
 from tests import fixtures
+from tests.unit.sentences import read_notes
 
 LIKE = [None, *registry.corpus_ids()]
 
@@ -25,7 +26,7 @@ def clone(tmp_path: Path) -> Path:
     """Return a folder with the files of a clone that `new-corpus` reads."""
     shutil.copytree(CLONE / starting.SMALLEST_FOLDER, tmp_path / starting.SMALLEST_FOLDER)
     folders = [place.format(corpus_id) for place in starting.PLACES for corpus_id in registry.corpus_ids()]
-    for folder in folders:
+    for folder in filter(lambda folder: (CLONE / folder).is_dir(), folders):
         shutil.copytree(CLONE / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(CLONE / starting.PROJECT, tmp_path / starting.PROJECT)
     return tmp_path
@@ -52,7 +53,11 @@ def test_every_piece_is_written_under_the_new_name(clone: Path, like: str | None
     assert not re.search(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", texts(clone, written) + " ".join(written))
     after = variables(clone)
     assert after["corpora"].pop("newcorpus")
-    assert after["derived"].pop("newcorpus", []) == before["derived"].get(model, [])
+    for variable in ("derived", "staged"):
+        assert after[variable].pop("newcorpus", []) == before[variable].get(model, [])
+    entities = starting.entities_of("newcorpus", clone=clone)
+    assert entities
+    assert {starting.model_of("newcorpus", entity, clone) for entity in entities} <= set(written)
     assert after == before
 
 
@@ -69,8 +74,10 @@ def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | Non
     twins = tomllib.loads((clone / "tests/fixtures/newcorpus/twins.toml").read_text(encoding="utf-8"))
     assert twins
     assert set(twins) <= own
-    notes = tomllib.loads((clone / "tests/fixtures/newcorpus/sentences.toml").read_text(encoding="utf-8"))["sentences"]
-    assert {note["claim"] for note in notes if "claim" in note} <= own
+    path = clone / "tests/fixtures/newcorpus/sentences.toml"
+    notes = read_notes(path if path.is_file() else None)
+    assert notes or not path.is_file()
+    assert {note.claim for note in notes if note.claim} <= own
 
 
 @pytest.mark.parametrize(

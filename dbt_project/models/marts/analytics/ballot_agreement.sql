@@ -32,7 +32,7 @@ options as (
         ballots.split,
         votes.voted_for,
         sum(votes.votes) as votes,
-        sum(votes.votes * (votes.votes - 1)) as agreeing_pairs
+        sum(cast(votes.votes as bigint) * (votes.votes - cast(1 as bigint))) as agreeing_pairs
     from {{ ref('fct_votes') }} as votes
     inner join ballots
         on votes.dialogue_key = ballots.dialogue_key

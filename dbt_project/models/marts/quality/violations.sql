@@ -1,10 +1,14 @@
-{#- Every row that breaks a rule. The rules of a corpus are in rules/<corpus>/<corpus>__rules, the rules with the
-    same meaning in every corpus in rules/shared. Each corpus declares the properties of its rules, including their
+{#- Every row that breaks a rule. The rules of a corpus, if it has any, are in rules/<corpus>/<corpus>__rules, the rules
+    with the same meaning in every corpus in rules/shared. Each corpus declares the properties of its rules, including their
     upstream thread, and landing writes them to a table. -#}
 with
 
 found as (
-    {%- for owner in ['shared'] + var('corpora') | list %}
+    {%- set owners = ['shared'] -%}
+    {%- for corpus, entities in var('corpora').items() if 'rules' in entities -%}
+        {%- do owners.append(corpus) -%}
+    {%- endfor -%}
+    {%- for owner in owners %}
     select
         rule_id,
         corpus_id,

@@ -14,28 +14,12 @@ calls as (
     semi join batch on dialogues.source_file_id = batch.source_file_id
 ),
 
-spans as (
-    select
-        slots.turn_key,
-        list(
-            {'slot': slots.slot_name, 'text': slots.value, 'start': slots.start_char, 'end': slots.end_char}
-            order by slots.span_index
-        ) as spans
-    from fct_slots as slots
-    semi join calls on slots.dialogue_key = calls.dialogue_key
-    group by slots.turn_key
-),
-
 turns as (
     select
         turns.dialogue_key,
-        list(
-            {'speaker': turns.source_speaker, 'text': turns.utterance, 'spans': coalesce(spans.spans, [])}
-            order by turns.turn_index
-        ) as turns
+        list({'speaker': turns.source_speaker, 'text': turns.utterance} order by turns.turn_index) as turns
     from fct_turns as turns
     semi join calls on turns.dialogue_key = calls.dialogue_key
-    left join spans on turns.turn_key = spans.turn_key
     group by turns.dialogue_key
 )
 
@@ -43,10 +27,6 @@ select
     calls.source_file_id,
     calls.record_index,
     null as record_key,
-    to_json({
-        'id': calls.dialogue_id,
-        'topic': calls.task,
-        'turns': coalesce(turns.turns, [])
-    }) as record
+    to_json({'id': calls.dialogue_id, 'topic': calls.task, 'turns': coalesce(turns.turns, [])}) as record
 from calls
 left join turns on calls.dialogue_key = turns.dialogue_key

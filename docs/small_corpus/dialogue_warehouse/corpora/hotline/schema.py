@@ -1,7 +1,6 @@
 """Records of the Hotline release (`train.json`, `dev.json`, `test.json`).
 
-Source: the publisher's README. Every published key is a field with a description; landing rejects or
-sets aside everything else.
+Source: the publisher's README. Every published key of a call is a field with a description.
 """
 
 from __future__ import annotations
@@ -10,16 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dialogue_warehouse.corpora.release import Container, Entity, Integer, note
-
-
-class Span(Struct, forbid_unknown_fields=True):
-    """A marked part of a text."""
-
-    slot: Annotated[str, note("meaning of the part, such as day")]
-    text: Annotated[str, note("text of the part")]
-    start: Annotated[Integer, note("position of its first character, from 0")]
-    end: Annotated[Integer, note("position after its last character")]
+from dialogue_warehouse.corpora.release import Container, Entity, note
 
 
 class Turn(Struct, forbid_unknown_fields=True):
@@ -27,7 +17,6 @@ class Turn(Struct, forbid_unknown_fields=True):
 
     speaker: Annotated[str, note("agent or caller")]
     text: Annotated[str, note("text of the turn")]
-    spans: Annotated[list[Span], note("marked parts, in order; may be empty")]
 
 
 class Call(Struct, forbid_unknown_fields=True):

@@ -6,8 +6,5 @@
     counted('dialogue_services', '1', calls, ref('stg_hotline__calls'), ref('int_hotline__dialogue_services'),
             core='dim_dialogue_services'),
     counted('turns', 'cardinality(turns)', calls, ref('stg_hotline__turns'), ref('int_hotline__turns'),
-            core='fct_turns'),
-    counted('spans', 'cardinality(flatten(' ~ list_map('turns', 'turn', 'turn.spans') ~ '))', calls,
-            ref('stg_hotline__spans'), ref('int_hotline__slots'),
-            core='fct_slots', core_where="annotation_type = 'span'")
+            core='fct_turns')
 ]) }}

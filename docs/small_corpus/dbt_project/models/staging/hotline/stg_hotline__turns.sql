@@ -1,5 +1,3 @@
-{{ config(materialized='table') }}
-
 with
 
 turns as (
@@ -16,6 +14,5 @@ select
     turn_index,
 
     turn.speaker as speaker,
-    turn.text as utterance,
-    turn.spans as spans
+    turn.text as utterance
 from turns

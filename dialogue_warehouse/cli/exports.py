@@ -1,0 +1,83 @@
+"""The command `export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dialogue_warehouse.cli.options import (
+    Folder,
+    cli,
+    log_option,
+    sample_options,
+    selection_options,
+    warehouse_option,
+    warehouse_paths,
+)
+from dialogue_warehouse.errors import counted
+from dialogue_warehouse.paths import absolute
+from dialogue_warehouse.settings import Settings
+
+if TYPE_CHECKING:
+    from dialogue_warehouse.reading.selection import Selection
+
+
+@cli.command()
+@click.option("--form", type=click.Choice(("chat",)), required=True, help="chat: messages and tools as JSON Lines.")
+@click.option("--to", "to", type=Folder, required=True, help="Folder to write into, as TO/<corpus_id>/<split>.jsonl.")
+@click.option(
+    "--profile",
+    type=click.Choice(("faithful", "alternating")),
+    default="faithful",
+    show_default=True,
+    help="faithful: each turn is a message. alternating: user and assistant take turns, beginning with the user.",
+)
+@click.option(
+    "--arguments",
+    type=click.Choice(("object", "string")),
+    default="object",
+    show_default=True,
+    help="Arguments of a call: a JSON object, or a string with JSON.",
+)
+@click.option(
+    "--targets",
+    type=click.Choice(("weight", "train")),
+    help="Mark the messages to train on, which are those of the assistant without a known defect: weight (0 or 1) or "
+    "train (true or false).",
+)
+@click.option("--instructions", is_flag=True, help="Add the instructions of the agent as the system prompt.")
+@click.option("--max-characters", type=click.IntRange(1), metavar="N", help="Leave out longer examples.")
+@selection_options
+@sample_options
+@click.option("--force", "overwrites", is_flag=True, help="Overwrite existing files that differ.")
+@click.option("--quiet", is_flag=True, help="Print errors only, no progress.")
+@log_option
+@warehouse_option
+def export(
+    form: str, to: Path, selection: Selection, overwrites: bool, quiet: bool, warehouse: Path | None, **options: Any
+) -> None:
+    """Write dialogues in a form that people train from, one file per corpus and split.
+
+    If an existing file differs, nothing is written unless --force is given. docs/export.md describes the form.
+
+    Example: dialogue-warehouse export --form chat --to DIR --split train --without-leaks
+    """
+    from dialogue_warehouse.common.progress import Reporter
+    from dialogue_warehouse.exporting.chat import ChatOptions
+    from dialogue_warehouse.exporting.writing import export_published
+
+    settings = Settings.from_environment(warehouse=warehouse, log_format=options.pop("log_format"))
+    exported = export_published(
+        warehouse_paths(settings),
+        settings,
+        selection,
+        ChatOptions(**options),
+        absolute(to),
+        Reporter(quiet),
+        overwrites,
+    )
+    examples = sum(one.counts["examples"] for one in exported)
+    if not quiet:
+        click.echo(f"{counted(examples, 'example')} in {counted(len(exported), 'file')} below {to}")

@@ -1,0 +1,164 @@
+-- How a dialogue of SGD becomes chat messages. `batch` holds the dialogue_key of the requested dialogues.
+-- The system calls a service before it speaks, because the utterance has values of the results.
+
+-- part: messages
+with
+
+turns as (
+    select
+        turns.dialogue_key,
+        turns.turn_index,
+        turns.turn_key,
+        turns.role,
+        turns.utterance
+    from fct_turns as turns
+    semi join batch on turns.dialogue_key = batch.dialogue_key
+),
+
+parameters as (
+    select
+        slots.turn_key,
+        slots.frame_index,
+        to_json(map(
+            list(slots.slot_name order by slots.slot_name), list(slots.value order by slots.slot_name)
+        )) as arguments
+    from fct_slots as slots
+    semi join batch on slots.dialogue_key = batch.dialogue_key
+    where slots.annotation_type = 'call_parameter'
+    group by slots.turn_key, slots.frame_index
+),
+
+results as (
+    select
+        results.call_key,
+        to_json(list(results.entity order by results.result_index)) as entities
+    from fct_service_results as results
+    semi join batch on results.dialogue_key = batch.dialogue_key
+    group by results.call_key
+)
+
+select
+    calls.dialogue_key,
+    cast(null as varchar) as variant,
+    calls.turn_index,
+    calls.frame_index as place,
+    calls.turn_key,
+    'call' as role,
+    coalesce(cast(results.entities as varchar), '[]') as content,
+    calls.service || '_' || calls.method as call_name,
+    coalesce(parameters.arguments, '{}') as arguments
+from fct_service_calls as calls
+semi join batch on calls.dialogue_key = batch.dialogue_key
+left join parameters
+    on calls.turn_key = parameters.turn_key and calls.frame_index = parameters.frame_index
+left join results on calls.call_key = results.call_key
+
+union all
+
+select
+    turns.dialogue_key,
+    cast(null as varchar) as variant,
+    turns.turn_index,
+    cast(null as integer) as place,
+    turns.turn_key,
+    if(turns.role = 'user', 'user', 'assistant') as role,
+    turns.utterance as content,
+    cast(null as varchar) as call_name,
+    cast(null as json) as arguments
+from turns
+where turns.role in ('user', 'system')
+
+-- part: tools
+with
+
+slots as (
+    select
+        intents.split,
+        intents.service,
+        intents.intent,
+        uses.slot,
+        bool_or(uses.requirement = 'required') as is_required,
+        min(uses.position) as position,
+        min(uses.default_value) as default_value,
+        any_value(definitions.description order by definitions.position) as description,
+        any_value(definitions.possible_values order by definitions.position)
+            filter (where definitions.is_categorical) as possible_values
+    from dim_intents as intents
+    inner join dim_intent_slots as uses on intents.intent_key = uses.intent_key
+    left join dim_slots as definitions
+        on
+            intents.corpus_id = definitions.corpus_id
+            and intents.split = definitions.split
+            and intents.service = definitions.service
+            and uses.slot = definitions.slot
+    where intents.corpus_id = 'sgd' and uses.requirement in ('required', 'optional')
+    group by intents.split, intents.service, intents.intent, uses.slot
+),
+
+-- A default such as `dontcare` is a value, too, although the slot does not list it.
+properties as (
+    select
+        slots.*,
+        if(
+            len(slots.possible_values) > 0,
+            list_concat(
+                slots.possible_values,
+                list_filter([slots.default_value], lambda value : not list_contains(slots.possible_values, value))
+            ),
+            null
+        ) as allowed
+    from slots
+),
+
+parameters as (
+    select
+        properties.split,
+        properties.service,
+        properties.intent,
+        map(
+            list(properties.slot order by not properties.is_required, properties.position),
+            list(
+                json_merge_patch('{}', json_object(
+                    'type', 'string',
+                    'description', properties.description,
+                    'enum', properties.allowed,
+                    'default', properties.default_value
+                ))
+                order by not properties.is_required, properties.position
+            )
+        ) as properties,
+        list(properties.slot order by properties.position) filter (where properties.is_required) as required
+    from properties
+    group by properties.split, properties.service, properties.intent
+),
+
+intents as (
+    select
+        intents.split,
+        intents.service,
+        intents.intent,
+        min(intents.position) as position,
+        any_value(intents.description order by intents.position) as description
+    from dim_intents as intents
+    where intents.corpus_id = 'sgd'
+    group by intents.split, intents.service, intents.intent
+)
+
+select
+    services.dialogue_key,
+    services.position * 1000 + intents.position as position,
+    intents.service || '_' || intents.intent as name,
+    intents.description,
+    json_object(
+        'type', 'object',
+        'properties', coalesce(to_json(parameters.properties), '{}'),
+        'required', coalesce(parameters.required, [])
+    ) as parameters
+from dim_dialogue_services as services
+semi join batch on services.dialogue_key = batch.dialogue_key
+inner join intents on services.split = intents.split and services.service = intents.service
+left join parameters
+    on
+        intents.split = parameters.split
+        and intents.service = parameters.service
+        and intents.intent = parameters.intent

@@ -1,0 +1,382 @@
+"""Chat messages with tools, as JSON Lines: one example per line, written by DuckDB in batches of dialogues.
+
+`messages.sql` of a corpus says how its dialogues become messages. Its part `messages` returns what is said and called,
+its part `tools`, which not every corpus has, the tools of each dialogue:
+
+- messages: dialogue_key, variant (NULL if a dialogue is one example), turn_index and place (the order; a NULL
+  turn_index comes first, a NULL place last), turn_key, role, content, call_name, arguments (a JSON object). The roles
+  are `system`, `instructions` (a system prompt on request), `user`, `assistant`, and `call`: a call of a tool whose
+  result is `content`. A NULL content is not a message.
+- tools: dialogue_key, position, name, description, parameters (JSON Schema).
+
+`batch` has the keys of the requested dialogues.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from dialogue_warehouse.common.database import literal, one_line
+from dialogue_warehouse.corpora.registry import CorpusError
+from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.corpora.sections import read_sections
+from dialogue_warehouse.reading.selection import Dialogue
+
+MESSAGES_SQL = "messages.sql"
+SUFFIX = ".jsonl"
+PROFILES = ("faithful", "alternating")
+ARGUMENTS = ("object", "string")
+TARGETS = ("weight", "train")
+BATCH_TURNS = 40_000
+"""Turns of the dialogues that are written at once, which bounds the memory."""
+
+
+@dataclass(frozen=True)
+class ChatOptions:
+    """The variants of the form."""
+
+    profile: str = PROFILES[0]
+    """`faithful`: each turn is a message. `alternating`: user and assistant take turns, the user first."""
+    arguments: str = ARGUMENTS[0]
+    """Arguments of a call as a JSON `object`, or as a `string` with JSON."""
+    targets: str | None = None
+    """The key that marks the messages to train on: `weight` (0 or 1) or `train` (true or false)."""
+    instructions: bool = False
+    """Adds the instructions that a person of the dialogue had, as the system prompt."""
+    max_characters: int | None = None
+    """Characters of an example (its messages and tools as JSON) above which it is left out."""
+
+
+def write(
+    con: duckdb.DuckDBPyConnection,
+    corpus: Corpus,
+    dialogues: Sequence[Dialogue],
+    path: Path,
+    options: ChatOptions,
+    update: Callable[[str], None],
+) -> dict[str, int]:
+    """Write the examples of a corpus' dialogues to a file, in their order, and return counts.
+
+    `con` has core as its default schema, and the table `exported` of the loss ledger, to which the parts of examples
+    are added. Raises CorpusError if the corpus has no messages, or its SQL is wrong.
+    """
+    queries = read_sections(corpus, MESSAGES_SQL, "part")
+    if "messages" not in queries:
+        raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_SQL}: no query for messages")
+    counts: dict[str, int] = {"dialogues": len(dialogues)}
+    part, done = path.with_suffix(".part"), 0
+    with path.open("wb") as whole:
+        for batch in _batches(dialogues):
+            con.execute(
+                "create or replace temp table batch as select unnest(?::varchar[]) as dialogue_key",
+                [[dialogue.key for dialogue in batch]],
+            )
+            try:
+                con.execute(f"create or replace temp table said as {_said(queries['messages'], options)}")
+                if "tools" in queries:
+                    con.execute(f"create or replace temp table tools as {_TOOLS.format(query=queries['tools'])}")
+            except (duckdb.ProgrammingError, duckdb.DataError) as error:
+                raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_SQL}: {one_line(error)}") from error
+            found = _write_batch(con, "tools" in queries, part, options)
+            for name, number in found.items():
+                counts[name] = counts.get(name, 0) + number
+            with part.open("rb") as written:
+                shutil.copyfileobj(written, whole)
+            part.unlink()
+            done += len(batch)
+            update(f"{done:,} of {len(dialogues):,} dialogues")
+    return counts
+
+
+def _batches(dialogues: Sequence[Dialogue]) -> Iterator[Sequence[Dialogue]]:
+    """Yield the dialogues in groups of about as many turns."""
+    start, turns = 0, 0
+    for number, dialogue in enumerate(dialogues):
+        if turns and turns + dialogue.turn_count > BATCH_TURNS:
+            yield dialogues[start:number]
+            start, turns = number, 0
+        turns += max(dialogue.turn_count, 1)
+    yield dialogues[start:]
+
+
+def _write_batch(con: duckdb.DuckDBPyConnection, has_tools: bool, part: Path, options: ChatOptions) -> dict[str, int]:
+    """Write the examples of what is said in the batch, and return counts."""
+    con.execute(f"create or replace temp table placed as {_PLACED[options.profile]}")
+    con.execute(f"create or replace temp table examples as {_examples(has_tools, options)}")
+    fits = "true" if options.max_characters is None else f"characters <= {options.max_characters}"
+    columns = ["id", "messages", *(["tools"] if has_tools else []), "source"]
+    con.execute(
+        f"copy (select {', '.join(columns)} from examples where has_answer and {fits}"
+        f" order by dialogue_key, variant) to {literal(part)} (format json)"
+    )
+    con.execute(_PARTS.format(fits=fits, is_cut=options.profile == "alternating"))
+    row = con.execute(_COUNTS.format(fits=fits)).fetchone()
+    names = [name for name, *_ in con.description or ()]
+    return dict(zip(names, row or (), strict=True))
+
+
+def _said(query: str, options: ChatOptions) -> str:
+    """Return the query of what is said and called, numbered in each example. A call has an id that is unique there."""
+    roles = "'system', 'user', 'assistant', 'call'" + (", 'instructions'" if options.instructions else "")
+    return f"""
+    with
+    numbered as (
+        select
+            dialogue_key, variant, turn_key, content, arguments,
+            if(role = 'instructions', 'system', role) as role,
+            left(regexp_replace(call_name, '[^a-zA-Z0-9_-]', '_', 'g'), 64) as call_name,
+            row_number() over (
+                partition by dialogue_key, variant
+                order by turn_index nulls first, role = 'instructions', place nulls last, role, content
+            ) as position
+        from ({query})
+        where role in ({roles}) and content is not null
+    )
+
+    select
+        *,
+        printf('call%05d', count(*) filter (where role = 'call') over so_far) as call_id
+    from numbered
+    window so_far as (partition by dialogue_key, variant order by position)
+    """
+
+
+_PLACED = {
+    "faithful": """
+    select *, if(role = 'system', 0, position) as message, 'kept' as what_happens from said
+    """,
+    "alternating": """
+    with
+    around as (
+        select
+            *,
+            if(role = 'call', 'assistant', role) as side,
+            min(position) filter (where role = 'user') over example as first_user,
+            min(position) filter (where role = 'user') over later as next_user,
+            min(position) filter (where role = 'assistant') over later as next_answer
+        from said
+        window
+            example as (partition by dialogue_key, variant),
+            later as (
+                partition by dialogue_key, variant order by position
+                rows between 1 following and unbounded following
+            )
+    ),
+
+    judged as (
+        select
+            *,
+            case
+                when role in ('system', 'user') then 'kept'
+                when first_user is null or position < first_user then 'before_user'
+                when role = 'call' and next_user < coalesce(next_answer, next_user + 1) then 'call_without_answer'
+                else 'kept'
+            end as what_happens
+        from around
+    ),
+
+    started as (
+        select
+            *,
+            lag(side) over in_order is distinct from side or lag(role) over in_order = 'call' as begins
+        from judged
+        where what_happens = 'kept'
+        window in_order as (partition by dialogue_key, variant order by position)
+    ),
+
+    grouped as (
+        select
+            *,
+            count(*) filter (where begins) over (partition by dialogue_key, variant order by position) as message
+        from started
+    ),
+
+    ended as (
+        select
+            *,
+            max(message) filter (where side = 'assistant') over (partition by dialogue_key, variant) as last_message
+        from grouped
+    )
+
+    select
+        dialogue_key, variant, turn_key, content, arguments, role, call_name, position, call_id, message,
+        if(role = 'system' or message <= last_message, 'kept', 'after_answer') as what_happens
+    from ended
+    union all
+    select
+        dialogue_key, variant, turn_key, content, arguments, role, call_name, position, call_id,
+        null as message, what_happens
+    from judged
+    where what_happens <> 'kept'
+    """,
+}
+"""The queries that give each row of `said` its message; rows of the same message are joined."""
+
+
+def _examples(has_tools: bool, options: ChatOptions) -> str:
+    """Return the query of the examples: a row for each variant of a dialogue, with its messages as JSON."""
+    marks = {"weight": ", 'weight', if(has_defect, 0, 1)", "train": ", 'train', not has_defect"}
+    # An alternating example ends with the assistant.
+    is_cut = options.profile == "alternating"
+    return _EXAMPLES.format(
+        arguments="arguments" if options.arguments == "object" else "cast(arguments as varchar)",
+        mark=marks[options.targets] if options.targets else "",
+        no_mark=", 'train', false" if options.targets == "train" else "",
+        has_result="call_name is not null" + (" and message < last_message" if is_cut else ""),
+        tools="coalesce(tools.tools, '[]') as tools," if has_tools else "",
+        tools_length="coalesce(length(cast(tools.tools as varchar)), 0)" if has_tools else "0",
+        join_tools="left join tools on examples.dialogue_key = tools.dialogue_key" if has_tools else "",
+    )
+
+
+_EXAMPLES = """
+    with
+    joined as (
+        select
+            placed.dialogue_key, placed.variant, placed.message,
+            if(bool_or(placed.role = 'call'), 'assistant', any_value(placed.role)) as role,
+            list(placed.content order by placed.position) filter (where placed.role <> 'call') as contents,
+            any_value(placed.call_id) filter (where placed.role = 'call') as call_id,
+            any_value(placed.call_name) as call_name,
+            any_value(placed.arguments) as arguments,
+            any_value(placed.content) filter (where placed.role = 'call') as result,
+            list_filter(list(placed.turn_key order by placed.position), lambda key : key is not null) as turn_keys,
+            bool_or(defects.turn_key is not null) as has_defect
+        from placed
+        left join (
+            select distinct turn_key from quality.annotation_risk where defects_here > 0
+        ) as defects on placed.turn_key = defects.turn_key
+        where placed.what_happens = 'kept'
+        group by placed.dialogue_key, placed.variant, placed.message
+    ),
+
+    texts as (
+        select
+            *,
+            coalesce(
+                if(role = 'system', array_to_string(contents, e'\\n\\n'), array_to_string(contents, e'\\n')), ''
+            ) as content
+        from joined
+    ),
+
+    written as (
+        select
+            *,
+            case
+                when call_name is not null then json_object(
+                    'role', 'assistant', 'content', content, 'tool_calls', json_array(json_object(
+                        'id', call_id, 'type', 'function',
+                        'function', json_object('name', call_name, 'arguments', {arguments})
+                    )){mark}
+                )
+                when role = 'assistant' then json_object('role', role, 'content', content{mark})
+                else json_object('role', role, 'content', content{no_mark})
+            end as said_json,
+            json_object(
+                'role', 'tool', 'tool_call_id', call_id, 'name', call_name, 'content', result{no_mark}
+            ) as result_json,
+            max(message) over (partition by dialogue_key, variant) as last_message
+        from texts
+    ),
+
+    examples as (
+        select
+            dialogue_key, variant,
+            flatten(list(if({has_result}, [said_json, result_json], [said_json]) order by message)) as messages,
+            flatten(list(if({has_result}, [turn_keys, turn_keys], [turn_keys]) order by message)) as turn_keys,
+            bool_or(role = 'assistant') as has_answer
+        from written
+        group by dialogue_key, variant
+    )
+
+    select
+        examples.dialogue_key, examples.variant, examples.has_answer,
+        concat(examples.dialogue_key, '/variant/' || examples.variant) as id,
+        to_json(examples.messages) as messages,
+        {tools}
+        json_object(
+            'corpus_id', dialogues.corpus_id, 'split', dialogues.split, 'dialogue_key', examples.dialogue_key,
+            'turn_keys', examples.turn_keys
+        ) as source,
+        len(examples.messages) as message_count,
+        length(cast(to_json(examples.messages) as varchar))
+        + {tools_length} as characters
+    from examples
+    inner join dim_dialogues as dialogues on examples.dialogue_key = dialogues.dialogue_key
+    {join_tools}
+    """
+
+_TOOLS = """
+    select
+        dialogue_key,
+        to_json(list(json_object(
+            'type', 'function',
+            'function', json_object(
+                'name', left(regexp_replace(name, '[^a-zA-Z0-9_-]', '_', 'g'), 64),
+                'description', coalesce(description, ''),
+                'parameters', parameters
+            )
+        ) order by position, name)) as tools
+    from ({query})
+    group by dialogue_key
+"""
+
+_PARTS = """
+    insert into exported
+    with
+    written as (select dialogue_key, variant from examples where has_answer and {fits}),
+
+    kept as (
+        select
+            *,
+            role in ('user', 'assistant') and count(*) filter (where role <> 'call') over of_message > 1 as is_merged,
+            max(message) over (partition by dialogue_key, variant) as last_message
+        from placed
+        where what_happens = 'kept'
+        window of_message as (partition by dialogue_key, variant, message)
+    ),
+
+    parts as (
+        select
+            dialogue_key, variant, turn_key, is_merged,
+            case role when 'call' then 'call' when 'system' then 'system' else 'text' end as part
+        from kept
+        union all
+        select dialogue_key, variant, turn_key, false as is_merged, 'result' as part
+        from kept
+        where role = 'call' and not ({is_cut} and message = last_message)
+        union all
+        select dialogue_key, variant, null as turn_key, false as is_merged, 'example' as part
+        from written
+    )
+
+    select parts.dialogue_key, parts.variant, parts.turn_key, parts.part, parts.is_merged
+    from parts
+    semi join written
+        on parts.dialogue_key = written.dialogue_key and parts.variant is not distinct from written.variant
+"""
+"""Adds the parts of the written examples to `exported`, for the loss ledger."""
+
+_COUNTS = """
+    with
+    written as (select * from examples where has_answer and {fits})
+
+    select
+        (select count(distinct dialogue_key) from written) as exported_dialogues,
+        (select count(*) from written) as examples,
+        (select coalesce(sum(message_count), 0) from written) as messages,
+        (select count(*) from examples where not has_answer) as examples_without_answer,
+        (select count(*) from examples where has_answer and not {fits}) as examples_too_long,
+        count(*) filter (where what_happens = 'before_user') as said_before_user,
+        count(*) filter (where what_happens = 'call_without_answer') as calls_without_answer,
+        count(*) filter (where what_happens = 'after_answer') as said_after_answer,
+        count(*) filter (where what_happens = 'kept' and role <> 'system')
+        - count(distinct (dialogue_key, variant, message)) filter (where what_happens = 'kept' and role <> 'system')
+            as joined
+    from placed
+"""

@@ -1,0 +1,163 @@
+"""A selection of dialogues, in the same words for every command that selects.
+
+The words become keys of dialogues inside the sandbox of `connection`, because `--where` is SQL of the user. A command
+that writes then reads the dialogues with these keys through a second connection, which runs none of the user's SQL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import duckdb
+
+from dialogue_warehouse.common.database import QueryError, one_line
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.connection import Connection, open_published
+from dialogue_warehouse.reading.query import run_query
+from dialogue_warehouse.settings import Settings
+
+NO_SPLIT = "none"
+"""The word for dialogues to which the publisher gives no split."""
+SPLITS = ("train", "validation", "test", NO_SPLIT)
+DEFECTS = {"here": "defects_here", "from-then-on": "defects_from_then_on"}
+"""The column of quality.annotation_risk by the word of the option."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The words of a selection. An empty selection is every dialogue."""
+
+    corpora: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    where: str | None = None
+    """An expression over core.dim_dialogues."""
+    without_defects: str | None = None
+    """`here` or `from-then-on`: leaves out a dialogue if a turn of it has such a defect."""
+    without_leaks: bool = False
+    """Leaves out a training dialogue if a dialogue of another split has the same texts."""
+    licenses: tuple[str, ...] = ()
+    sample: int | None = None
+    """Number of dialogues that are kept at most, chosen by a hash of the key and the seed."""
+    seed: int = 0
+
+
+class Dialogue(NamedTuple):
+    """A selected dialogue."""
+
+    key: str
+    corpus_id: str
+    split: str | None
+    turn_count: int
+
+
+def select_published(paths: WarehousePaths, settings: Settings, selection: Selection) -> list[Dialogue]:
+    """Return the selected dialogues of the published build. Raises InputError if there are none."""
+    with open_published(paths, settings=settings.for_queries()) as con:
+        return select(con, selection, settings.query_timeout)
+
+
+def select(con: Connection, selection: Selection, timeout: float | None = None) -> list[Dialogue]:
+    """Return the selected dialogues in the order of corpus, split and key.
+
+    Raises InputError for a word that the warehouse does not know, an expression that cannot be run, and if no
+    dialogue is left.
+    """
+    _refuse_unknown(con, "--corpora", "corpus", selection.corpora, "corpus_id")
+    _refuse_unknown(con, "--licenses", "license", selection.licenses, "license")
+    if lacking := [split for split in selection.splits if split not in SPLITS]:
+        raise InputError(f"--split: there is no split {lacking[0]}; there are {', '.join(SPLITS)}")
+    dialogues = _matching(con, selection)
+    if selection.where is not None:
+        keys = _keys_where(con, selection.where, timeout)
+        dialogues = [dialogue for dialogue in dialogues if dialogue.key in keys]
+    if selection.sample is not None:
+        dialogues = _sampled(dialogues, selection.sample, selection.seed)
+    if not dialogues:
+        raise InputError("no dialogue of the published warehouse matches the selection")
+    return dialogues
+
+
+def _refuse_unknown(con: Connection, option: str, noun: str, given: Sequence[str], column: str) -> None:
+    known = [name for (name,) in con.execute(f"select distinct {column} from core.dim_corpora order by 1").fetchall()]
+    if lacking := [name for name in given if name not in known]:
+        raise InputError(f"{option}: the published warehouse has no {noun} '{lacking[0]}'; it has {', '.join(known)}")
+
+
+def _matching(con: Connection, selection: Selection) -> list[Dialogue]:
+    """Return the dialogues that match every word that is not SQL of the user."""
+    conditions, parameters = ["true"], []
+    for column, values in (
+        ("dialogues.corpus_id", selection.corpora),
+        (f"coalesce(dialogues.split, '{NO_SPLIT}')", selection.splits),
+        ("corpora.license", selection.licenses),
+    ):
+        if values:
+            conditions.append(f"list_contains(?, {column})")
+            parameters.append(list(values))
+    if selection.without_defects is not None:
+        conditions.append(
+            "dialogues.dialogue_key not in (select dialogue_key from quality.annotation_risk"
+            f" where {DEFECTS[selection.without_defects]} > 0 and dialogue_key is not null)"
+        )
+    if selection.without_leaks:
+        conditions.append(f"dialogues.dialogue_key not in ({LEAKED})")
+    rows = con.execute(
+        "select dialogues.dialogue_key, dialogues.corpus_id, dialogues.split, dialogues.turn_count"
+        " from core.dim_dialogues as dialogues"
+        " inner join core.dim_corpora as corpora on dialogues.corpus_id = corpora.corpus_id"
+        f" where {' and '.join(conditions)} order by 2, 3 nulls last, 1",
+        parameters,
+    ).fetchall()
+    return [Dialogue(*row) for row in rows]
+
+
+LEAKED = """
+    with texts as (
+        select
+            dialogues.dialogue_key,
+            dialogues.corpus_id,
+            dialogues.split,
+            string_agg(core.same_text(turns.utterance), chr(10) order by turns.turn_index) as text
+        from core.dim_dialogues as dialogues
+        inner join core.fct_turns as turns on dialogues.dialogue_key = turns.dialogue_key
+        where turns.event_type = 'utterance'
+        group by dialogues.dialogue_key, dialogues.corpus_id, dialogues.split
+        having replace(text, chr(10), '') <> ''
+    )
+
+    select training.dialogue_key
+    from texts as training
+    inner join texts as others
+        on training.corpus_id = others.corpus_id and training.text = others.text
+    where training.split = 'train' and others.split is distinct from 'train'
+"""
+"""The training dialogues with the same texts as a dialogue of another split, as analytics.split_leakage counts them."""
+
+
+def _keys_where(con: Connection, expression: str, timeout: float | None) -> set[str]:
+    """Return the keys of the dialogues for which an expression is true. Raises QueryError if it is not one."""
+    try:
+        statements = con.extract_statements(f"select {expression}\n")
+    except duckdb.Error as error:
+        raise QueryError(f"--where: {one_line(error)}") from error
+    if len(statements) != 1:
+        raise QueryError("--where: is not one expression")
+    try:
+        result = run_query(con, f"select dialogue_key from core.dim_dialogues where ({expression}\n)", timeout=timeout)
+        return {key for (key,) in result.rows()}
+    except QueryError as error:
+        raise QueryError(f"--where: {error}") from error
+
+
+def _sampled(dialogues: list[Dialogue], number: int, seed: int) -> list[Dialogue]:
+    """Return so many dialogues, in their order. A larger sample of the same seed contains the smaller one."""
+
+    def place(dialogue: Dialogue) -> bytes:
+        return hashlib.sha256(f"{seed}/{dialogue.key}".encode()).digest()
+
+    kept = {dialogue.key for dialogue in sorted(dialogues, key=place)[:number]}
+    return [dialogue for dialogue in dialogues if dialogue.key in kept]

@@ -1,0 +1,110 @@
+"""Exported files, read back and judged without the project."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+CALL_ID = re.compile(r"[a-zA-Z0-9]{9}")
+"""The narrowest rule for the id of a call that a library has."""
+KEYS = {
+    "system": {"role", "content"},
+    "user": {"role", "content"},
+    "assistant": {"role", "content", "tool_calls"},
+    "tool": {"role", "content", "tool_call_id", "name"},
+}
+
+Example = dict[str, Any]
+
+
+def read(folder: Path) -> dict[str, list[Example]]:
+    """Return the examples of each file of an export, in order."""
+    return {
+        path.relative_to(folder).as_posix(): [
+            json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
+        ]
+        for path in sorted(folder.rglob("*.jsonl"))
+    }
+
+
+def examples(folder: Path, corpus_id: str) -> list[Example]:
+    """Return the examples of a corpus."""
+    return [
+        example for path, of_file in read(folder).items() if path.startswith(f"{corpus_id}/") for example in of_file
+    ]
+
+
+def said(example: Example) -> Iterator[tuple]:
+    """Return the messages of an example as the fixtures of a corpus have them: a call together with its result."""
+    for position, message in enumerate(example["messages"]):
+        for call in message.get("tool_calls", []):
+            answer = example["messages"][position + 1]
+            yield "call", call["function"]["name"], call["function"]["arguments"], answer["content"]
+        if message["role"] != "tool" and "tool_calls" not in message:
+            yield message["role"], message["content"]
+
+
+def problems(example: Example, is_alternating: bool = False) -> list[str]:
+    """Return what is wrong with the form of an example, whatever its content is."""
+    messages, found = example["messages"], []
+    for number, message in enumerate(messages):
+        role = message["role"]
+        if not set(message) - {"weight", "train"} <= KEYS[role] or not isinstance(message["content"], str):
+            found.append(f"message {number}: keys")
+        if role == "system" and number:
+            found.append(f"message {number}: a system prompt is not the first message")
+        if role == "tool" and not messages[number - 1].get("tool_calls"):
+            found.append(f"message {number}: a result without a call")
+        for call in message.get("tool_calls", []):
+            found += [f"message {number}: {problem}" for problem in _problems_of_call(example, number, call)]
+    ids = [call["id"] for message in messages for call in message.get("tool_calls", [])]
+    if len(ids) != len(set(ids)):
+        found.append("two calls have one id")
+    if len(example["source"]["turn_keys"]) != len(messages):
+        found.append("turn_keys")
+    return found + (_problems_of_order([message["role"] for message in messages]) if is_alternating else [])
+
+
+def _problems_of_call(example: Example, number: int, call: dict[str, Any]) -> Iterator[str]:
+    function, answers = call["function"], example["messages"][number + 1 : number + 2]
+    tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in example.get("tools", [])}
+    if set(call) != {"id", "type", "function"} or call["type"] != "function" or not CALL_ID.fullmatch(call["id"]):
+        yield "a call of another form"
+    if answers and (answers[0].get("tool_call_id"), answers[0].get("name")) != (call["id"], function["name"]):
+        yield "a call without its result"
+    if not NAME.fullmatch(function["name"]) or function["name"] not in tools:
+        yield f"an unknown tool {function['name']}"
+        return
+    arguments = function["arguments"]
+    arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+    yield from mismatches(arguments, tools[function["name"]])
+
+
+def mismatches(value: Any, schema: dict[str, Any]) -> Iterator[str]:
+    """Return what contradicts a JSON Schema, by the keywords that the tools use. Other keywords are an error."""
+    unknown = set(schema) - {"type", "properties", "required", "items", "description", "enum", "default"}
+    assert unknown == set(), unknown
+    kinds = {"object": dict, "array": list, "string": str}
+    if not isinstance(value, kinds[schema["type"]]):
+        yield f"{value!r} is not of type {schema['type']}"
+    elif isinstance(value, dict):
+        yield from (f"'{name}' is required" for name in schema["required"] if name not in value)
+        yield from (f"'{name}' is not a parameter" for name in value if name not in schema["properties"])
+        for name in value.keys() & schema["properties"].keys():
+            yield from mismatches(value[name], schema["properties"][name])
+    elif isinstance(value, list):
+        for item in value:
+            yield from mismatches(item, schema["items"])
+    elif "enum" in schema and value not in schema["enum"]:
+        yield f"'{value}' is not one of {schema['enum']}"
+
+
+def _problems_of_order(roles: list[str]) -> list[str]:
+    """Return what breaks the rule that user and assistant take turns; a result is on the user's side."""
+    sides = ["user" if role == "tool" else role for role in roles if role != "system"]
+    expected = [("user", "assistant")[number % 2] for number in range(len(sides))]
+    return [] if sides == expected and sides[-1:] == ["assistant"] else [f"order: {roles}"]

@@ -1,0 +1,370 @@
+"""`export --form chat`: the messages are those of the files, the form is valid, and nothing is written by halves."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.exporting import chat, losses, writing
+from dialogue_warehouse.exporting.chat import ChatOptions
+from dialogue_warehouse.lineage.restoring import open_core
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.selection import Selection, select_published
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from tests import exported, fixtures
+from tests.conftest import Once, rows, run_command
+from tests.unit.published import snapshot
+
+WITH_MESSAGES = [
+    corpus for corpus in registry.corpus_ids() if (registry.corpus_folder(corpus) / chat.MESSAGES_SQL).is_file()
+]
+SOURCES = ("sample", "real")
+Exports = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def export(once: Once, request: pytest.FixtureRequest) -> Exports:
+    """Return a function that exports a warehouse with these options, once, and returns the folder."""
+
+    def export(source: str, *options: str) -> Path:
+        warehouse = request.getfixturevalue(f"{source}_folder")
+
+        def fill(folder: Path) -> None:
+            arguments = ("--form", "chat", "--to", folder, "--warehouse", warehouse, *options)
+            completed = run_command("export", *arguments)
+            assert completed.returncode == 0, completed.stderr
+
+        return once(f"exported_{source}{'_'.join(options).replace('/', '')}", fill)
+
+    return export
+
+
+@pytest.fixture
+def con(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        yield con
+
+
+def source_of(source: str, request: pytest.FixtureRequest) -> Path:
+    """Return the folder of the releases."""
+    if source == "real":
+        return request.getfixturevalue("real_corpora")
+    return request.getfixturevalue("sample_folder") / "sample"
+
+
+def with_values(message: tuple) -> tuple:
+    """Return a message with the JSON value of its result instead of the text, if the text is JSON."""
+    if message[0] != "call" or not message[3].startswith(("[", "{")):
+        return message
+    return (*message[:3], json.loads(message[3]))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+def test_messages_are_those_of_the_files(
+    export: Exports, request: pytest.FixtureRequest, source: str, corpus_id: str
+) -> None:
+    release = source_of(source, request) / corpus_id
+    if not release.is_dir():
+        pytest.skip(f"no real files of {corpus_id}")
+    expected = fixtures.load(corpus_id, "messages").messages(release)
+    examples = exported.examples(export(source), corpus_id)
+    assert examples
+    assert {example["id"]: [with_values(each) for each in exported.said(example)] for example in examples} == expected
+
+
+@pytest.mark.parametrize("profile", chat.PROFILES)
+@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+def test_form_is_valid(export: Exports, con: duckdb.DuckDBPyConnection, corpus_id: str, profile: str) -> None:
+    """The schemas of the tools find the calls that lack a slot, which are known, and no other problem."""
+    known = {
+        key for (key,) in rows(con, "select row_key from quality.violations where rule_id = 'missing_required_slot'")
+    }
+    ids = set()
+    for example in exported.examples(export("sample", "--profile", profile), corpus_id):
+        found = exported.problems(example, profile == "alternating")
+        lacking = [problem for problem in found if problem.endswith("is required")]
+        assert found == lacking, example["id"]
+        assert bool(lacking) == any(key.startswith(f"{example['source']['dialogue_key']}/") for key in known)
+        ids.add(example["id"])
+    assert len(ids) == len(exported.examples(export("sample", "--profile", profile), corpus_id))
+
+
+def break_call(example: dict[str, Any], change: Callable[[dict[str, Any]], object]) -> None:
+    change(next(message for message in example["messages"] if "tool_calls" in message)["tool_calls"][0])
+
+
+BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
+    "an unknown tool": lambda example: example["tools"].clear(),
+    "a call without its result": lambda example: break_call(example, lambda call: call.update(id="call99999")),
+    "a call of another form": lambda example: break_call(example, lambda call: call.update(id="no id")),
+    "is not of type object": lambda example: break_call(example, lambda call: call["function"].update(arguments=[])),
+    "is not a parameter": lambda example: break_call(
+        example, lambda call: call["function"]["arguments"].update(other="x")
+    ),
+    "turn_keys": lambda example: example["source"]["turn_keys"].pop(),
+    "keys": lambda example: example["messages"][0].update(content=None),
+    "a system prompt is not the first": lambda example: example["messages"].append({"role": "system", "content": "x"}),
+    "order": lambda example: example["messages"].pop(0),
+}
+
+
+@pytest.mark.parametrize("problem", BROKEN)
+def test_broken_example_is_noticed(export: Exports, problem: str) -> None:
+    of_files = exported.read(export("sample", "--profile", "alternating")).values()
+    example = copy.deepcopy(
+        next(
+            example
+            for of_file in of_files
+            for example in of_file
+            if any("tool_calls" in message for message in example["messages"][:-2])
+        )
+    )
+    assert not any(problem in found for found in exported.problems(example, is_alternating=True))
+    BROKEN[problem](example)
+    assert any(problem in found for found in exported.problems(example, is_alternating=True))
+
+
+def test_every_file_is_one_split_and_joins_with_the_warehouse(export: Exports, con: duckdb.DuckDBPyConnection) -> None:
+    dialogues = {key: rest for key, *rest in rows(con, "select dialogue_key, corpus_id, split from core.dim_dialogues")}
+    turns = dict(rows(con, "select turn_key, utterance from core.fct_turns"))
+    for path, examples in exported.read(export("sample")).items():
+        corpus_id, split = path.removesuffix(".jsonl").split("/")
+        keys = [example["id"] for example in examples]
+        assert keys == sorted(keys)
+        for example in examples:
+            source = example["source"]
+            assert dialogues[source["dialogue_key"]] == [source["corpus_id"], source["split"]]
+            assert (corpus_id, split) == (source["corpus_id"], source["split"] or "none")
+            for message, keys_of_turns in zip(example["messages"], source["turn_keys"], strict=True):
+                said = [turns[key] for key in keys_of_turns]
+                assert message["role"] == "system" or len(said) == 1
+                if message["role"] == "user":
+                    assert message["content"] == said[0]
+
+
+def test_alternating_joins_texts_and_counts_what_it_leaves_out(sample_folder: Path, tmp_path: Path) -> None:
+    """Each turn of the faithful example is in the alternating one, or in a count."""
+    counts = {}
+    for profile in chat.PROFILES:
+        written = write(sample_folder, tmp_path / profile, Selection(), ChatOptions(profile=profile))
+        counts[profile] = {name: sum(one.counts[name] for one in written) for name in written[0].counts}
+    faithful, alternating = counts["faithful"], counts["alternating"]
+    left_out = ("said_before_user", "calls_without_answer", "said_after_answer")
+    assert [faithful[name] for name in (*left_out, "joined")] == [0, 0, 0, 0]
+    assert all(alternating[name] > 0 for name in (*left_out, "joined"))
+    by_id = {
+        profile: {
+            example["id"]: example for of_file in exported.read(tmp_path / profile).values() for example in of_file
+        }
+        for profile in chat.PROFILES
+    }
+    assert by_id["alternating"].keys() < by_id["faithful"].keys()
+    for key, example in by_id["alternating"].items():
+        lines = [line for message in example["messages"] for line in message["content"].split("\n")]
+        whole = [line for message in by_id["faithful"][key]["messages"] for line in message["content"].split("\n")]
+        rest = iter(whole)
+        assert all(line in rest for line in lines), key  # in the same order
+
+
+def write(warehouse: Path, to: Path, selection: Selection, options: ChatOptions, **settings: Any) -> list[Any]:
+    """Export in this process."""
+    from dialogue_warehouse.common.progress import Reporter
+
+    given = Settings(warehouse=warehouse, **settings)
+    return writing.export_published(WarehousePaths(warehouse), given, selection, options, to, Reporter())
+
+
+def test_file_has_the_same_bytes_on_every_run(
+    export: Exports, sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with another number of threads, and in other batches."""
+    monkeypatch.setattr(chat, "BATCH_TURNS", 100)
+    write(sample_folder, tmp_path / "out", Selection(), ChatOptions(), threads=1)
+    again = {path.relative_to(tmp_path / "out"): data for path, data in snapshot(tmp_path / "out").items()}
+    first = export("sample")
+    assert {path.relative_to(first): data for path, data in snapshot(first).items()} == again
+
+
+def test_arguments_as_text_are_the_same(export: Exports) -> None:
+    objects, texts = (exported.read(export("sample", "--arguments", form)) for form in chat.ARGUMENTS)
+    count = 0
+    for example in (example for of_file in texts.values() for example in of_file):
+        for message in example["messages"]:
+            for call in message.get("tool_calls", []):
+                assert isinstance(call["function"]["arguments"], str)
+                call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+                count += 1
+    assert count
+    assert objects == texts
+
+
+@pytest.mark.parametrize(("key", "values"), [("weight", {0, 1}), ("train", {True, False})])
+def test_turns_with_a_defect_are_not_targets(
+    export: Exports, con: duckdb.DuckDBPyConnection, key: str, values: set
+) -> None:
+    risky = {key for (key,) in rows(con, "select turn_key from quality.annotation_risk where defects_here > 0")}
+    seen = set()
+    for example in (
+        example for of_file in exported.read(export("sample", "--targets", key)).values() for example in of_file
+    ):
+        for message, turn_keys in zip(example["messages"], example["source"]["turn_keys"], strict=True):
+            if message["role"] == "assistant":
+                assert bool(message[key]) == (not risky & set(turn_keys))
+                seen.add(message[key])
+            else:
+                assert message.get(key) == (None if key == "weight" else False)
+    assert seen == values
+
+
+@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+def test_instructions_are_the_system_prompt_on_request(export: Exports, corpus_id: str) -> None:
+    """Without them the example is the same."""
+    plain, with_prompt = (
+        exported.examples(export("sample", *options), corpus_id) for options in ((), ("--instructions",))
+    )
+    text = (registry.corpus_folder(corpus_id) / chat.MESSAGES_SQL).read_text(encoding="utf-8")
+    for before, after in zip(plain, with_prompt, strict=True):
+        added = [message for message in after["messages"] if message not in before["messages"]]
+        assert all(message["role"] == "system" and len(message["content"]) > 100 for message in added)
+        assert len(added) == ("'instructions' as role" in text)
+        assert [message for message in after["messages"] if message not in added] == before["messages"]
+
+
+def test_longer_examples_are_left_out_and_counted(sample_folder: Path, tmp_path: Path) -> None:
+    all_of_them = write(sample_folder, tmp_path / "all", Selection(), ChatOptions())
+    short = write(sample_folder, tmp_path / "short", Selection(), ChatOptions(max_characters=3000))
+    before, after = (sum(one.counts["examples"] for one in written) for written in (all_of_them, short))
+    left_out = sum(one.counts["examples_too_long"] for one in short)
+    assert 0 < after < before
+    assert before - after == left_out
+    lengths = [
+        sum(
+            len(json.dumps(example.get(key, ""), ensure_ascii=False, separators=(",", ":")))
+            for key in ("messages", "tools")
+        )
+        for of_file in exported.read(tmp_path / "short").values()
+        for example in of_file
+    ]
+    assert len(lengths) == after
+    assert max(lengths) <= 3002  # two characters for the text of an absent list
+
+
+def test_selection_limits_the_export(sample_folder: Path, tmp_path: Path) -> None:
+    selection = Selection(splits=("train",), sample=25, seed=3)
+    write(sample_folder, tmp_path / "out", selection, ChatOptions())
+    keys = {
+        example["source"]["dialogue_key"] for of_file in exported.read(tmp_path / "out").values() for example in of_file
+    }
+    chosen = select_published(WarehousePaths(sample_folder), Settings(warehouse=sample_folder), selection)
+    assert keys <= {dialogue.key for dialogue in chosen}
+    assert len(keys) >= 20
+    assert {path.name for path in (tmp_path / "out").rglob("*.jsonl")} == {"train.jsonl"}
+
+
+def test_existing_file_is_overwritten_only_on_request(sample_folder: Path, tmp_path: Path) -> None:
+    to = tmp_path / "out"
+    command = ("export", "--form", "chat", "--to", to, "--warehouse", sample_folder, "--split", "test")
+    first = run_command(*command)
+    assert (first.returncode, run_command(*command).returncode) == (0, 0)
+    assert "examples in " in first.stdout
+    assert all(f"{path.parent.name}/{path.name} " in first.stderr for path in to.rglob("*.jsonl"))
+    written = snapshot(to)
+    edited = next(iter(written))
+    edited.write_text("mine", encoding="utf-8")
+    refused = run_command(*command)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    (line,) = [line for line in refused.stderr.splitlines() if line.startswith("error: ")]
+    assert line == (
+        f"error: {edited}: exists and differs from the exported file; nothing was written; "
+        "--force overwrites existing files"
+    )
+    assert snapshot(to) == written | {edited: b"mine"}
+    assert run_command(*command, "--force", "--quiet").stderr == ""
+    assert snapshot(to) == written
+
+
+@pytest.fixture
+def broken_corpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, str], None]:
+    """Return a function that gives a corpus another messages.sql."""
+    load = registry.load_corpus
+
+    def replace_sql(corpus_id: str, text: str) -> None:
+        folder = tmp_path / corpus_id
+        shutil.copytree(registry.corpus_folder(corpus_id), folder)
+        (folder / chat.MESSAGES_SQL).write_text(text, encoding="utf-8")
+        other = replace(load(corpus_id), folder=folder)
+        monkeypatch.setattr(registry, "load_corpus", lambda name: other if name == corpus_id else load(name))
+
+    return replace_sql
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("-- part: messages\nselect nothing from fct_turns", "nothing"),
+        ("-- part: messages\nselect 1 as", "syntax error"),
+        ("-- part: tools\nselect 1", "no query for messages"),
+    ],
+)
+def test_wrong_query_of_a_corpus_names_its_file_and_writes_nothing(
+    sample_folder: Path, tmp_path: Path, broken_corpus: Callable[[str, str], None], text: str, message: str
+) -> None:
+    """The files of the corpora before it are not written either."""
+    corpus_id = WITH_MESSAGES[-1]
+    broken_corpus(corpus_id, text)
+    with pytest.raises(registry.CorpusError, match=rf"\A{corpus_id}/{chat.MESSAGES_SQL}: .*{message}") as refused:
+        write(sample_folder, tmp_path / "out", Selection(), ChatOptions())
+    assert "\n" not in str(refused.value)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_corpus_without_messages_is_refused(
+    sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat, "MESSAGES_SQL", "absent.sql")
+    with pytest.raises(
+        InputError, match=rf"\A{WITH_MESSAGES[0]}: cannot be exported as chat, because it has no absent.sql"
+    ):
+        write(sample_folder, tmp_path / "out", Selection(), ChatOptions())
+    assert not (tmp_path / "out").exists()
+
+
+def test_name_of_a_tool_is_valid_and_results_stay_with_their_calls(
+    sample_folder: Path, tmp_path: Path, broken_corpus: Callable[[str, str], None]
+) -> None:
+    """Characters that a name of a tool cannot have are replaced in the tool and in its calls."""
+    corpus_id, name = WITH_MESSAGES[-1], "Find a (good) place! " * 5
+    row = "select dialogue_key, null as variant, 0 as turn_index, {} as place, null as turn_key, '{}' as role,"
+    call = f"'result' as content, '{name}' as call_name, '{{}}'::json as arguments from batch"
+    broken_corpus(
+        corpus_id,
+        f"-- part: messages\n{row.format(0, 'call')} {call} union all {row.format(1, 'user')} 'Hi', null, null from batch\n"
+        f"-- part: tools\nselect dialogue_key, 0 as position, '{name}' as name, null as description,"
+        """ '{"type": "object", "properties": {}, "required": []}'::json as parameters from batch""",
+    )
+    with open_core(builds.published_build(WarehousePaths(sample_folder))[1], Settings()) as con:
+        dialogues = select_published(
+            WarehousePaths(sample_folder), Settings(warehouse=sample_folder), Selection((corpus_id,))
+        )
+        path = tmp_path / "x.jsonl"
+        con.execute(losses.EXPORTED)
+        chat.write(con, registry.load_corpus(corpus_id), dialogues, path, ChatOptions(), lambda text: None)
+    examples = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(examples) == len(dialogues)
+    assert [problem for example in examples for problem in exported.problems(example) if problem != "turn_keys"] == []
+
+
+def test_every_corpus_with_messages_has_a_second_reading_of_them() -> None:
+    assert fixtures.having("messages.py") == WITH_MESSAGES

@@ -1,0 +1,237 @@
+"""The loss ledger: every value of core has a fate, the numbers add up, and what is said to be kept is in the examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.exporting import chat, losses, writing
+from dialogue_warehouse.exporting.chat import ChatOptions
+from dialogue_warehouse.lineage.restoring import open_core
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.selection import Selection
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from tests import exported
+from tests.conftest import Once, rows
+
+WITH_MESSAGES = [
+    corpus for corpus in registry.corpus_ids() if (registry.corpus_folder(corpus) / chat.MESSAGES_SQL).is_file()
+]
+EXPORTS = {
+    "faithful": (Selection(), ChatOptions(instructions=True)),
+    "alternating": (Selection(), ChatOptions(profile="alternating")),
+    "short": (Selection(splits=("train", "none"), sample=80), ChatOptions(max_characters=9000)),
+}
+FATES = ("kept", "merged", "joinable", "dropped")
+
+
+@pytest.fixture(scope="module", params=EXPORTS)
+def folder(request: pytest.FixtureRequest, once: Once, sample_folder: Path) -> Path:
+    """Return the folder of an export."""
+    return once(f"ledger_{request.param}", lambda to: export(sample_folder, to, request.param))
+
+
+def export(warehouse: Path, to: Path, name: str) -> None:
+    selection, options = EXPORTS[name]
+    settings = Settings(warehouse=warehouse)
+    writing.export_published(WarehousePaths(warehouse), settings, selection, options, to, Reporter())
+
+
+@pytest.fixture(scope="module")
+def con(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        yield con
+
+
+def tables_of(folder: Path, corpus_id: str) -> dict[str, dict[str, Any]]:
+    """Return the tables of a corpus in the ledger, by name; empty if no dialogue of the corpus is selected."""
+    ledger = json.loads((folder / losses.LEDGER).read_text(encoding="utf-8"))
+    tables = ledger["corpora"].get(corpus_id, {"tables": []})["tables"]
+    return {table["table"].removeprefix("core."): table for table in tables}
+
+
+def columns_of(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """Return the columns of each table of core."""
+    found = rows(
+        con, "select table_name, list(column_name) from duckdb_columns() where schema_name = 'core' group by all"
+    )
+    return dict(found)
+
+
+def of_corpus(corpus_id: str, columns: list[str]) -> str:
+    """Return the condition for the rows of a corpus."""
+    return f"corpus_id = '{corpus_id}'" if "corpus_id" in columns else f"source_file_id like '{corpus_id}/%'"
+
+
+@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+def test_every_value_of_core_has_a_fate(folder: Path, con: duckdb.DuckDBPyConnection, corpus_id: str) -> None:
+    tables, columns = tables_of(folder, corpus_id), columns_of(con)
+    if not tables:
+        assert not list(folder.glob(f"{corpus_id}/*"))
+        return
+    for table, names in columns.items():
+        counts = ", ".join(f'count("{name}")' for name in names)
+        (count, *values), *_ = rows(
+            con, f"select count(*), {counts} from core.{table} where {of_corpus(corpus_id, names)}"
+        )
+        assert (table in tables) == (count > 0), table
+        if count:
+            ledger = tables[table]
+            assert ledger["rows"] == count == ledger["joinable_rows"] + ledger["dropped_rows"]
+            assert {each["column"]: each["values"] for each in ledger["columns"]} == dict(
+                zip(names, values, strict=True)
+            )
+            for each in ledger["columns"]:
+                assert min(each[fate] for fate in FATES) >= 0
+                assert sum(each[fate] for fate in FATES) == each["values"], (table, each)
+                assert bool(each["joinable"]) == ("why_joinable" in each)
+                assert bool(each["dropped"]) == ("why_dropped" in each)
+                assert each["kept"] + each["merged"] == 0 or each["place"]
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """Return the texts in a JSON value, with those of a text that is JSON."""
+    match value:
+        case dict():
+            for key, each in value.items():
+                yield key
+                yield from texts_of(each)
+        case list():
+            for each in value:
+                yield from texts_of(each)
+        case str():
+            yield value
+            if value.startswith(("[", "{")):
+                yield from texts_of(json.loads(value))
+
+
+def lacking(con: duckdb.DuckDBPyConnection, folder: Path, corpus_id: str, table: str, columns: set[str]) -> set[str]:
+    """Return the columns with fewer values in the examples than the ledger has kept."""
+    entry, names = tables_of(folder, corpus_id)[table], columns_of(con)[table]
+    texts = "\n".join(text for example in exported.examples(folder, corpus_id) for text in texts_of(example))
+    found = set()
+    for each in entry["columns"]:
+        if each["column"] in columns:
+            values = rows(
+                con,
+                f'select "{each["column"]}" as value, count(*) from core.{table}'
+                f' where {of_corpus(corpus_id, names)} and "{each["column"]}" is not null group by all',
+            )
+            number = sum(times for value, times in values if all(part in texts for part in parts_of(value)))
+            if number < max(each["kept"] + each["merged"], 1):
+                found.add(each["column"])
+    return found
+
+
+def parts_of(value: Any) -> list[str]:
+    """Return the texts of a value of a column."""
+    match value:
+        case dict():
+            return [text for pair in value.items() for text in pair]
+        case list():
+            return value
+    return [str(value)]
+
+
+@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+def test_kept_values_are_in_the_examples(folder: Path, con: duckdb.DuckDBPyConnection, corpus_id: str) -> None:
+    tables = tables_of(folder, corpus_id)
+    for table, entry in tables.items():
+        kept = {each["column"] for each in entry["columns"] if each["kept"] + each["merged"]}
+        assert lacking(con, folder, corpus_id, table, kept) == set(), table
+
+
+def test_column_that_is_not_kept_is_noticed(con: duckdb.DuckDBPyConnection, sample_folder: Path, once: Once) -> None:
+    """A column that no example has fails the comparison, if it is said to be kept."""
+    folder = once("ledger_faithful", lambda to: export(sample_folder, to, "faithful"))
+    for corpus_id in WITH_MESSAGES:
+        assert lacking(con, folder, corpus_id, "dim_source_files", {"sha256"}) == {"sha256"}
+
+
+def fates(folder: Path) -> dict[str, int]:
+    """Return the sum of each fate over the utterances of all corpora."""
+    utterances = [
+        each
+        for corpus_id in WITH_MESSAGES
+        for each in tables_of(folder, corpus_id)["fct_turns"]["columns"]
+        if each["column"] == "utterance"
+    ]
+    return {fate: sum(each[fate] for each in utterances) for fate in FATES}
+
+
+def test_fates_differ_by_profile(once: Once, sample_folder: Path) -> None:
+    """An utterance that `alternating` joins with another one is merged; one that it leaves out can be joined."""
+    faithful, alternating = (
+        fates(once(f"ledger_{name}", lambda to, name=name: export(sample_folder, to, name)))
+        for name in ("faithful", "alternating")
+    )
+    assert faithful["merged"] == 0 < alternating["merged"]
+    assert alternating["joinable"] > faithful["joinable"]
+    assert alternating["dropped"] > faithful["dropped"]
+    assert sum(faithful.values()) == sum(alternating.values())
+
+
+def test_kept_utterances_are_those_of_the_files(
+    once: Once, con: duckdb.DuckDBPyConnection, sample_folder: Path
+) -> None:
+    """A second count, from the examples: the turns that `source` names for a text or a result."""
+    folder = once("ledger_faithful", lambda to: export(sample_folder, to, "faithful"))
+    with_text = {key for (key,) in rows(con, "select turn_key from core.fct_turns where utterance is not null")}
+    turns = {
+        key
+        for of_file in exported.read(folder).values()
+        for example in of_file
+        for message, keys in zip(example["messages"], example["source"]["turn_keys"], strict=True)
+        if "tool_calls" not in message
+        for key in keys
+    }
+    assert fates(folder)["kept"] == len(turns & with_text)
+
+
+WRONG = {
+    'why = "x"\n[fct_nothing]\nwhy = "x"': "core has no table fct_nothing",
+    'why = "x"\n[fct_turns]\nwhy = "x"\nkept = [{columns = ["no"], part = "text", place = "x"}]': "fct_turns has no column no",
+    'why = "x"\n[fct_turns]\nwhy = "x"\nkept = [{columns = ["role"], part = "word", place = "x"}]': "part",
+    'why = "x"\n[fct_turns]\nkept = []': "why",
+    "[fct_turns]": "Expected `str`",
+    'why = "x"\n[fct_turns]\nwhy = "x"\nkept = [{columns = ["role"], part = "text", place = "x", match = "no = 1"}]': "fct_turns: Binder Error",
+}
+
+
+@pytest.fixture
+def counting(sample_folder: Path) -> Iterator[Callable[[Path], object]]:
+    """Return a function that counts the losses of a corpus whose folder is another one."""
+    with open_core(builds.published_build(WarehousePaths(sample_folder))[1], Settings()) as con:
+        con.execute(losses.EXPORTED)
+        yield lambda folder: losses.count(con, replace(registry.load_corpus(WITH_MESSAGES[0]), folder=folder))
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_wrong_declaration_is_named_in_one_line(counting: Callable[[Path], object], tmp_path: Path, text: str) -> None:
+    (tmp_path / losses.MESSAGES_TOML).write_text(text, encoding="utf-8")
+    with pytest.raises(registry.CorpusError) as refused:
+        counting(tmp_path)
+    message = str(refused.value)
+    assert message.startswith(f"{WITH_MESSAGES[0]}/{losses.MESSAGES_TOML}: ")
+    assert WRONG[text] in message
+    assert "\n" not in message
+
+
+def test_missing_declaration_is_named(counting: Callable[[Path], object], tmp_path: Path) -> None:
+    with pytest.raises(registry.CorpusError, match=rf"\A{WITH_MESSAGES[0]}: {losses.MESSAGES_TOML} is missing\Z"):
+        counting(tmp_path)
+
+
+def test_without_an_example_everything_is_dropped(counting: Callable[[Path], Any]) -> None:
+    tables = counting(registry.corpus_folder(WITH_MESSAGES[0]))
+    assert tables
+    assert all(each["dropped"] == each["values"] for table in tables for each in table["columns"])

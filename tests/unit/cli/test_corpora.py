@@ -1,0 +1,51 @@
+"""`check-corpus` runs from any folder, and passes for every corpus of the clone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dialogue_warehouse.cli import corpora
+from dialogue_warehouse.cli.main import cli
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+
+CORPUS = registry.corpus_ids()[0]
+
+
+def test_tests_of_the_clone_are_found_from_another_folder(tmp_path: Path) -> None:
+    """Regression: child processes of the command import nothing from their working folder."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DIALOGUE_"))}
+    command = [sys.executable, "-P", "-m", "dialogue_warehouse", "check-corpus", CORPUS, "--no-tests"]
+    checked = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=variables, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    for step in ("files", "texts", "fixtures", "README", "dictionary"):
+        assert f"{step:<11} ok\n" in checked.stdout
+
+
+def test_failing_tests_of_a_corpus_are_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    for status, told in ((0, "ok after 0 s"), (1, "failed after 0 s")):
+        ended = subprocess.CompletedProcess([], status)
+        run = corpora._run_in_clone
+        monkeypatch.setattr(
+            corpora,
+            "_run_in_clone",
+            lambda module, *given, run=run, ended=ended, **options: (
+                ended if module == "pytest" else run(module, *given, **options)
+            ),
+        )
+        checked = CliRunner().invoke(cli, ["check-corpus", CORPUS])
+        assert (checked.exit_code, checked.output.splitlines()[-1]) == (status, f"{'tests':<11} {told}")
+        monkeypatch.undo()
+
+
+def test_installed_package_has_no_tests_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpora, "CLONE", tmp_path)
+    refused = CliRunner().invoke(cli, ["check-corpus", CORPUS])
+    assert isinstance(refused.exception, InputError)
+    assert str(refused.exception) == f"`check-corpus` needs a clone of the project; {tmp_path} is an installed package"

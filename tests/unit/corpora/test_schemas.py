@@ -1,0 +1,45 @@
+"""Each field of a corpus's schema is described, has a type in SQL, and accepts no unknown keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec import inspect
+
+from dialogue_warehouse.corpora import column_types, registry
+
+
+def structs_of(kind: inspect.Type, place: str) -> Iterator[tuple[str, inspect.StructType]]:
+    """Return every struct of a type, including the type itself, with its place."""
+    match kind:
+        case inspect.Metadata():
+            yield from structs_of(kind.type, place)
+        case inspect.ListType():
+            yield from structs_of(kind.item_type, place)
+        case inspect.DictType():
+            yield from structs_of(kind.value_type, place)
+        case inspect.UnionType():
+            for option in kind.types:
+                yield from structs_of(option, place)
+        case inspect.StructType():
+            yield place, kind
+            for field in kind.fields:
+                yield from structs_of(field.type, f"{place}.{field.name}")
+
+
+def is_described(kind: inspect.Type) -> bool:
+    """Tell if a field's type has a description, in one of its options."""
+    options = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+    notes = [option for option in options if isinstance(option, inspect.Metadata)]
+    return any((note.extra_json_schema or {}).get("description") for note in notes)
+
+
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_every_schema_field_is_described_and_has_a_sql_type(corpus_id: str) -> None:
+    for entity in registry.load_corpus(corpus_id).entities:
+        kind = inspect.type_info(entity.record)
+        column_types.duckdb_type(kind)
+        for place, struct in structs_of(kind, entity.name):
+            assert struct.forbid_unknown_fields, struct.cls
+            assert [f"{place}.{field.name}" for field in struct.fields if not is_described(field.type)] == []
