@@ -122,7 +122,7 @@ def _of_tests(name: str) -> dict[str, list[str]]:
 
 
 def _run_in_clone(module: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a module with the tests, which are no installed package: Python finds them in its working folder."""
+    """Run a module with the tests, which are not installed: Python finds them in its working folder."""
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     line = [sys.executable, "-m", module, *arguments]
     return subprocess.run(line, cwd=CLONE, env=variables, text=True, check=False, **options)
