@@ -38,6 +38,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "check-corpus": (CORPUS, "--no-tests"),
     "describe": ("fct_turns",),
     "diff": (),
+    "export": ("--form", "chat", "--to", "{folder}/exported"),
     "fetch": ("--to", "{folder}/fetched", "--corpora", CORPUS),
     "keep": (),
     "new-corpus": ("kiosk",),
