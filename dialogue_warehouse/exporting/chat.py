@@ -1,7 +1,7 @@
 """Chat messages with tools, as JSON Lines: one example per line, written by DuckDB in batches of dialogues.
 
-`messages.sql` of a corpus says how its dialogues become messages. Its part `messages` returns what is said and called,
-its part `tools`, which not every corpus has, the tools of each dialogue:
+`messages.sql` of a corpus, or the usual one beside this module, says how its dialogues become messages. Its part
+`messages` returns what is said and called, its part `tools`, which not every corpus has, the tools of each dialogue:
 
 - messages: dialogue_key, variant (NULL if a dialogue is one example), turn_index and place (the order; a NULL
   turn_index comes first, a NULL place last), turn_key, role, content, call_name, arguments (a JSON object). The roles
@@ -24,10 +24,12 @@ import duckdb
 from dialogue_warehouse.common.database import literal, one_line
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.corpora.sections import read_sections
+from dialogue_warehouse.corpora.sections import file_of, read_sections
 from dialogue_warehouse.reading.selection import Dialogue
 
 MESSAGES_SQL = "messages.sql"
+USUAL = Path(__file__).with_name(MESSAGES_SQL)
+"""The messages of a corpus without a file of its own: what user and system say."""
 SUFFIX = ".jsonl"
 PROFILES = ("faithful", "alternating")
 ARGUMENTS = ("object", "string")
@@ -63,9 +65,9 @@ def write(
     """Write the examples of a corpus' dialogues to a file, in their order, and return counts.
 
     `con` has core as its default schema, and the table `exported` of the loss ledger, to which the parts of examples
-    are added. Raises CorpusError if the corpus has no messages, or its SQL is wrong.
+    are added. Raises CorpusError if the SQL of the corpus is wrong.
     """
-    queries = read_sections(corpus, MESSAGES_SQL, "part")
+    queries = read_sections(file_of(corpus, MESSAGES_SQL, USUAL), "part")
     if "messages" not in queries:
         raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_SQL}: no query for messages")
     counts: dict[str, int] = {"dialogues": len(dialogues)}

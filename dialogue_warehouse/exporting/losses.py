@@ -13,6 +13,7 @@ The four numbers of a column add up to the number of its values that are not NUL
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import duckdb
@@ -22,8 +23,11 @@ from msgspec import Struct
 from dialogue_warehouse.common.database import identifier, one_line
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.release import Corpus
+from dialogue_warehouse.corpora.sections import file_of
 
 MESSAGES_TOML = "messages.toml"
+USUAL = Path(__file__).with_name(MESSAGES_TOML)
+"""The declaration of a corpus without a file of its own."""
 LEDGER = "losses.json"
 PARTS = ("text", "call", "result", "system", "example")
 EXPORTED = """
@@ -58,14 +62,12 @@ class Table(Struct, forbid_unknown_fields=True):
 
 
 def declared(corpus: Corpus) -> tuple[str, dict[str, Table]]:
-    """Return the usual reason, and the declared tables. Raises CorpusError if the file is missing or wrong."""
+    """Return the usual reason, and the declared tables. Raises CorpusError if the file is wrong."""
     place = f"{corpus.corpus_id}/{MESSAGES_TOML}"
     try:
-        tables = msgspec.toml.decode((corpus.folder / MESSAGES_TOML).read_bytes(), type=dict[str, Any])
+        tables = msgspec.toml.decode(file_of(corpus, MESSAGES_TOML, USUAL).read_bytes(), type=dict[str, Any])
         why = msgspec.convert(tables.pop("why", None), str)
         return why, msgspec.convert(tables, dict[str, Table])
-    except FileNotFoundError as error:
-        raise CorpusError(f"{corpus.corpus_id}: {MESSAGES_TOML} is missing") from error
     except msgspec.MsgspecError as error:
         raise CorpusError(f"{place}: {error}") from error
 

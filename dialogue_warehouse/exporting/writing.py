@@ -46,13 +46,12 @@ def export_published(
 ) -> list[Exported]:
     """Write the selected dialogues of the published build below a folder, and return what was written.
 
-    Raises InputError, with nothing written, if a corpus has no messages or an existing file differs and `force` is off.
+    Raises InputError, with nothing written, if an existing file differs and `force` is off.
     """
     build_id, database = builds.published_build(paths)
     dialogues = select_published(paths, settings, selection)
     if builds.pointed_build(paths) != build_id:
         raise InputError("another build was published meanwhile; run the same command again")
-    _refuse_without_messages(dialogues)
     folder.mkdir(parents=True, exist_ok=True)
     exported = []
     with (
@@ -90,12 +89,3 @@ def _write_corpus(
             counts = chat.write(con, corpus, list(group), scratch / path, options, stage.update)
             stage.detail, stage.counts = f"{counts['examples']:,} examples", counts
         yield Exported(path, counts)
-
-
-def _refuse_without_messages(dialogues: Sequence[Dialogue]) -> None:
-    for corpus_id in sorted({dialogue.corpus_id for dialogue in dialogues}):
-        if not (registry.corpus_folder(corpus_id) / chat.MESSAGES_SQL).is_file():
-            raise InputError(
-                f"{corpus_id}: cannot be exported as chat, because it has no {chat.MESSAGES_SQL}; "
-                "--corpora selects other corpora"
-            )

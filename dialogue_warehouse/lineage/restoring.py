@@ -20,7 +20,7 @@ import msgspec
 from dialogue_warehouse.common.database import connect, literal
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
-from dialogue_warehouse.corpora.sections import read_sections
+from dialogue_warehouse.corpora.sections import file_of, read_sections
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.lineage.restored_files import RestoredFile, SourceFile, pointer_of, put_back, restore_to
 from dialogue_warehouse.paths import WarehousePaths
@@ -35,7 +35,7 @@ RESTORE_SQL = "restore.sql"
 
 def restore_queries(corpus: Corpus) -> dict[str, str]:
     """Return the query of each entity from restore.sql. Raises CorpusError if one is missing."""
-    queries = read_sections(corpus, RESTORE_SQL, "entity")
+    queries = read_sections(file_of(corpus, RESTORE_SQL), "entity")
     lacking = [entity.name for entity in corpus.entities if entity.name not in queries]
     if lacking:
         raise registry.CorpusError(f"{corpus.corpus_id}/{RESTORE_SQL}: no query for {', '.join(lacking)}")

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.corpora.sections import file_of
 from dialogue_warehouse.exporting import chat, losses, writing
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.lineage.restoring import open_core
@@ -26,9 +26,7 @@ from tests import exported, fixtures
 from tests.conftest import Once, rows, run_command
 from tests.unit.published import snapshot
 
-WITH_MESSAGES = [
-    corpus for corpus in registry.corpus_ids() if (registry.corpus_folder(corpus) / chat.MESSAGES_SQL).is_file()
-]
+CORPORA = registry.corpus_ids()
 SOURCES = ("sample", "real")
 Exports = Callable[..., Path]
 
@@ -71,13 +69,15 @@ def with_values(message: tuple) -> tuple:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+@pytest.mark.parametrize("corpus_id", CORPORA)
 def test_messages_are_those_of_the_files(
     export: Exports, request: pytest.FixtureRequest, source: str, corpus_id: str
 ) -> None:
     release = source_of(source, request) / corpus_id
     if not release.is_dir():
         pytest.skip(f"no real files of {corpus_id}")
+    if corpus_id not in fixtures.having("messages.py"):
+        pytest.skip(f"{corpus_id} has the usual messages, and no second reading of them")
     expected = fixtures.load(corpus_id, "messages").messages(release)
     examples = exported.examples(export(source), corpus_id)
     assert examples
@@ -85,7 +85,7 @@ def test_messages_are_those_of_the_files(
 
 
 @pytest.mark.parametrize("profile", chat.PROFILES)
-@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+@pytest.mark.parametrize("corpus_id", CORPORA)
 def test_form_is_valid(export: Exports, con: duckdb.DuckDBPyConnection, corpus_id: str, profile: str) -> None:
     """The schemas of the tools find the calls that lack a slot, which are known, and no other problem."""
     known = {
@@ -228,13 +228,13 @@ def test_turns_with_a_defect_are_not_targets(
     assert seen == values
 
 
-@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+@pytest.mark.parametrize("corpus_id", CORPORA)
 def test_instructions_are_the_system_prompt_on_request(export: Exports, corpus_id: str) -> None:
     """Without them the example is the same."""
     plain, with_prompt = (
         exported.examples(export("sample", *options), corpus_id) for options in ((), ("--instructions",))
     )
-    text = (registry.corpus_folder(corpus_id) / chat.MESSAGES_SQL).read_text(encoding="utf-8")
+    text = file_of(registry.load_corpus(corpus_id), chat.MESSAGES_SQL, chat.USUAL).read_text(encoding="utf-8")
     for before, after in zip(plain, with_prompt, strict=True):
         added = [message for message in after["messages"] if message not in before["messages"]]
         assert all(message["role"] == "system" and len(message["content"]) > 100 for message in added)
@@ -322,7 +322,7 @@ def test_wrong_query_of_a_corpus_names_its_file_and_writes_nothing(
     sample_folder: Path, tmp_path: Path, broken_corpus: Callable[[str, str], None], text: str, message: str
 ) -> None:
     """The files of the corpora before it are not written either."""
-    corpus_id = WITH_MESSAGES[-1]
+    corpus_id = CORPORA[-1]
     broken_corpus(corpus_id, text)
     with pytest.raises(registry.CorpusError, match=rf"\A{corpus_id}/{chat.MESSAGES_SQL}: .*{message}") as refused:
         write(sample_folder, tmp_path / "out", Selection(), ChatOptions())
@@ -330,22 +330,11 @@ def test_wrong_query_of_a_corpus_names_its_file_and_writes_nothing(
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_corpus_without_messages_is_refused(
-    sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chat, "MESSAGES_SQL", "absent.sql")
-    with pytest.raises(
-        InputError, match=rf"\A{WITH_MESSAGES[0]}: cannot be exported as chat, because it has no absent.sql"
-    ):
-        write(sample_folder, tmp_path / "out", Selection(), ChatOptions())
-    assert not (tmp_path / "out").exists()
-
-
 def test_name_of_a_tool_is_valid_and_results_stay_with_their_calls(
     sample_folder: Path, tmp_path: Path, broken_corpus: Callable[[str, str], None]
 ) -> None:
     """Characters that a name of a tool cannot have are replaced in the tool and in its calls."""
-    corpus_id, name = WITH_MESSAGES[-1], "Find a (good) place! " * 5
+    corpus_id, name = CORPORA[-1], "Find a (good) place! " * 5
     row = "select dialogue_key, null as variant, 0 as turn_index, {} as place, null as turn_key, '{}' as role,"
     call = f"'result' as content, '{name}' as call_name, '{{}}'::json as arguments from batch"
     broken_corpus(
@@ -371,12 +360,14 @@ def test_odd_releases_are_exported_in_a_valid_form(export: Exports, source: str)
     """Releases with repeated ids, empty dialogues, unknown labels and refused records; only schemas may find something."""
     for profile in chat.PROFILES:
         found = exported.read(export(source, "--profile", profile))
-        assert {path.partition("/")[0] for path in found} == set(WITH_MESSAGES)
+        assert {path.partition("/")[0] for path in found} == set(CORPORA)
         for example in (example for of_file in found.values() for example in of_file):
             problems = exported.problems(example, profile == "alternating")
             known = ("is required", "is not a parameter", "is not one of", "an unknown tool")
             assert [problem for problem in problems if not any(word in problem for word in known)] == [], example["id"]
 
 
-def test_every_corpus_with_messages_has_a_second_reading_of_them() -> None:
-    assert fixtures.having("messages.py") == WITH_MESSAGES
+def test_messages_of_a_corpus_have_a_second_reading() -> None:
+    """One corpus has the usual messages, so that they are compared with its files too."""
+    own = [corpus for corpus in CORPORA if (registry.corpus_folder(corpus) / chat.MESSAGES_SQL).is_file()]
+    assert set(own) < set(fixtures.having("messages.py"))

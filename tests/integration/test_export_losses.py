@@ -13,7 +13,7 @@ import pytest
 
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.exporting import chat, losses, writing
+from dialogue_warehouse.exporting import losses, writing
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.paths import WarehousePaths
@@ -23,9 +23,7 @@ from dialogue_warehouse.storage import builds
 from tests import exported
 from tests.conftest import Once, rows
 
-WITH_MESSAGES = [
-    corpus for corpus in registry.corpus_ids() if (registry.corpus_folder(corpus) / chat.MESSAGES_SQL).is_file()
-]
+CORPORA = registry.corpus_ids()
 EXPORTS = {
     "faithful": (Selection(), ChatOptions(instructions=True)),
     "alternating": (Selection(), ChatOptions(profile="alternating")),
@@ -72,7 +70,7 @@ def of_corpus(corpus_id: str, columns: list[str]) -> str:
     return f"corpus_id = '{corpus_id}'" if "corpus_id" in columns else f"source_file_id like '{corpus_id}/%'"
 
 
-@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+@pytest.mark.parametrize("corpus_id", CORPORA)
 def test_every_value_of_core_has_a_fate(folder: Path, con: duckdb.DuckDBPyConnection, corpus_id: str) -> None:
     tables, columns = tables_of(folder, corpus_id), columns_of(con)
     if not tables:
@@ -142,7 +140,7 @@ def parts_of(value: Any) -> list[str]:
     return [str(value)]
 
 
-@pytest.mark.parametrize("corpus_id", WITH_MESSAGES)
+@pytest.mark.parametrize("corpus_id", CORPORA)
 def test_kept_values_are_in_the_examples(folder: Path, con: duckdb.DuckDBPyConnection, corpus_id: str) -> None:
     tables = tables_of(folder, corpus_id)
     for table, entry in tables.items():
@@ -153,7 +151,7 @@ def test_kept_values_are_in_the_examples(folder: Path, con: duckdb.DuckDBPyConne
 def test_column_that_is_not_kept_is_noticed(con: duckdb.DuckDBPyConnection, sample_folder: Path, once: Once) -> None:
     """A column that no example has fails the comparison, if it is said to be kept."""
     folder = once("ledger_faithful", lambda to: export(sample_folder, to, "faithful"))
-    for corpus_id in WITH_MESSAGES:
+    for corpus_id in CORPORA:
         assert lacking(con, folder, corpus_id, "dim_source_files", {"sha256"}) == {"sha256"}
 
 
@@ -161,7 +159,7 @@ def fates(folder: Path) -> dict[str, int]:
     """Return the sum of each fate over the utterances of all corpora."""
     utterances = [
         each
-        for corpus_id in WITH_MESSAGES
+        for corpus_id in CORPORA
         for each in tables_of(folder, corpus_id)["fct_turns"]["columns"]
         if each["column"] == "utterance"
     ]
@@ -212,7 +210,7 @@ def counting(sample_folder: Path) -> Iterator[Callable[[Path], object]]:
     """Return a function that counts the losses of a corpus whose folder is another one."""
     with open_core(builds.published_build(WarehousePaths(sample_folder))[1], Settings()) as con:
         con.execute(losses.EXPORTED)
-        yield lambda folder: losses.count(con, replace(registry.load_corpus(WITH_MESSAGES[0]), folder=folder))
+        yield lambda folder: losses.count(con, replace(registry.load_corpus(CORPORA[0]), folder=folder))
 
 
 @pytest.mark.parametrize("text", WRONG)
@@ -221,17 +219,12 @@ def test_wrong_declaration_is_named_in_one_line(counting: Callable[[Path], objec
     with pytest.raises(registry.CorpusError) as refused:
         counting(tmp_path)
     message = str(refused.value)
-    assert message.startswith(f"{WITH_MESSAGES[0]}/{losses.MESSAGES_TOML}: ")
+    assert message.startswith(f"{CORPORA[0]}/{losses.MESSAGES_TOML}: ")
     assert WRONG[text] in message
     assert "\n" not in message
 
 
-def test_missing_declaration_is_named(counting: Callable[[Path], object], tmp_path: Path) -> None:
-    with pytest.raises(registry.CorpusError, match=rf"\A{WITH_MESSAGES[0]}: {losses.MESSAGES_TOML} is missing\Z"):
-        counting(tmp_path)
-
-
 def test_without_an_example_everything_is_dropped(counting: Callable[[Path], Any]) -> None:
-    tables = counting(registry.corpus_folder(WITH_MESSAGES[0]))
+    tables = counting(registry.corpus_folder(CORPORA[0]))
     assert tables
     assert all(each["dropped"] == each["values"] for table in tables for each in table["columns"])

@@ -1,5 +1,5 @@
--- How a dialogue of Taskmaster-1 becomes chat messages. `batch` holds the dialogue_key of the requested dialogues.
--- The turns of a moderator are left out: the moderator is neither of the two speakers.
+-- What user and system say, for a corpus without a messages.sql of its own. `batch` holds the dialogue_key of the
+-- requested dialogues. Turns of other people are left out.
 
 -- part: messages
 select
