@@ -50,7 +50,7 @@ from dialogue_warehouse.corpora.release import Corpus, SourceFile
 from pipelines.ingestion.fetch_display import FetchDisplay, refuse_failures
 from dialogue_warehouse.settings import Settings
 files = tuple(SourceFile(**file) for file in json.loads(sys.argv[2]))
-wanted = wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", files, (), Path()),), Path(sys.argv[1]))
+wanted = wanted_files.plan((Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", "none", files, (), Path()),), Path(sys.argv[1]))
 display = FetchDisplay(quiet=True)
 display.start(wanted)
 fetching.fetch_files(wanted, Settings(), display)
@@ -196,7 +196,7 @@ def test_real_files_have_the_listed_checksums(web, tmp_path, real_corpora):
 def test_complete_corpus_is_a_success_and_can_be_built_from(web, tmp_path, monkeypatch):
     content = b'{"a": 1}'
     file = listed(web, "a", content)
-    corpus = Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", (file,), (), Path())
+    corpus = Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", "none", (file,), (), Path())
     monkeypatch.setattr(registry, "load_corpora", lambda _only=(): (corpus,))
     results = fetching.fetch(QUICK, tmp_path, FetchDisplay(quiet=True))
     refuse_failures(results)

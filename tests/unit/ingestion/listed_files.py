@@ -9,7 +9,7 @@ from pipelines.ingestion.wanted import Wanted, plan
 
 
 def corpus(*files: SourceFile) -> Corpus:
-    return Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", files, (), Path())
+    return Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", "none", files, (), Path())
 
 
 def listed_file(tmp_path: Path, **facts) -> Wanted:
