@@ -33,8 +33,8 @@ def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
     for path in starting.start_corpus(name, like):
         click.echo(path)
     build = command("build", warehouse=warehouse and absolute(warehouse))
-    click.echo(f"next: {build}, then docs/add_a_corpus.md from step 2 on")
-    click.echo(f"`{command('check-corpus', name)}` says what is left to do")
+    click.echo(f"next: `{command('check-corpus', name, '--no-tests')}` says what is left to do, step by step")
+    click.echo(f"{build} builds the sample with it; docs/add_a_corpus.md explains each step")
 
 
 @cli.command("check-corpus")

@@ -27,7 +27,7 @@ from dialogue_warehouse.corpora.sections import file_of
 
 MESSAGES_TOML = "messages.toml"
 USUAL = Path(__file__).with_name(MESSAGES_TOML)
-"""The declaration of a corpus without a file of its own."""
+"""The declaration of a corpus that has no such file."""
 LEDGER = "losses.json"
 PARTS = ("text", "call", "result", "system", "example")
 EXPORTED = """

@@ -1,4 +1,4 @@
--- What user and system say, for a corpus without a messages.sql of its own. `batch` holds the dialogue_key of the
+-- What user and system say, for a corpus that has no messages.sql. `batch` holds the dialogue_key of the
 -- requested dialogues. Turns of other people are left out.
 
 -- part: messages

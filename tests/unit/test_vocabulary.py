@@ -22,6 +22,8 @@ import pytest
 
 from dialogue_warehouse.paths import CLONE
 
+pytestmark = pytest.mark.all_corpora
+
 LISTED: dict[str, list[dict[str, Any]]] = tomllib.loads(
     (Path(__file__).parent / "vocabulary.toml").read_text(encoding="utf-8")
 )
