@@ -118,7 +118,7 @@ def write_records(restored: RestoredFile, stream: BinaryIO | gzip.GzipFile) -> N
                     found, records = next(groups, (None, iter(())))
                 stream.write(b"]")
             stream.write(b"}\n")
-        case Container.DOCUMENT:
+        case Container.DOCUMENT | Container.JSON_LINES:
             for record in restored.records:
                 stream.write(record.text + b"\n")
         case Container.LINES:

@@ -182,6 +182,8 @@ def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | 
     """Split a file into its parts and its records as JSON text. Raises LandingError for a file that is not JSON."""
     if entity.container is Container.LINES:
         return None, _split_lines(text)
+    if entity.container is Container.JSON_LINES:
+        return None, _split_json_lines(where, text)
     try:
         whole = _decode_members(entity, text)
     except msgspec.ValidationError as error:
@@ -245,6 +247,19 @@ def _split_lines(text: bytes) -> Iterator[Record]:
             content, refused = line, _why_refused(line, column)
         place = f"line {index + 1}, column {column + 1}"
         yield Record(index, None, f"/{index}", json.dumps(content).encode(), refused=refused, place=place)
+
+
+def _split_json_lines(where: str, text: bytes) -> Iterator[Record]:
+    """Yield the JSON value of each line. Raises LandingError for a line that is not one JSON value."""
+    for index, raw in enumerate(split_lines(text)):
+        place = f"line {index + 1}"
+        if not raw.strip():
+            raise LandingError(f"{where}: {place} is blank: remove it, or download the file again")
+        try:
+            refuse_more(raw, end_of_value(raw, 0))
+        except NotJsonError as error:
+            raise LandingError(f"{where}: {place} is not one JSON value: {error.advice}") from error
+        yield Record(index, None, f"/{index}", raw.strip(), place=place)
 
 
 def _why_refused(line: str, at: int) -> str:

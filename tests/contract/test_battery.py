@@ -243,7 +243,11 @@ def test_record_pointer_leads_back_to_the_record(
     for source_file_id, pointer, dialogue_id in found:
         if source_file_id not in files:
             content = (sample_folder / "sample" / source_file_id).read_bytes()
-            files[source_file_id] = json.loads(gzip.decompress(content) if source_file_id.endswith(".gz") else content)
+            if source_file_id.endswith(".jsonl"):
+                files[source_file_id] = [json.loads(line) for line in content.decode().split("\n") if line]
+            else:
+                content = gzip.decompress(content) if source_file_id.endswith(".gz") else content
+                files[source_file_id] = json.loads(content)
         record: Any = files[source_file_id]
         for token in pointer.split("/")[1:]:
             key = token.replace("~1", "/").replace("~0", "~")

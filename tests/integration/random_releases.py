@@ -391,6 +391,8 @@ def content_of(drawn: list[Drawn]) -> bytes:
             return texts[0]
         case Container.LINES:
             return b"".join(map(_line, texts))
+        case Container.JSON_LINES:
+            return b"".join(text.replace(b"\n", b" ") + b"\n" for text in texts)
         case Container.ENTRIES:
             members = (json.dumps(record.key).encode() + b": " + record.text for record in drawn)
             return b"{" + b",\n".join(members) + b"}"

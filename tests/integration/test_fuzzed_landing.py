@@ -61,6 +61,10 @@ def depends_on_its_reader(value: Any, depth: int = 0) -> bool:
 
 def records_of(entity: Entity, text: bytes) -> Iterator[tuple[str, Any]]:
     """Return pointer and value of each record, read by Python alone. Raises if Python cannot read the file."""
+    if entity.container is Container.JSON_LINES:
+        lines = text.decode("utf-8-sig").removesuffix("\n").split("\n")
+        yield from ((f"/{at}", json.loads(line, object_pairs_hook=members)) for at, line in enumerate(lines))
+        return
     whole = json.loads(text.decode("utf-8-sig"), object_pairs_hook=members)
     match entity.container:
         case Container.ARRAY:

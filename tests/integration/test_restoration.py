@@ -106,6 +106,8 @@ def load(path: Path) -> Any:
         content = gzip.decompress(content)
     if path.suffix == ".csv":  # its values are restored, not the commas after them
         return [line.removesuffix(",") for line in content.decode().splitlines()]
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in content.decode().split("\n") if line]
     return json.loads(content)
 
 

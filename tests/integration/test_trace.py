@@ -96,6 +96,8 @@ def document(source: Path, source_file_id: str) -> Any:
     data = (source / source_file_id).read_bytes()
     if source_file_id.endswith(".gz"):
         data = gzip.decompress(data)
+    if source_file_id.endswith(".jsonl"):
+        return [json.loads(line) for line in data.decode().split("\n") if line]
     return data.decode().split(",\n") if source_file_id.endswith(".csv") else json.loads(data)
 
 

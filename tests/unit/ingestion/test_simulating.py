@@ -37,6 +37,8 @@ def decode(entity: Entity, data: bytes) -> int:
         assert all(line.endswith(",") and line.count(",") == 1 for line in lines)
         return len(lines)
     record = entity.record
+    if entity.container is Container.JSON_LINES:
+        return len([msgspec.json.decode(line, type=record) for line in data.splitlines()])
     types = {
         Container.ARRAY: list[record],
         Container.ENTRIES: dict[str, record],
