@@ -138,9 +138,9 @@ def data_files(folder: Path, pattern: str) -> list[str]:
 
 
 def load(path: Path) -> Any:
-    """Return the JSON of a file, zipped or not."""
-    data = path.read_bytes()
-    return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    """Return the JSON of a file, zipped or not; of JSON Lines the list of the lines."""
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [json.loads(line) for line in data.split(b"\n") if line] if path.suffix == ".jsonl" else json.loads(data)
 
 
 def segment(text: str) -> str:

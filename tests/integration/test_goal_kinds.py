@@ -71,7 +71,8 @@ def shown(clone: Path, key: str) -> str:
 def deals(clone: Path, kind: str) -> list[dict[str, Any]]:
     """Return the negotiations of the sample from which the corpus of a kind of goal was built."""
     folder = clone / "warehouse/sample" / CORPUS_OF[kind]
-    return [deal for part in ("train", "dev", "test") for deal in json.loads((folder / f"{part}.json").read_text())]
+    parts = [(folder / f"{part}.jsonl").read_text(encoding="utf-8") for part in ("train", "dev", "test")]
+    return [json.loads(line) for part in parts for line in part.splitlines()]
 
 
 def taken(deal: dict[str, Any]) -> list[dict[str, int]]:

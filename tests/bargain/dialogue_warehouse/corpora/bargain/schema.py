@@ -1,4 +1,4 @@
-"""Records of the Bargain release (`train.json`, `dev.json`, `test.json`).
+"""Records of the Bargain release (`train.jsonl`, `dev.jsonl`, `test.jsonl`).
 
 Source: the publisher's README. The shape is that of negotiations about a few items: each person has other points for
 the same items, and takes a part of them.
@@ -51,4 +51,4 @@ class Deal(Struct, forbid_unknown_fields=True):
     agreed: Annotated[bool, note("true if both people took what they had agreed on")]
 
 
-ENTITIES = (Entity("deals", Deal, Container.ARRAY, r"(?P<part>train|dev|test)\.json"),)
+ENTITIES = (Entity("deals", Deal, Container.JSON_LINES, r"(?P<part>train|dev|test)\.jsonl"),)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from dialogue_warehouse.corpora.generation import PlannedFile, indented_array, random_stream, scaled
+import msgspec
+
+from dialogue_warehouse.corpora.generation import PlannedFile, random_stream, scaled
 
 DEALS = {"train": 1_000, "dev": 100, "test": 100}
 """File stem -> negotiations at scale 1."""
@@ -32,14 +34,15 @@ VALUES = {
 def plan(scale: float) -> list[PlannedFile]:
     """Plan three files, each with some of the negotiations."""
     counts = {stem: scaled(count, scale, minimum=4) for stem, count in DEALS.items()}
-    return [PlannedFile(f"{stem}.json", count * BYTES_A_DEAL, (stem, count)) for stem, count in counts.items()]
+    return [PlannedFile(f"{stem}.jsonl", count * BYTES_A_DEAL, (stem, count)) for stem, count in counts.items()]
 
 
 def render(planned: PlannedFile, seed: int) -> Iterator[bytes]:
-    """Yield an array of negotiations, indented by two."""
+    """Yield a line for each negotiation."""
     stem, count = planned.parameters
     rng = random_stream(seed, "bargain", planned.path)
-    yield from indented_array(_deal(f"{stem}-{number}", number, rng) for number in range(count))
+    for number in range(count):
+        yield msgspec.json.encode(_deal(f"{stem}-{number}", number, rng)) + b"\n"
 
 
 def _deal(deal_id: str, number: int, rng: random.Random) -> dict[str, Any]:
