@@ -159,9 +159,10 @@ OWN_CODE = {
     "dialogue_warehouse/corpora/claims.py",
     "dialogue_warehouse/corpora/left_over.py",
     "dialogue_warehouse/corpora/registry.py",
+    "dialogue_warehouse/corpora/sections.py",
     "dialogue_warehouse/corpora/starting.py",
     "dialogue_warehouse/dashboard/sql.py",
-    "dialogue_warehouse/lineage/restoring.py",
+    "dialogue_warehouse/exporting/losses.py",
     "dialogue_warehouse/reading/descriptions.py",
     "dialogue_warehouse/site/drawing.py",
     "dialogue_warehouse/site/pictures.py",
@@ -174,6 +175,7 @@ OWN_CODE = {
 }
 """Modules that read files of this project's own code, of libraries, or that the user names to be read."""
 OWN_WRITING = {
+    "dialogue_warehouse/exporting/chat.py",
     "dialogue_warehouse/corpora/column_types.py",
     "dialogue_warehouse/common/files.py",
     "pipelines/cluster/session.py",
