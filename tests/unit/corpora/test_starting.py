@@ -130,8 +130,8 @@ def test_command_lists_the_written_files(clone: Path, monkeypatch: pytest.Monkey
     start = starting.start_corpus
     monkeypatch.setattr(starting, "start_corpus", lambda name, like: start(name, like, clone))
     shown = CliRunner().invoke(cli, ["new-corpus", "newcorpus", "--warehouse", "there"])
-    *written, following, last = shown.output.splitlines()
+    *written, check, build = shown.output.splitlines()
     assert "dialogue_warehouse/corpora/newcorpus/schema.py" in written
     assert all((clone / path).is_file() for path in written)
-    assert "dialogue-warehouse build --warehouse there, " in following
-    assert "dialogue-warehouse check-corpus newcorpus` says what is left to do" in last
+    assert "dialogue-warehouse check-corpus newcorpus --no-tests` says what is left to do" in check
+    assert "dialogue-warehouse build --warehouse there builds the sample with it" in build
