@@ -1,28 +1,27 @@
 {#- The rule of BBAI about questions that are asked more than once. -#}
 with
 
-listed as (
+examples as (
     select
-        example_key as row_key,
+        example_key,
         {{ explode_indexed('labels', 'label', 'position') }}
     from {{ ref('fct_classifier_examples') }}
     where corpus_id = 'bbai' and dialogue_key is null
-
-    union all
-
-    select
-        dialogue_key as row_key,
-        voted_for as label,
-        gold_position as position
-    from {{ ref('fct_votes') }}
-    where corpus_id = 'bbai' and is_selected
 ),
 
 labels as (
-    select distinct
-        row_key,
+    select
+        example_key as row_key,
         label
-    from listed
+    from examples
+
+    union
+
+    select
+        dialogue_key as row_key,
+        voted_for as label
+    from {{ ref('fct_votes') }}
+    where corpus_id = 'bbai' and is_selected
 ),
 
 gold as (
