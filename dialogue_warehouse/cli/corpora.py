@@ -34,7 +34,7 @@ def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
         click.echo(path)
     build = command("build", warehouse=warehouse and absolute(warehouse))
     click.echo(f"next: `{command('check-corpus', name, '--no-tests')}` says what is left to do, step by step")
-    click.echo(f"{build} builds the sample with it; docs/add_a_corpus.md explains each step")
+    click.echo(f"`{build}` builds the sample with it; docs/add_a_corpus.md explains each step")
 
 
 @cli.command("check-corpus")

@@ -134,4 +134,4 @@ def test_command_lists_the_written_files(clone: Path, monkeypatch: pytest.Monkey
     assert "dialogue_warehouse/corpora/newcorpus/schema.py" in written
     assert all((clone / path).is_file() for path in written)
     assert "dialogue-warehouse check-corpus newcorpus --no-tests` says what is left to do" in check
-    assert "dialogue-warehouse build --warehouse there builds the sample with it" in build
+    assert "dialogue-warehouse build --warehouse there` builds the sample with it" in build
