@@ -376,9 +376,6 @@ LONGEST = {
     ("dialogue_warehouse", ".sql"): 240,
     ("tests", ".sql"): 240,
     ("warehouse/queries", ".sql"): 240,
-    ("dialogue_warehouse", ".toml"): 400,
-    ("expectations", ".toml"): 400,
-    ("tests", ".toml"): 400,
 }
 """Maximum number of lines of a file, by folder and kind.
 

@@ -119,10 +119,18 @@ def problems(path: str, content: str) -> list[str]:
             name = " ".join(word[0].lower().split())
             if name not in allowed:
                 place = min(line + text.count("\n", 0, word.start()), last)
-                found.append(f"{path}:{place}: '{name}'")
+                found.append(f"{path}:{place}: '{name}': use {instead(word[0])}")
         if is_docstring and (question := QUESTION.match(text)):
             found.append(f"{path}:{line}: a docstring begins with '{question[1]}'")
     return found
+
+
+def instead(word: str) -> str:
+    """Return the plain words for a listed one."""
+    entry = next(
+        entry for entry in LISTED["words"] if re.fullmatch(pattern_of(entry).split(r"\b")[1], word, re.IGNORECASE)
+    )
+    return entry["instead"]
 
 
 def files() -> Iterator[str]:
