@@ -18,13 +18,6 @@ SCORES = fixtures.load_all("score")
 MAKERS = fixtures.load_all("predictions")
 
 
-@pytest.fixture(params=SCORES)
-def corpus_id(request: pytest.FixtureRequest, only: tuple[str, ...]) -> str:
-    if only and only[1] != request.param:
-        pytest.skip("another corpus")
-    return request.param
-
-
 def written(place: Path) -> dict[str, bytes]:
     """Return the bytes of the files of predictions by path."""
     paths = [place] if place.is_file() else sorted(place.iterdir())
@@ -35,6 +28,7 @@ def test_corpus_with_metrics_has_a_maker_of_predictions() -> None:
     assert MAKERS.keys() == SCORES.keys()
 
 
+@pytest.mark.parametrize("corpus_id", SCORES)
 def test_same_seed_makes_the_same_predictions(corpus_id, generated_sample, tmp_path) -> None:
     folder, predict = generated_sample / corpus_id, MAKERS[corpus_id].predict
     split = SCORES[corpus_id].splits(folder)[0]
@@ -45,6 +39,7 @@ def test_same_seed_makes_the_same_predictions(corpus_id, generated_sample, tmp_p
     assert first != other
 
 
+@pytest.mark.parametrize("corpus_id", SCORES)
 @pytest.mark.parametrize("is_edited", [False, True], ids=["generated", "edited"])
 def test_random_predictions_are_scored_in_every_mode(corpus_id, generated_sample, tmp_path, is_edited: bool) -> None:
     folder, oracle = tmp_path / corpus_id, SCORES[corpus_id]
