@@ -1,7 +1,7 @@
 """Random predictions for every corpus with metrics: the plain computation reads all of them, and they are not all right.
 
 The metrics of each corpus are compared with values of the official script, and with numbers counted by hand, in
-`tests/fixtures/<corpus>/test_score.py`.
+`tests/fixtures/<corpus>/test_score_oracle.py`.
 """
 
 from __future__ import annotations
