@@ -103,7 +103,7 @@ def _cell(separator: str) -> re.Pattern[str]:
 
 
 def _cells(text: str, position: int, separator: str) -> tuple[list[str] | None, int]:
-    """Return the values of the record at a position, and the position after it; None if they cannot be told apart."""
+    """Return the values of the record at a position, and the position after it; None if they cannot be separated."""
     cells: list[str] = []
     at = position
     while found := _cell(separator).match(text, at):
