@@ -34,7 +34,7 @@ class Row(Struct, kw_only=True):
 
     file: str = ""
     record: int = 0
-    """Number of the record in all files, from 0; 0 in JSON Lines, whose lines are rows of one record."""
+    """Number of the record in all files, from 0; 0 where each line is a row and no record."""
     position: int = 0
     """Number of the row in all files, from 0."""
 
@@ -49,6 +49,8 @@ class PredictionForm:
     """The msgspec type of a record."""
     rows: Callable[[Any], Iterator[tuple[str, Row]]]
     """Returns the rows of a record, each with the name of its table. Raises ValueError for a record that is wrong."""
+    has_records: bool = True
+    """A record is a whole dialogue. Otherwise it is a part of one, and several lines predict one dialogue."""
 
 
 class Metric(Struct, forbid_unknown_fields=True):

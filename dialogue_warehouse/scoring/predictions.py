@@ -59,7 +59,7 @@ def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: 
                 try:
                     for table, row in form.rows(record):
                         row.file, row.position = name, next(positions)
-                        row.record = 0 if form.suffix == ".jsonl" else records
+                        row.record = records if form.has_records else 0
                         written[table].write(encoder.encode(row) + b"\n")
                 except ValueError as error:
                     raise InputError(f"{corpus_id}/{name}: {place}: {error}") from error

@@ -174,5 +174,5 @@ def _rows_of_line(line: Line) -> Iterator[tuple[str, Row]]:
 
 FORMS = (
     PredictionForm("official", ".json", Dialogue, _rows_of_dialogue),
-    PredictionForm("lines", ".jsonl", Line, _rows_of_line),
+    PredictionForm("lines", ".jsonl", Line, _rows_of_line, has_records=False),
 )
