@@ -176,20 +176,28 @@ spread as (
         1.959963984540054 * sqrt(fsum(influence * influence) * count(*) / nullif(count(*) - 1, 0)) as half
     from influences
     group by metric, variant, group_name
+),
+
+intervals as (
+    select
+        totals.*,
+        totals.value - spread.half as low,
+        totals.value + spread.half as high
+    from totals
+    left join spread
+        on totals.metric = spread.metric
+        and totals.variant is not distinct from spread.variant
+        and totals.group_name = spread.group_name
 )
 
 select
-    totals.metric, totals.variant, totals.group_name,
-    round(totals.value, 12) as value,
-    round(totals.strict_value, 12) as strict_value,
-    round(greatest(totals.value - spread.half, if(metrics_declared.is_share, 0, null)), 12) as low,
-    round(least(totals.value + spread.half, if(metrics_declared.is_share, 1, null)), 12) as high,
-    totals.units,
-    totals.scored_units,
-    totals.dialogues
-from totals
-inner join metrics_declared on totals.metric = metrics_declared.metric
-left join spread
-    on totals.metric = spread.metric
-    and totals.variant is not distinct from spread.variant
-    and totals.group_name = spread.group_name
+    intervals.metric, intervals.variant, intervals.group_name,
+    round(intervals.value, 12) as value,
+    round(intervals.strict_value, 12) as strict_value,
+    round(if(metrics_declared.is_share and intervals.low < 0, 0, intervals.low), 12) as low,
+    round(if(metrics_declared.is_share and intervals.high > 1, 1, intervals.high), 12) as high,
+    intervals.units,
+    intervals.scored_units,
+    intervals.dialogues
+from intervals
+inner join metrics_declared on intervals.metric = metrics_declared.metric
