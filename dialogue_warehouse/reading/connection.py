@@ -105,7 +105,7 @@ def _add_scores(con: Connection, file: Path) -> None:
     if not file.is_file():
         raise QueryError(f"{file}: there is no such file of results; `score --to {file}` makes one")
     try:
-        con.execute(f"attach {literal(file)} as scores (read_only)")
+        con.execute(f"attach {literal(file)} as scores (type duckdb, read_only)")
     except duckdb.Error as error:
         raise QueryError(f"{file}: is not a file of results, or is in use: {one_line(error)}") from error
 

@@ -18,7 +18,7 @@ from dialogue_warehouse.scoring.similarity import similarities
 
 STATISTICS = read_sections(Path(__file__).with_name("statistics.sql"), "part")
 """The queries that all corpora share."""
-STEPS = ("counted", "sums", "totals", "influences", "scores")
+STEPS = ("sums", "totals", "influences", "scores")
 """The tables that they make, in this order."""
 PAIRS = "pairs"
 """The table of texts to compare, in the corpora that have one."""

@@ -77,9 +77,10 @@ def score_published(
     predictions that cannot be scored.
     """
     scoring = _checked(request)
+    if to is not None:
+        tables.refuse_place(to)
     build_id, database = builds.published_build(paths)
     with open_core(database, settings) as con, tempfile.TemporaryDirectory(prefix="scoring-") as scratch:
-        tables.attach(con, to)
         measuring = Measuring(con, scoring, request.split)
         measuring.prepare(request.variant, request.across_turn, request.without_defects)
         measuring.read_gold()
@@ -89,6 +90,7 @@ def score_published(
         measuring.measure()
         notices = measuring.notices()
         run_id = _run_id(request, read, build_id)
+        tables.attach(con, to)
         with _transaction(con):
             tables.make(con)
             _forget(con, run_id)
@@ -199,8 +201,8 @@ _SLOTS = """
         found.service, found.slot, found.outcome,
         count(*) as times,
         min(found.example_key) as example_key,
-        arg_min(found.gold, found.example_key) as example_gold,
-        arg_min(found.predicted, found.example_key) as example_predicted
+        arg_min(found.gold, (found.example_key, found.gold, found.predicted)) as example_gold,
+        arg_min(found.predicted, (found.example_key, found.gold, found.predicted)) as example_predicted
     from ({query}) as found
     anti join temp.left_out as left_out on found.turn_key = left_out.turn_key
     group by found.service, found.slot, found.outcome

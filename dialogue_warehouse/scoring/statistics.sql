@@ -2,26 +2,27 @@
 -- each unit, `metrics_declared` what score.toml says, `left_out` the turns that do not count.
 -- A score is the sum of the numerators of its units, divided by the sum of their denominators.
 
--- The units that count, with their dialogue.
--- part: counted
-select
-    cases.dialogue_key,
-    cases.turn_key,
-    cases.groups,
-    units.metric,
-    units.variant,
-    units.is_scored,
-    units.denominator,
-    units.numerator,
-    metrics_declared.across_turn
-from units
-inner join cases on units.unit_key = cases.unit_key
-inner join metrics_declared on units.metric = metrics_declared.metric
-anti join left_out on cases.turn_key = left_out.turn_key
-
 -- The sums of each dialogue. `strict` counts what was not predicted as wrong.
 -- part: sums
 with
+
+-- The units that count, with their dialogue.
+counted as (
+    select
+        cases.dialogue_key,
+        cases.turn_key,
+        cases.groups,
+        units.metric,
+        units.variant,
+        units.is_scored,
+        units.denominator,
+        units.numerator,
+        metrics_declared.across_turn
+    from units
+    inner join cases on units.unit_key = cases.unit_key
+    inner join metrics_declared on units.metric = metrics_declared.metric
+    anti join left_out on cases.turn_key = left_out.turn_key
+),
 
 of_units as (
     select
