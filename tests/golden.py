@@ -1,4 +1,4 @@
-"""Golden values of the official metrics, where they are at hand: `score` beside the folder of the real releases.
+"""Scores of predictions, and golden values where they are at hand: `score` beside the folder of the real releases.
 
 The predictions are made from the real releases by the programs of that folder. Nothing of it is in this repository.
 """
@@ -52,3 +52,16 @@ def metrics(scores: Scores, column: str = "value") -> dict[tuple[str, str, str |
     """Return the scores by group, metric and variant."""
     found = scores.con.execute(f"select group_name, metric, variant, {column} from scores.metrics").fetchall()
     return {(group, metric, variant): value for group, metric, variant, value in found}
+
+
+SEEDS = (11, 12)
+"""Seeds of random predictions that the plain computation scores, too."""
+WORDS = {"dev": "validation", "woz": "none"}
+"""The warehouse's words for splits, where the publishers have others."""
+
+
+def same(found: float | None, expected: float | None) -> bool:
+    """Tell if two numbers are equal, up to the rounding of sums."""
+    if found is None or expected is None:
+        return found is expected
+    return abs(found - expected) <= 1e-9

@@ -40,11 +40,13 @@ class Measuring:
     ) -> None:
         """Make the tables that do not depend on predictions. `most` limits the number of dialogues.
 
-        Raises InputError if there are no dialogues.
+        Of dialogues with the same id in a part of the release the last counts, as in the official scripts. Raises
+        InputError if there are no dialogues.
         """
         self.con.execute(
             "create or replace temp table selected as select dialogue_key, dialogue_id, split from dim_dialogues"
             f" where corpus_id = ? and coalesce(?, coalesce(split, '{NO_SPLIT}')) = coalesce(split, '{NO_SPLIT}')"
+            " qualify row_number() over (partition by source_part, dialogue_id order by id_occurrence desc) = 1"
             " order by dialogue_key limit ?",
             [self.corpus_id, self.split, most],
         )

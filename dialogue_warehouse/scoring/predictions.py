@@ -89,7 +89,9 @@ def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path]]:
     suffixes = {form.suffix: form for form in scoring.forms}
     if path.is_dir():
         found = sorted(
-            file for file in path.iterdir() if file.suffix in suffixes and WRITTEN_BY_THE_SCRIPT not in file.name
+            file
+            for file in path.iterdir()
+            if file.suffix in suffixes and not file.name.startswith(".") and WRITTEN_BY_THE_SCRIPT not in file.name
         )
     elif path.exists():
         found = [path]

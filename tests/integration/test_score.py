@@ -228,7 +228,7 @@ def test_strict_run_fails_if_a_prediction_is_missing(
         (("--to", "WAREHOUSE/builds/x.duckdb"), "belongs to the warehouse"),
         (("--to", "PREDICTIONS"), "is not a file of results"),
         (("--predictions", "NOWHERE"), "there is no such file or folder"),
-        (("--predictions", "WAREHOUSE"), "predictions are files of one kind"),
+        (("--predictions", "WAREHOUSE/sample"), "predictions are files of one kind"),
     ],
 )
 def test_request_that_cannot_be_met_is_refused(

@@ -88,9 +88,14 @@ actions as (
     select
         acts_in_order.*,
         tasks.task,
-        97 - if(tasks.task = 'ast', 1, 0)
+        97 - if(tasks.task = 'ast' and act in ('verify-identity', 'validate-purchase'), 1, 0)
         - len(regexp_extract_all(act, '[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]')) as remembered,
-        list_slice(action_values, 1, if(act in ('verify-identity', 'validate-purchase'), 3, 1)) as scored_values
+        case
+            when act in ('verify-identity', 'validate-purchase') then list_slice(action_values, 1, 3)
+            when act in (select act_slots.act from dim_act_slots as act_slots where act_slots.corpus_id = 'abcd')
+                and len(action_values) > 0 then list_slice(action_values, 1, 1)
+            else [null]
+        end as scored_values
     from acts_in_order
     cross join (values ('ast'), ('cds')) as tasks (task)
     where act is not null
@@ -99,8 +104,8 @@ actions as (
 given as (
     select
         actions.*,
-        unnest(if(len(actions.scored_values) > 0, actions.scored_values, [null])) as value,
-        generate_subscripts(if(len(actions.scored_values) > 0, actions.scored_values, [null]), 1) - 1 as value_index
+        unnest(actions.scored_values) as value,
+        generate_subscripts(actions.scored_values, 1) - 1 as value_index
     from actions
 ),
 
@@ -124,7 +129,7 @@ fitting as (
         if(
             slots.is_categorical,
             list_filter(
-                list_transform(slots.possible_values, lambda one : lower(one)), lambda one : one = lower(given.value)
+                list_transform(slots.possible_values, lambda one : lower(one)), lambda one : one = given.value
             )[1],
             heard.token
         ) as label

@@ -30,10 +30,10 @@ with
 whole as (
     select
         *,
-        case
-            when act is not null then is_action_right and is_value_right
-            when target_position is not null then coalesce(target_rank = 1, false)
-            else true
+        case next_step
+            when 'take_action' then act is not null and is_action_right and is_value_right
+            when 'retrieve_utterance' then coalesce(target_rank = 1, false)
+            else next_step = 'end_conversation'
         end and is_intent_right and is_next_step_right as is_right
     from judged
 ),

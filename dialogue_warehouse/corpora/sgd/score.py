@@ -1,7 +1,8 @@
 """Predictions for SGD: what the official script reads, and one frame per line.
 
 The official form is that of the release: user turns have frames with `service`, `state` and perhaps `slots`. The script
-never looks at other keys. It forgives many values that are not a list of texts, so they are kept as they are.
+never looks at other keys, nor at frames and slots that gold does not have. So a frame that is wrong is kept with its
+error, and score_problems.sql refuses it if the script would look at it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from dialogue_warehouse.common.json_values import split_path
 from dialogue_warehouse.corpora.release import INTEGER_MAX, INTEGER_MIN
 from dialogue_warehouse.corpora.scores import PredictionForm, Row
 
@@ -31,15 +34,21 @@ class State(Struct):
 
     active_intent: str | None
     requested_slots: list[str] | str | None
-    slot_values: dict[str, list[Any] | str]
+    slot_values: dict[str, Any]
 
 
 class Frame(Struct):
     """A predicted frame."""
 
     service: str
-    state: State | UnsetType = UNSET
+    state: State
     slots: list[Span] | UnsetType = UNSET
+
+
+class AnyFrame(Struct):
+    """A frame, whatever else it has."""
+
+    service: str
 
 
 class Turn(Struct):
@@ -47,7 +56,7 @@ class Turn(Struct):
 
     speaker: str
     utterance: str
-    frames: list[Frame] = []
+    frames: list[Raw] = []
 
 
 class Dialogue(Struct):
@@ -79,7 +88,7 @@ class Value(Struct):
     is_text: bool
     """False for a number, say: it equals no text, but a fuzzy comparison reads it as one."""
     form: str
-    """`list`, `text` (of which the script compares the first letter), `empty` (which it cannot compare)."""
+    """`list`, `text` (of which the script compares the first letter), `none` (of which it cannot compare anything)."""
     value_count: int
 
 
@@ -111,6 +120,8 @@ class PredictedFrame(Row):
     """`list`, `text` (whose letters the script counts) or `null`."""
     slot_values: list[Value]
     spans: list[Span] | None
+    error: str | None = None
+    """The reason why the script cannot read the frame."""
 
 
 TABLES = {
@@ -120,12 +131,16 @@ TABLES = {
 }
 
 
-def _value(slot: str, given: list[Any] | str) -> Value:
+FRAMES, ANY_FRAMES = msgspec.json.Decoder(Frame), msgspec.json.Decoder(AnyFrame)
+
+
+def _value(slot: str, given: Any) -> Value:
     """Return what the script compares: the first item of a list, or the first letter of a text."""
-    form = "empty" if not given else "text" if isinstance(given, str) else "list"
-    first = given[0] if given else None
+    if not isinstance(given, list | str) or not given:
+        return Value(slot, None, False, "none", 0)
+    first = given[0]
     text = None if first is None else first if isinstance(first, str) else str(first)
-    return Value(slot, text, isinstance(first, str), form, len(given))
+    return Value(slot, text, isinstance(first, str), "text" if isinstance(given, str) else "list", len(given))
 
 
 def _rows_of_dialogue(dialogue: Dialogue) -> Iterator[tuple[str, Row]]:
@@ -137,39 +152,38 @@ def _rows_of_dialogue(dialogue: Dialogue) -> Iterator[tuple[str, Row]]:
             PredictedTurn(dialogue_id=name, turn_index=index, speaker=turn.speaker, utterance=turn.utterance),
         )
         for frame in turn.frames if turn.speaker == "USER" else ():
-            state = frame.state
-            if isinstance(state, UnsetType):
-                raise ValueError(f"dialogue {name}, turn {index}: the frame of {frame.service} has no 'state'")
-            asked = state.requested_slots
-            yield (
-                "predicted_frames",
-                PredictedFrame(
-                    dialogue_id=name,
-                    turn_index=index,
-                    service=frame.service,
-                    active_intent=state.active_intent,
-                    requested_slots=list(asked or ()),
-                    requested_form="null" if asked is None else "text" if isinstance(asked, str) else "list",
-                    slot_values=[_value(slot, given) for slot, given in state.slot_values.items()],
-                    spans=None if isinstance(frame.slots, UnsetType) else frame.slots,
-                ),
-            )
+            yield "predicted_frames", _row_of_frame(name, index, frame)
+
+
+def _row_of_frame(name: str, index: int, content: Raw) -> PredictedFrame:
+    try:
+        frame = FRAMES.decode(content)
+    except msgspec.ValidationError as error:
+        what, where = split_path(str(error))
+        frame = Frame(ANY_FRAMES.decode(content).service, State(None, [], {}))
+        return _row(name, index, frame, f"{what}{' at ' + where if where else ''}")
+    return _row(name, index, frame)
+
+
+def _row(name: str, index: int, frame: Frame, error: str | None = None) -> PredictedFrame:
+    state, asked = frame.state, frame.state.requested_slots
+    return PredictedFrame(
+        dialogue_id=name,
+        turn_index=index,
+        service=frame.service,
+        active_intent=state.active_intent,
+        requested_slots=list(asked or ()),
+        requested_form="null" if asked is None else "text" if isinstance(asked, str) else "list",
+        slot_values=[_value(slot, given) for slot, given in state.slot_values.items()],
+        spans=None if isinstance(frame.slots, UnsetType) else frame.slots,
+        error=error,
+    )
 
 
 def _rows_of_line(line: Line) -> Iterator[tuple[str, Row]]:
-    yield (
-        "predicted_frames",
-        PredictedFrame(
-            dialogue_id=line.dialogue_id,
-            turn_index=line.turn_index,
-            service=line.service,
-            active_intent=line.active_intent,
-            requested_slots=line.requested_slots,
-            requested_form="list",
-            slot_values=[Value(slot, value, True, "list", 1) for slot, value in line.slot_values.items()],
-            spans=None if isinstance(line.spans, UnsetType) else line.spans,
-        ),
-    )
+    values: dict[str, Any] = {slot: [value] for slot, value in line.slot_values.items()}
+    frame = Frame(line.service, State(line.active_intent, line.requested_slots, values), line.spans)
+    yield "predicted_frames", _row(line.dialogue_id, line.turn_index, frame)
 
 
 FORMS = (

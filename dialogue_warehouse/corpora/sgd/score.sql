@@ -86,15 +86,26 @@ group by cases.unit_key, slots.slot_name, slots.value
 with
 
 versions as (
-    select *
-    from predicted_frames
-    qualify rank() over (partition by dialogue_id order by record desc) = 1
+    select
+        dialogue_id,
+        max(record) as record
+    from (
+        select dialogue_id, record
+        from predicted_dialogues
+        union all
+        select dialogue_id, record
+        from predicted_frames
+    )
+    group by dialogue_id
 ),
 
 frames as (
-    select *
-    from versions
-    qualify row_number() over (partition by dialogue_id, turn_index, service order by position desc) = 1
+    select predicted_frames.*
+    from predicted_frames
+    semi join versions
+        on predicted_frames.dialogue_id = versions.dialogue_id and predicted_frames.record = versions.record
+    qualify
+        row_number() over (partition by dialogue_id, turn_index, service order by position desc) = 1
 )
 
 select
@@ -102,6 +113,11 @@ select
     cases.turn_key,
     cases.service,
     frames.file,
+    frames.record,
+    frames.position,
+    frames.dialogue_id,
+    frames.turn_index,
+    frames.error,
     frames.active_intent,
     frames.requested_slots,
     frames.slot_values,

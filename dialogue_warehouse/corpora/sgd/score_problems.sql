@@ -54,25 +54,17 @@ zipped as (
 
 values_given as (
     select
-        latest.unit_key,
-        latest.service,
+        latest.* exclude (slot_values),
         unnest(latest.slot_values) as given
     from latest
 ),
 
 values_placed as (
     select
-        values_given.given,
-        frames.file, frames.record, frames.position, frames.dialogue_id, frames.turn_index,
+        values_given.*,
         schema_slots.slot is not null as is_known,
-        coalesce(schema_slots.is_categorical, false) as is_categorical,
         gold_values.unit_key is not null as in_gold
     from values_given
-    inner join cases on values_given.unit_key = cases.unit_key
-    inner join frames
-        on cases.dialogue_id = frames.dialogue_id
-        and cases.turn_index = frames.turn_index
-        and cases.service = frames.service
     left join schema_slots
         on values_given.service = schema_slots.service and values_given.given.slot = schema_slots.slot
     left join gold_values
@@ -134,11 +126,20 @@ found as (
     union all
     select
         true as is_refused,
-        'a value is empty: the official script cannot compare it' as problem,
+        'a frame cannot be read' as problem,
+        latest.file, latest.record, latest.position, latest.dialogue_id, latest.turn_index,
+        latest.service || ': ' || latest.error as detail
+    from latest
+    where latest.error is not null
+
+    union all
+    select
+        true as is_refused,
+        'a value has no item: the official script cannot compare it' as problem,
         values_placed.file, record, position, values_placed.dialogue_id, values_placed.turn_index,
         values_placed.given.slot as detail
     from values_placed
-    where values_placed.given.form = 'empty' and values_placed.in_gold
+    where values_placed.given.form = 'none' and values_placed.in_gold
 
     union all
     select
@@ -214,7 +215,7 @@ found as (
             when not values_placed.is_known then 'a slot is unknown to its service: it is not counted'
             when values_placed.given.form = 'text'
                 then 'a value is a text, not a list: only its first letter is compared'
-            when values_placed.given.form = 'empty' then 'a value is empty'
+            when values_placed.given.form = 'none' then 'a value has no item: it counts as a wrong value'
             when not values_placed.given.is_text then 'a value is not a text'
             else 'a slot has several values: only the first is compared'
         end as problem,

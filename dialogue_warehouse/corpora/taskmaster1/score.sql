@@ -24,23 +24,17 @@ select
 from selected
 inner join dim_dialogues as dialogues on selected.dialogue_key = dialogues.dialogue_key
 
--- The arguments that a worker marked. `times` is 2 if both did.
+-- The arguments that a worker marked; more than one time if both did.
 -- part: gold_arguments
 select
     slots.dialogue_key,
     slots.turn_key,
     regexp_replace(slots.source_label, '\.(accept|reject)$', '') as name,
     lower(slots.value) as text,
-    max(slots.times) as times
-from (
-    select
-        dialogue_key, turn_key, span_index, source_label, value,
-        count(*) as times
-    from fct_slots
-    where annotation_type = 'span' and source_label is not null
-    group by dialogue_key, turn_key, span_index, source_label, value
-) as slots
+    count(*) as times
+from fct_slots as slots
 inner join selected on slots.dialogue_key = selected.dialogue_key
+where slots.annotation_type = 'span' and slots.source_label is not null
 group by all
 
 -- part: predicted
@@ -108,6 +102,7 @@ utterances as (
             {'metric': 'argument_recall', 'numerator': found, 'denominator': marked},
             {'metric': 'argument_f1', 'numerator': 2 * found, 'denominator': predicted + marked},
             {'metric': 'agreed_argument_recall', 'numerator': agreed_found, 'denominator': agreed},
+            {'metric': 'annotator_agreement_f1', 'numerator': 2 * agreed, 'denominator': agreed + marked},
             {
                 'metric': 'utterance_exact_match',
                 'numerator': if(coalesce(found, 0) = coalesce(greatest(predicted, marked), 0), 1, 0),

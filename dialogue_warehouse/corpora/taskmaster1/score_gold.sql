@@ -68,3 +68,25 @@ select
     ) as record
 from predicted_utterances as utterances
 order by utterances.dialogue_id, utterances.turn_index
+
+-- part: example_dialogs
+with
+
+utterances as (
+    select
+        dialogue_id,
+        list(json_object(
+            'index', turn_index,
+            'segments', list_transform(
+                arguments,
+                lambda one : json_object('text', one.text, 'annotations', [json_object('name', one.name)])
+            )
+        ) order by turn_index) as utterances
+    from predicted_utterances
+    group by dialogue_id
+)
+
+select
+    json_object('conversation_id', dialogue_id, 'utterances', utterances) as record
+from utterances
+order by dialogue_id
