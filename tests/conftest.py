@@ -195,6 +195,23 @@ def scale_1_release(once: Once, only: tuple[str, ...]) -> Path:
 
 
 @pytest.fixture(scope="session")
+def edited_folder(once: Once, generated_sample: Path, only: tuple[str, ...]) -> Path:
+    """Return the folder of a warehouse of generated releases, in `releases`, in which cases that matter to the metrics
+    are frequent."""
+
+    def edit(folder: Path) -> None:
+        ownership.claim(WarehousePaths(folder))
+        releases = folder / "releases"
+        shutil.copytree(generated_sample, releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
+        for corpus_id, maker in fixtures.load_all("predictions").items():
+            if (releases / corpus_id).is_dir():
+                maker.edit_gold(releases / corpus_id, 7)
+        build_warehouse(folder, "--source", releases, *only)
+
+    return once("edited", edit)
+
+
+@pytest.fixture(scope="session")
 def awkward_releases(once: Once) -> Path:
     """Return the hand-written releases of tests/fixtures; files that the publisher zips are zipped here."""
     return once("awkward", _put_awkward_releases)

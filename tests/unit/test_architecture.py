@@ -45,6 +45,7 @@ FLOORS = (
     ("dialogue_warehouse.site",),
     ("dialogue_warehouse.terminal",),
     ("dialogue_warehouse.exporting",),
+    ("dialogue_warehouse.scoring",),
     ("dialogue_warehouse.lineage",),
     ("dialogue_warehouse.reading",),
     ("dialogue_warehouse.storage",),
