@@ -20,38 +20,112 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dialogue_warehouse.api.dialogues import Dialogue, Dialogues
     from dialogue_warehouse.api.warehouse import Warehouse
     from dialogue_warehouse.api.warehouse import open_warehouse as open  # noqa: A004 the name that users expect
     from dialogue_warehouse.common.database import QueryError
     from dialogue_warehouse.errors import CheckError, Error, InputError
+    from dialogue_warehouse.exporting.writing import Exported
     from dialogue_warehouse.reading.catalogue import ColumnDescription, Filling, TableDescription, TableSummary
+    from dialogue_warehouse.reading.dialogue_parts import (
+        Act,
+        Answer,
+        Attribute,
+        Call,
+        CallResult,
+        Candidate,
+        Candidates,
+        Guideline,
+        Item,
+        KnowledgeBase,
+        Mark,
+        Participant,
+        Scenario,
+        ScenarioValue,
+        Selection,
+        Service,
+        Source,
+        Span,
+        State,
+        StateSlot,
+        Step,
+        Turn,
+        Violation,
+    )
     from dialogue_warehouse.reading.findings import TraceError
 
-_PLACES = {
-    "open": ("dialogue_warehouse.api.warehouse", "open_warehouse"),
-    "Warehouse": ("dialogue_warehouse.api.warehouse", "Warehouse"),
-    "Error": ("dialogue_warehouse.errors", "Error"),
-    "InputError": ("dialogue_warehouse.errors", "InputError"),
-    "CheckError": ("dialogue_warehouse.errors", "CheckError"),
-    "QueryError": ("dialogue_warehouse.common.database", "QueryError"),
-    "TraceError": ("dialogue_warehouse.reading.findings", "TraceError"),
-    "TableSummary": ("dialogue_warehouse.reading.catalogue", "TableSummary"),
-    "TableDescription": ("dialogue_warehouse.reading.catalogue", "TableDescription"),
-    "ColumnDescription": ("dialogue_warehouse.reading.catalogue", "ColumnDescription"),
-    "Filling": ("dialogue_warehouse.reading.catalogue", "Filling"),
+_NAMES = {
+    "dialogue_warehouse.api.dialogues": ("Dialogue", "Dialogues"),
+    "dialogue_warehouse.api.warehouse": ("Warehouse",),
+    "dialogue_warehouse.common.database": ("QueryError",),
+    "dialogue_warehouse.errors": ("CheckError", "Error", "InputError"),
+    "dialogue_warehouse.exporting.writing": ("Exported",),
+    "dialogue_warehouse.reading.catalogue": ("ColumnDescription", "Filling", "TableDescription", "TableSummary"),
+    "dialogue_warehouse.reading.dialogue_parts": (
+        "Act",
+        "Answer",
+        "Attribute",
+        "Call",
+        "CallResult",
+        "Candidate",
+        "Candidates",
+        "Guideline",
+        "Item",
+        "KnowledgeBase",
+        "Mark",
+        "Participant",
+        "Scenario",
+        "ScenarioValue",
+        "Selection",
+        "Service",
+        "Source",
+        "Span",
+        "State",
+        "StateSlot",
+        "Step",
+        "Turn",
+        "Violation",
+    ),
+    "dialogue_warehouse.reading.findings": ("TraceError",),
 }
-"""Module and name of each public name. They are imported at their first use, so that this module is quick to import."""
+"""The public names of each module. They are imported at their first use, so that this module is quick to import."""
 
 __all__ = [
+    "Act",
+    "Answer",
+    "Attribute",
+    "Call",
+    "CallResult",
+    "Candidate",
+    "Candidates",
     "CheckError",
     "ColumnDescription",
+    "Dialogue",
+    "Dialogues",
     "Error",
+    "Exported",
     "Filling",
+    "Guideline",
     "InputError",
+    "Item",
+    "KnowledgeBase",
+    "Mark",
+    "Participant",
     "QueryError",
+    "Scenario",
+    "ScenarioValue",
+    "Selection",
+    "Service",
+    "Source",
+    "Span",
+    "State",
+    "StateSlot",
+    "Step",
     "TableDescription",
     "TableSummary",
     "TraceError",
+    "Turn",
+    "Violation",
     "Warehouse",
     "open",
 ]
@@ -59,10 +133,13 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a public name at its first use."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, own = _PLACES[name]
-    found = getattr(importlib.import_module(module), own)
+    if name == "open":
+        found = importlib.import_module("dialogue_warehouse.api.warehouse").open_warehouse
+    else:
+        module = next((module for module, names in _NAMES.items() if name in names), None)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(module), name)
     globals()[name] = found
     return found
 

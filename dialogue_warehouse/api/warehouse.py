@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, chat_options, read_examples, with_methods
+from dialogue_warehouse.api.selecting import Defects, Names, in_words_of_python, selection_of, words
+from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.common.text import Verdict
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.reading import catalogue, connection, findings, query
+from dialogue_warehouse.exporting.writing import FORM, Exported, export_published
+from dialogue_warehouse.paths import absolute
+from dialogue_warehouse.reading import catalogue, connection, findings, query, selection
 from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
 from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.dialogues import read_dialogue
 from dialogue_warehouse.reading.places import Place
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
 if TYPE_CHECKING:
     import duckdb
-
-Names = str | Iterable[str]
-"""One name, or several."""
 
 
 def open_warehouse(
@@ -176,6 +179,125 @@ class Warehouse:
             findings.refuse_unknown_rule(con, rule, self._place.paths.root)
         return self.sql(findings.violations_query(words(corpus, "corpus"), rule, summary, is_short=False))
 
+    def dialogue(self, key: str) -> Dialogue:
+        """Return the dialogue of a key with all its data.
+
+        Parameters
+        ----------
+        key
+            The key of a dialogue, or of any row that belongs to one; then `mark` has the row.
+
+        Raises
+        ------
+        TraceError
+            If no row has the key; it names the nearest keys.
+        InputError
+            If the row belongs to no dialogue.
+        """
+        with self._another() as con:
+            return with_methods(read_dialogue(con, key), self._examples)
+
+    def dialogues(
+        self,
+        *,
+        corpus: Names = (),
+        split: Names = (),
+        where: str | None = None,
+        without_defects: Defects | None = None,
+        without_leaks: bool = False,
+        license: Names = (),  # noqa: A002 the word of a selection
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> Dialogues:
+        """Select dialogues, in the words of every command that selects.
+
+        Parameters
+        ----------
+        corpus
+            Only this corpus, or these.
+        split
+            Only this split, or these: `train`, `validation`, `test`, `none` (the publisher gives none).
+        where
+            Only dialogues for which this expression over `core.dim_dialogues` is true.
+        without_defects
+            Leaves out a dialogue if a turn has a known defect (`here`), or carries one on (`from-then-on`).
+        without_leaks
+            Leaves out a training dialogue if a dialogue of another split has the same texts.
+        license
+            Only corpora with this license, or these, written as in `core.dim_corpora`.
+        sample
+            At most so many dialogues, chosen by a hash of key and seed: the same ones each time.
+        seed
+            The seed of the sample.
+
+        Returns
+        -------
+        Dialogues
+            They are read when they are iterated, in constant memory; `len` and `keys` read nothing.
+
+        Raises
+        ------
+        InputError
+            If a word is unknown, or no dialogue matches.
+        QueryError
+            If `where` is not one expression that can be run.
+        """
+        wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
+        con = self._another()
+        with in_words_of_python():
+            return Dialogues(con, selection.select(con, wanted, self._settings.query_timeout), self._examples)
+
+    def export(
+        self,
+        form: str,
+        to: str | Path,
+        *,
+        corpus: Names = (),
+        split: Names = (),
+        where: str | None = None,
+        without_defects: Defects | None = None,
+        without_leaks: bool = False,
+        license: Names = (),  # noqa: A002 the word of a selection
+        sample: int | None = None,
+        seed: int = 0,
+        force: bool = False,
+        **options: Any,
+    ) -> list[Exported]:
+        """Write dialogues in a form that people train from, one file per corpus and split, and the loss ledger.
+
+        Parameters
+        ----------
+        form
+            The form, `chat`. docs/export.md describes it.
+        to
+            The folder to write into.
+        corpus, split, where, without_defects, without_leaks, license, sample, seed
+            The selection, as in `dialogues`.
+        force
+            Overwrites existing files that differ.
+        **options
+            The options of the form: `profile`, `arguments`, `targets`, `instructions`, `max_characters`.
+
+        Returns
+        -------
+        list[Exported]
+            The path of each written file below the folder, and its counts.
+
+        Raises
+        ------
+        InputError
+            If a word or an option is unknown, no dialogue matches, or an existing file differs. Nothing is written.
+        """
+        if form != FORM:
+            raise InputError(f"there is no form {form!r}; there is {FORM}")
+        wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
+        chosen = chat_options(options)
+        self._database()
+        with in_words_of_python():
+            return export_published(
+                self._place.paths, self._settings, wanted, chosen, absolute(Path(to)), Reporter(quiet=True), force
+            )
+
     def refresh(self) -> bool:
         """Open the newest build if another one has been published since; return True if one was.
 
@@ -214,6 +336,14 @@ class Warehouse:
     def __repr__(self) -> str:
         return f"<Warehouse {self.place!r}, {f'build {self._build_id}' if self._con else 'closed'}>"
 
+    def _repr_html_(self) -> str:
+        """Return a short summary for a notebook: the corpora with their numbers, and the claims by verdict."""
+        from dialogue_warehouse.site import rendering  # Jinja is needed only here
+
+        with self._another() as con:
+            corpora, verdicts = findings.read_rows(con, _CORPORA), con.execute(_VERDICTS).fetchall()
+        return rendering.render_summary(self.place, self._build_id, corpora, dict(verdicts))
+
     def _open(self) -> None:
         """Open the published build; the id is read before and after, because another may be published meanwhile."""
         while True:
@@ -223,6 +353,19 @@ class Warehouse:
                 break
             con.close()
         self._con, self._build_id = con, build_id
+
+    def _examples(self, selected: Sequence[selection.Dialogue], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the examples of dialogues in the form `chat`; options are checked at once."""
+        chat_options(options)
+        return read_examples(self._database(), self._settings, selected, options)
+
+    def _database(self) -> Path:
+        """Return the file of the open build. Raises InputError if another build has been published since."""
+        self._opened()
+        build_id, database = builds.published_build(self._place.paths)
+        if build_id != self._build_id:
+            raise InputError(f"{self.place}: build {build_id} has been published since; refresh() opens it")
+        return database
 
     def _opened(self) -> Connection:
         if self._con is None:
@@ -235,9 +378,29 @@ class Warehouse:
             return connection.another(self._opened())
 
 
-def words(given: Names, what: str) -> tuple[str, ...]:
-    """Return names as a tuple. Raises InputError for one that is not a text."""
-    names = (given,) if isinstance(given, str) else tuple(given)
-    if wrong := [name for name in names if not isinstance(name, str)]:
-        raise InputError(f"{what}: {wrong[0]!r} is not a text")
-    return names
+_CORPORA = """
+    select
+        corpora.corpus_id,
+        corpora.title,
+        corpora.is_generated,
+        count(dialogues.dialogue_key) as dialogues,
+        coalesce(cast(sum(dialogues.turn_count) as bigint), 0) as turns,
+        (
+            select count(*)
+            from quality.violations as violations
+            where violations.corpus_id = corpora.corpus_id and violations.kind = 'defect'
+        ) as defects
+    from core.dim_corpora as corpora
+    left join core.dim_dialogues as dialogues
+        on corpora.corpus_id = dialogues.corpus_id
+    group by all
+    order by corpora.corpus_id
+"""
+_VERDICTS = """
+    select
+        verdict,
+        count(*) as number
+    from quality.claim_checks
+    group by verdict
+    order by number desc, verdict
+"""
