@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dialogue_warehouse.api.warehouse import Warehouse
     from dialogue_warehouse.api.warehouse import open_warehouse as open  # noqa: A004 the name that users expect
     from dialogue_warehouse.common.database import QueryError
-    from dialogue_warehouse.errors import CheckError, Error, InputError
+    from dialogue_warehouse.errors import CheckError, DownloadError, Error, InputError
     from dialogue_warehouse.exporting.writing import Exported
     from dialogue_warehouse.reading.catalogue import ColumnDescription, Filling, TableDescription, TableSummary
     from dialogue_warehouse.reading.dialogue_parts import (
@@ -58,7 +58,7 @@ _NAMES = {
     "dialogue_warehouse.api.dialogues": ("Dialogue", "Dialogues"),
     "dialogue_warehouse.api.warehouse": ("Warehouse",),
     "dialogue_warehouse.common.database": ("QueryError",),
-    "dialogue_warehouse.errors": ("CheckError", "Error", "InputError"),
+    "dialogue_warehouse.errors": ("CheckError", "DownloadError", "Error", "InputError"),
     "dialogue_warehouse.exporting.writing": ("Exported",),
     "dialogue_warehouse.reading.catalogue": ("ColumnDescription", "Filling", "TableDescription", "TableSummary"),
     "dialogue_warehouse.reading.dialogue_parts": (
@@ -102,6 +102,7 @@ __all__ = [
     "ColumnDescription",
     "Dialogue",
     "Dialogues",
+    "DownloadError",
     "Error",
     "Exported",
     "Filling",

@@ -39,6 +39,10 @@ class BuildError(CheckError):
     """A check failed, or the build could not be made. Nothing was published."""
 
 
+class DownloadError(CheckError):
+    """A file of the web cannot be downloaded, or is not the published one. Nothing of it was kept."""
+
+
 EXTRAS = {
     "arrow": ("pyarrow",),
     "build": ("dagster", "dbt", "dagster_dbt", "great_expectations", "duckdb_engine", "pyarrow", "pycurl"),

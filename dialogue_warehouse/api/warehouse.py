@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -74,7 +75,9 @@ class Warehouse:
         self._settings = Settings.from_environment(query_memory_limit=memory_limit, threads=threads).for_queries()
         self._raw = raw
         self._lock = threading.Lock()
-        self._place = Place(place)
+        self._notices: list[str] = []
+        self._place = Place(place, self._settings, self._notices.append)
+        self._warn(stacklevel=4)
         self._con: Connection | None = None
         self._build_id = ""
         self._open()
@@ -86,7 +89,7 @@ class Warehouse:
 
     @property
     def place(self) -> str:
-        """The place that was opened, as it was given."""
+        """The place that was opened; of a URL, without its query."""
         return self._place.named
 
     def sql(self, text: str, /, **parameters: Any) -> duckdb.DuckDBPyRelation:
@@ -310,7 +313,9 @@ class Warehouse:
         """
         with self._lock:
             self._opened()
-            if not self._place.look_again() and builds.pointed_build(self._place.paths) == self._build_id:
+            is_replaced = self._place.look_again()
+            self._warn(stacklevel=3)
+            if not is_replaced and builds.pointed_build(self._place.paths) == self._build_id:
                 return False
             self._open()  # earlier results keep the old connection open
             return True
@@ -366,6 +371,11 @@ class Warehouse:
         if build_id != self._build_id:
             raise InputError(f"{self.place}: build {build_id} has been published since; refresh() opens it")
         return database
+
+    def _warn(self, stacklevel: int) -> None:
+        """Pass the notices of a download on, as warnings about the line of the user."""
+        while self._notices:
+            warnings.warn(self._notices.pop(0), UserWarning, stacklevel=stacklevel)
 
     def _opened(self) -> Connection:
         if self._con is None:

@@ -1,7 +1,7 @@
 """Places of a warehouse other than its folder: a DuckDB file, a folder of Parquet tables, a URL.
 
-Each of them becomes a warehouse folder, so that everything that reads a warehouse works with it: a URL becomes a folder
-in the cache, a local file or a folder of Parquet tables a temporary folder with a link to it.
+Each of them becomes a warehouse folder, so that everything that reads a warehouse works with it: a temporary one, with
+a link to the file, to the Parquet tables, or to the file in the cache that was downloaded from the URL.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,24 +21,31 @@ from dialogue_warehouse.common.database import QueryError, connect, identifier, 
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute, tables_beside
+from dialogue_warehouse.paths import downloads as downloads_folder
 from dialogue_warehouse.reading import descriptions
-from dialogue_warehouse.settings import Settings, has_host
-from dialogue_warehouse.storage import builds, publication
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, downloads, publication
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-SCHEMES = ("http", "https")
+
+
+def is_folder_of_a_warehouse(named: str) -> bool:
+    """Tell if a place can only be the folder of a warehouse, which need not be there yet."""
+    return not URL.match(named) and not Path(named).is_file() and not _has_tables(Path(named))
 
 
 class Place:
     """A place from which a warehouse can be opened."""
 
-    def __init__(self, named: str | Path) -> None:
-        """Find what is there. Raises InputError if no warehouse can be there, and DownloadError."""
-        self.named = str(named)
-        self.is_url = URL.match(self.named) is not None
-        if self.is_url and not has_host(self.named, SCHEMES):
-            raise InputError(f"{_without_password(self.named)}: only http:// and https:// can be opened")
-        self._path = Path() if self.is_url else absolute(Path(named))
+    def __init__(self, named: str | Path, settings: Settings, notice: Callable[[str], None]) -> None:
+        """Find what is there; `notice` gets a line about a download without a checksum.
+
+        Raises InputError if no warehouse can be there, and DownloadError if a URL cannot be downloaded.
+        """
+        self._url = str(named) if URL.match(str(named)) else None
+        self.named = downloads.without_secrets(self._url) if self._url else str(named)
+        self._settings, self._notice = settings, notice
+        self._path = self._download(self._url) if self._url else absolute(Path(named))
         self._seen: object = None
         self.paths = WarehousePaths(self._folder())
 
@@ -48,16 +56,14 @@ class Place:
 
         Raises InputError and DownloadError as the first look does.
         """
-        if self.is_url:
-            self._download()
-        elif self._seen is not None and self._seen != _identity(self._path):
+        if self._url:
+            self._path = self._download(self._url, is_new_wanted=True)
+        if self._seen is not None and self._seen != _identity(self._path):
             self.paths = WarehousePaths(self._link())
             return True
         return False
 
     def _folder(self) -> Path:
-        if self.is_url:
-            return self._download()
         if self._path.is_dir() and not _has_tables(self._path):
             return self._path
         if self._path.name == "dialogues.duckdb" and WarehousePaths(self._path.parent).pointer.is_file():
@@ -67,8 +73,9 @@ class Place:
             raise InputError(f"{self._path}: there is no warehouse{hint}")
         return self._link()
 
-    def _download(self) -> Path:
-        raise InputError(f"{self.named}: URLs cannot be opened yet")
+    def _download(self, url: str, is_new_wanted: bool = False) -> Path:
+        cache = downloads_folder(self._settings.cache)
+        return downloads.downloaded(url, cache, self._settings, self._notice, is_new_wanted)
 
     def _link(self) -> Path:
         """Make a warehouse with one published build: links to the file and to the Parquet tables.
@@ -84,7 +91,12 @@ class Place:
             database = self._path.with_suffix(".duckdb")
         else:
             tables = tables_beside(self._path)
-        build_id = database.stem if BUILD_ID.fullmatch(database.stem) else _id_of(database, self._path)
+        try:
+            build_id = database.stem if BUILD_ID.fullmatch(database.stem) else _id_of(database, self._path)
+        except QueryError:
+            if self._url:  # the next attempt downloads it again
+                self._path.unlink(missing_ok=True)
+            raise
         if tables.is_dir():
             paths.build_tables(build_id).symlink_to(tables)
         if database.is_file():
@@ -93,11 +105,6 @@ class Place:
             _describe(paths.build_database(build_id), paths.build_tables(build_id))
         publication.write_pointer(paths.pointer, build_id)
         return paths.root
-
-
-def _without_password(url: str) -> str:
-    """Return a URL without user and password."""
-    return re.sub(r"//[^/@]*@", "//", url)
 
 
 def _identity(path: Path) -> object:
