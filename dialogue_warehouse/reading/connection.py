@@ -77,15 +77,11 @@ def _open(
     try:
         raw_names = _raw_names(paths, build_id) if raw else {}
         try:
-            con.execute("set TimeZone = 'UTC'")
+            con.execute("set global TimeZone = 'UTC'")
             if builds.serve(con, database, also={name: file for named in raw_names.values() for name, file in named}):
                 con.execute(f"set allowed_directories = [{literal(builds.NAMES)}]")
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
-            con.execute("use dialogues")
-            found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
-            places = [f"dialogues.{name}" for name in builds.PUBLISHED_SCHEMAS if (name,) in found]
-            if places:
-                con.execute(f"set search_path = {literal(','.join(places))}")
+            _use_dialogues(con)
         except duckdb.Error as error:
             raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
         if raw:
@@ -108,6 +104,25 @@ def _add_scores(con: Connection, file: Path) -> None:
         con.execute(f"attach {literal(file)} as scores (type duckdb, read_only)")
     except duckdb.Error as error:
         raise QueryError(f"{file}: is not a file of results, or is in use: {one_line(error)}") from error
+
+
+def _use_dialogues(con: Connection) -> None:
+    """Make the build the default database, and let queries omit the schema."""
+    con.execute("use dialogues")
+    found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
+    places = [f"dialogues.{name}" for name in builds.PUBLISHED_SCHEMAS if (name,) in found]
+    if places:
+        con.execute(f"set search_path = {literal(','.join(places))}")
+
+
+def another(con: Connection) -> Connection:
+    """Return another connection to the same open build, with the same restrictions, for a thread or a result.
+
+    It ends when `con` is closed.
+    """
+    cursor = con.cursor()
+    _use_dialogues(cursor)
+    return cursor
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import duckdb
 import msgspec
 import pytest
 
+import dialogue_warehouse as dw
 from dialogue_warehouse.cli.main import cli
 from dialogue_warehouse.common import files
 from dialogue_warehouse.corpora import claims, registry
@@ -21,7 +23,7 @@ from dialogue_warehouse.corpora.scores import load_scoring, scored_corpora
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.reading.connection import open_published
 from dialogue_warehouse.scoring import tables
-from tests import quality_page
+from tests import python_reference, quality_page
 
 DOCS = CLONE / "docs"
 PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim", "export", "score")
@@ -75,6 +77,49 @@ def test_python_of_the_page_works(folder: Path, number: int) -> None:
     assert len(found) == 4
     ran = run(folder, sys.executable, "-c", found[number])
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+QUESTIONS = """
+select corpus_id, split, turns from (query) as found;
+select agent_id, cast(sum(right_questions) as integer) from (query) as found group by agent_id having sum(right_questions) > 0;
+select unnest(['twice', 'once']), cast(unnest([sum(labeled_twice), sum(labeled_once)]) as integer) from (query) as found;
+select subflow, 'exact', cast(round(dialogues * exact_percent / 100) as integer) as times from (query) as found where times > 0;
+select split, true, cast(round(retrievals * target_first_percent / 100) as integer) as times from (query) as found where times > 0;
+"""
+"""The same answers from the example queries."""
+ANSWERS = """
+select = {{"followed": lambda key: key[1] == "exact", "first": lambda key: key[1]}}.get({0!r}, lambda key: True)
+import json
+print(json.dumps([[*(key if isinstance(key, tuple) else [key]), times] for key, times in {0}.items() if select(key)]))
+"""
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_python_of_the_python_page_works(folder: Path, number: int) -> None:
+    ran = run(folder, sys.executable, "-W", "error", "-c", blocks("python", "python")[number])
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout
+
+
+@pytest.mark.parametrize(("number", "name"), [*enumerate(("turns", "right", "agreement", "followed", "first"))])
+def test_five_questions_have_the_answers_of_the_example_queries(
+    folder: Path, sample_warehouse: Path, number: int, name: str
+) -> None:
+    found = blocks("python", "python")[4:]
+    assert len(found) == 5
+    ran = run(folder, sys.executable, "-c", found[number] + ANSWERS.format(name))
+    assert ran.returncode == 0, ran.stderr
+    query = sorted((CLONE / "warehouse" / "queries").glob("*.sql"))[number].read_text(encoding="utf-8")
+    question = QUESTIONS.strip().split(";")[number].replace("(query)", f"({query})")
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        expected = con.execute(question).fetchall()
+    assert expected
+    assert sorted(json.loads(ran.stdout), key=str) == sorted(map(list, expected), key=str)
+
+
+def test_reference_of_python_is_made_from_the_docstrings() -> None:
+    assert sorted(name for names in python_reference.GROUPS.values() for name in names) == sorted(dw.__all__)
+    assert python_reference.PAGE.read_text(encoding="utf-8") == python_reference.page()
 
 
 def test_python_of_the_export_page_joins_the_exported_files(folder: Path) -> None:
@@ -167,8 +212,11 @@ def test_notebook_runs_from_a_fresh_clone(folder: Path) -> None:
     exported = run(folder, "marimo", "export", "html", str(notebook), "-o", str(page))
     assert exported.returncode == 0, exported.stderr
     text = page.read_text(encoding="utf-8")
-    for told in ("What is in the warehouse", "vocabulary_count", "Dialogues by split", "sgd/dev/"):
+    for told in ("What is in the warehouse", "vocabulary_count", "Dialogues by number of turns", "sgd/dev/"):
         assert told in text
+    examples = (folder / "training" / "sgd" / "train.jsonl").read_bytes().splitlines()
+    assert examples
+    assert all("weight" in json.loads(line)["messages"][-1] for line in examples[:1])
 
 
 def test_backup_of_the_page_is_restored(sample_folder: Path, tmp_path: Path) -> None:
