@@ -8,7 +8,7 @@ import shutil
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -17,7 +17,7 @@ import pytest
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import builds
 from pipelines.ingestion.connections import VARIABLES
-from tests.conftest import Once
+from tests.conftest import Once, run_command
 from tests.integration.downloads import Handler, Web
 from tests.unit.dialogues import HOSTILE
 
@@ -106,3 +106,24 @@ def company_web(no_proxy_of_the_machine: None, company_context: ssl.SSLContext) 
     """Return a server with this certificate."""
     with serving(company_context) as web:
         yield web
+
+
+Exports = Callable[..., Path]
+"""Function that exports a warehouse, named by its fixture, as chat with these options, and returns the folder."""
+
+
+@pytest.fixture(scope="session")
+def export(once: Once, request: pytest.FixtureRequest) -> Exports:
+    """Return a function that exports a warehouse with these options, once."""
+
+    def export(source: str, *options: str) -> Path:
+        warehouse = request.getfixturevalue(f"{source}_folder")
+
+        def fill(folder: Path) -> None:
+            arguments = ("--form", "chat", "--to", folder, "--warehouse", warehouse, *options)
+            completed = run_command("export", *arguments)
+            assert completed.returncode == 0, completed.stderr
+
+        return once(f"exported_{source}{'_'.join(options).replace('/', '')}", fill)
+
+    return export

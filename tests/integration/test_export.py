@@ -23,29 +23,12 @@ from dialogue_warehouse.reading.selection import Selection, select_published
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from tests import exported, fixtures
-from tests.conftest import Once, rows, run_command
+from tests.conftest import rows, run_command
+from tests.integration.conftest import Exports
 from tests.unit.published import snapshot
 
 CORPORA = registry.corpus_ids()
 SOURCES = ("sample", "real")
-Exports = Callable[..., Path]
-
-
-@pytest.fixture(scope="module")
-def export(once: Once, request: pytest.FixtureRequest) -> Exports:
-    """Return a function that exports a warehouse with these options, once, and returns the folder."""
-
-    def export(source: str, *options: str) -> Path:
-        warehouse = request.getfixturevalue(f"{source}_folder")
-
-        def fill(folder: Path) -> None:
-            arguments = ("--form", "chat", "--to", folder, "--warehouse", warehouse, *options)
-            completed = run_command("export", *arguments)
-            assert completed.returncode == 0, completed.stderr
-
-        return once(f"exported_{source}{'_'.join(options).replace('/', '')}", fill)
-
-    return export
 
 
 @pytest.fixture
