@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import http.server
 import shutil
 import ssl
@@ -14,6 +15,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.exporting import chat
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import builds
 from pipelines.ingestion.connections import VARIABLES
@@ -127,3 +130,18 @@ def export(once: Once, request: pytest.FixtureRequest) -> Exports:
         return once(f"exported_{source}{'_'.join(options).replace('/', '')}", fill)
 
     return export
+
+
+@pytest.fixture
+def with_messages_sql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, str], None]:
+    """Return a function that gives a corpus another messages.sql."""
+    load = registry.load_corpus
+
+    def replace_sql(corpus_id: str, text: str) -> None:
+        folder = tmp_path / corpus_id
+        shutil.copytree(registry.corpus_folder(corpus_id), folder)
+        (folder / chat.MESSAGES_SQL).write_text(text, encoding="utf-8")
+        other = dataclasses.replace(load(corpus_id), folder=folder)
+        monkeypatch.setattr(registry, "load_corpus", lambda name: other if name == corpus_id else load(name))
+
+    return replace_sql

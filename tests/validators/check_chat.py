@@ -162,7 +162,7 @@ def report(folder: Path) -> dict[str, list[tuple[str, str]]]:
     """Return the refused examples of each check."""
     found: dict[str, list[tuple[str, str]]] = {name: [] for name in CHECKS}
     for path in sorted(folder.rglob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
             example = Example(line)
             for name, check in CHECKS.items():
                 found[name] += [(example.id, problem) for problem in problems(check, example)]

@@ -68,7 +68,7 @@ def chosen(folders: list[Path]) -> list[Example]:
     seen: set[tuple] = set()
     found = []
     for path in (path for folder in folders for path in sorted(folder.rglob("*.jsonl"))):
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
             example = json.loads(line)
             if new := features(example) - seen:
                 seen |= new
