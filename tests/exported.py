@@ -25,7 +25,7 @@ def read(folder: Path) -> dict[str, list[Example]]:
     """Return the examples of each file of an export, in order."""
     return {
         path.relative_to(folder).as_posix(): [
-            json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
+            json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]
         ]
         for path in sorted(folder.rglob("*.jsonl"))
     }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +18,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import NO_SPACE, InputError, is_full, naming
 from dialogue_warehouse.exporting import chat, losses
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.lineage.restoring import open_core
@@ -26,6 +28,8 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
 FORM = "chat"
+SCRATCH = ".exporting-"
+"""Beginning of the name of a temporary folder."""
 
 
 class Exported(NamedTuple):
@@ -54,10 +58,7 @@ def export_published(
         raise InputError("another build was published meanwhile; run the same command again")
     folder.mkdir(parents=True, exist_ok=True)
     exported = []
-    with (
-        tempfile.TemporaryDirectory(prefix=".exporting-", dir=folder) as scratch,
-        open_core(database, settings) as con,
-    ):
+    with _scratch_in(folder) as scratch, open_core(database, settings) as con:
         ledger: dict[str, Any] = {"form": FORM, "options": asdict(options), "corpora": {}}
         for corpus_id, of_corpus in groupby(dialogues, key=lambda one: one.corpus_id):
             con.execute(losses.EXPORTED)
@@ -71,6 +72,27 @@ def export_published(
         paths_written = [*(one.path for one in exported), losses.LEDGER]
         files.move_all(Path(scratch), folder, paths_written, force, "exported")
     return exported
+
+
+@contextlib.contextmanager
+def _scratch_in(folder: Path) -> Generator[str]:
+    """Yield a temporary folder inside the folder of the export, which no other export writes into meanwhile.
+
+    Temporary folders of exports that were killed are removed. An error about a full disk gets the folder's name.
+    Raises InputError if another export writes there.
+    """
+    with files.alone_in(folder) as is_alone:
+        if is_alone is False:
+            raise InputError(f"{folder}: another export writes there; wait until it has ended, or name another folder")
+        for left in folder.glob(f"{SCRATCH}*") if is_alone else ():
+            files.remove(left)
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch, naming(folder):
+            try:
+                yield scratch
+            except duckdb.IOException as error:
+                if is_full(error):
+                    raise OSError(errno.ENOSPC, NO_SPACE, str(folder)) from error
+                raise
 
 
 def _write_corpus(
