@@ -112,6 +112,8 @@ class Corpus:
     """Number of people who label the same spans independently of each other, if there are several."""
     voter_count: int | None = None
     """Number of people who vote on each question, if people vote."""
+    language: str | None = None
+    """The code of the language of the texts (ISO 639-1), such as `en`."""
     summary: str = ""
     """The special features of the corpus, for the README's table."""
     mirrors: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ class Piece:
 
     path: str
     name: str
-    """The name of the piece if its file has several: an entity, a claim."""
+    """The name of the piece if its file has several: an entity, a part, a claim."""
     variants: tuple[TemplatedFile, ...]
     """Its text, once for each way to render it: with the other branch of an `if`, for example."""
     line: int = 1
@@ -61,7 +61,7 @@ def pieces_of_file(path: str, text: str) -> Iterator[Piece]:
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[start:end]
         if end < len(text):
-            # The blank lines before the next entity are not the end of a file.
+            # The blank lines before the next query are not the end of a file.
             part = part.rstrip("\n") + "\n"
         if part.strip():
             section = SECTION.match(part)
