@@ -84,6 +84,8 @@ FORMS: dict[type, Form] = {
     ),
 }
 """Each form, by the class of its options."""
+OPTIONS: dict[str, type] = {form.name: options for options, form in FORMS.items()}
+"""The class of its options, by the name of a form."""
 
 
 @dataclass(frozen=True)
