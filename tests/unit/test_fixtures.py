@@ -74,6 +74,8 @@ def test_every_piece_is_described_in_the_page() -> None:
 def test_shapes_have_the_documented_names() -> None:
     assert fixtures.offered(shapes.Traces) == {"AGREES", "WITHOUT_PLACE", "KEYS"}
     assert fixtures.offered(shapes.Strategies) == {"NEVER", "mend_record"}
+    assert fixtures.offered(shapes.Score) == {"MODES", "splits", "score"}
+    assert fixtures.offered(shapes.Predictions) == {"edit_gold", "predict"}
 
 
 @pytest.mark.all_corpora

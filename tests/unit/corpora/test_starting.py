@@ -132,6 +132,7 @@ def test_command_lists_the_written_files(clone: Path, monkeypatch: pytest.Monkey
     shown = CliRunner().invoke(cli, ["new-corpus", "newcorpus", "--warehouse", "there"])
     *written, check, build = shown.output.splitlines()
     assert "dialogue_warehouse/corpora/newcorpus/schema.py" in written
-    assert all((clone / path).is_file() for path in written)
+    assert f"{starting.PROJECT} (one entry added)" in written
+    assert all((clone / path.removesuffix(" (one entry added)")).is_file() for path in written)
     assert "dialogue-warehouse check-corpus newcorpus --no-tests` says what is left to do" in check
     assert "dialogue-warehouse build --warehouse there` builds the sample with it" in build
