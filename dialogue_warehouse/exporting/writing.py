@@ -155,7 +155,7 @@ def _scratch_in(folder: Path) -> Generator[str]:
             files.remove(left)
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch, naming(folder):
             try:
-                yield scratch
+                yield str(files.plain_path(Path(scratch)))  # DuckDB writes there
             except duckdb.IOException as error:
                 if is_full(error):
                     raise OSError(errno.ENOSPC, NO_SPACE, str(folder)) from error

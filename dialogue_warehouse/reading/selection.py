@@ -143,7 +143,10 @@ LEAKED = """
 def _keys_where(con: Connection, expression: str, timeout: float | None) -> set[str]:
     """Return the keys of the dialogues for which an expression is true. Raises QueryError if it is not one."""
     try:
+        expression.encode()
         statements = con.extract_statements(f"select {expression}\n")
+    except UnicodeEncodeError as error:
+        raise QueryError("--where: is not valid UTF-8") from error
     except duckdb.Error as error:
         raise QueryError(f"--where: {one_line(error)}") from error
     if len(statements) != 1:

@@ -139,6 +139,7 @@ def test_expression_that_is_always_the_same_is_accepted(con: duckdb.DuckDBPyConn
         "turn_count > $1",
         "true /* not closed",
         "true; set threads = 1",
+        "task = '\udcff'",
     ],
 )
 def test_expression_reaches_nothing_outside_the_warehouse(con: duckdb.DuckDBPyConnection, where: str) -> None:
