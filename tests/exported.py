@@ -32,7 +32,7 @@ def read(folder: Path) -> dict[str, list[Example]]:
 def _examples(path: Path) -> Iterator[Example]:
     """Yield the examples of a file. Messages and tools of a Parquet file are JSON as text, or in lists of texts."""
     if path.suffix == ".jsonl":
-        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        yield from map(json.loads, path.read_text(encoding="utf-8").split("\n")[:-1])
         return
     with duckdb.connect() as con:
         found = con.execute("select id, messages, tools, source from read_parquet(?)", [str(path)])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +18,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import NO_SPACE, InputError, is_full, naming
 from dialogue_warehouse.exporting import card, chat, huggingface, losses, preference
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.exporting.huggingface import HuggingFaceOptions
@@ -27,6 +29,8 @@ from dialogue_warehouse.reading.selection import NO_SPLIT, Dialogue, Selection, 
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
+SCRATCH = ".exporting-"
+"""Beginning of the name of a temporary folder."""
 Write = Callable[
     [duckdb.DuckDBPyConnection, Corpus, Sequence[Dialogue], Path, Any, Callable[[str], None]], dict[str, int]
 ]
@@ -113,11 +117,7 @@ def export_published(
     _refuse_nothing(form, {dialogue.corpus_id for dialogue in dialogues})
     folder.mkdir(parents=True, exist_ok=True)
     exported = []
-    with (
-        tempfile.TemporaryDirectory(prefix=".exporting-", dir=folder) as temporary,
-        open_core(database, settings) as con,
-    ):
-        scratch = Path(temporary)
+    with _scratch_in(folder) as scratch, open_core(database, settings) as con:
         ledger: dict[str, Any] = {"form": form.name, "options": asdict(options), "corpora": {}}
         for corpus_id, of_corpus in groupby(dialogues, key=lambda one: one.corpus_id):
             con.execute(losses.EXPORTED)
@@ -148,6 +148,27 @@ def _refuse_nothing(form: Form, selected: set[str]) -> None:
     if not selected & set(having):
         noun = Path(form.needs or "").stem
         raise InputError(f"--form {form.name}: no selected corpus has {noun}; these have: {', '.join(having)}")
+
+
+@contextlib.contextmanager
+def _scratch_in(folder: Path) -> Generator[Path]:
+    """Yield a temporary folder inside the folder of the export, which no other export writes into meanwhile.
+
+    Temporary folders of exports that were killed are removed. An error about a full disk gets the folder's name.
+    Raises InputError if another export writes there.
+    """
+    with files.alone_in(folder) as is_alone:
+        if is_alone is False:
+            raise InputError(f"{folder}: another export writes there; wait until it has ended, or name another folder")
+        for left in folder.glob(f"{SCRATCH}*") if is_alone else ():
+            files.remove(left)
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch, naming(folder):
+            try:
+                yield Path(scratch)
+            except duckdb.IOException as error:
+                if is_full(error):
+                    raise OSError(errno.ENOSPC, NO_SPACE, str(folder)) from error
+                raise
 
 
 def _write_corpus(
