@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
+import duckdb
 import msgspec
 
 from dialogue_warehouse.common.files import open_regular
@@ -140,7 +141,11 @@ class Dialogues:
 
     def __iter__(self) -> Generator[Dialogue]:
         """Read the dialogues, in batches."""
-        with connection.another(self._con) as con:
+        try:
+            con = connection.another(self._con)
+        except duckdb.ConnectionException as error:
+            raise InputError("the warehouse of these dialogues is closed; open it again") from error
+        with con:
             for batch in batches(self._selected, BATCH_TURNS):
                 for read in read_dialogues(con, [one.key for one in batch]):
                     yield with_methods(read, self._read)

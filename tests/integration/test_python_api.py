@@ -60,6 +60,17 @@ def test_dialogues_are_read_in_their_order_whatever_the_batches(warehouse: dw.Wa
     assert {key: len(dialogue.turns) for key, dialogue in read.items() if dialogue.turns} == dict(turns)
 
 
+def test_dialogues_of_a_closed_warehouse_say_so(sample_folder: Path) -> None:
+    with dw.open(sample_folder) as warehouse:
+        selected = warehouse.dialogues(sample=2)
+        read = list(selected)
+    with pytest.raises(dw.InputError, match="the warehouse of these dialogues is closed"):
+        next(iter(selected))
+    with pytest.raises(dw.InputError, match="is closed"):
+        read[0].messages()
+    assert read[0].to_dict()["key"] == read[0].key
+
+
 def test_dialogues_that_were_read_are_not_kept(warehouse: dw.Warehouse, small_batches: None) -> None:
     alive: weakref.WeakSet[Any] = weakref.WeakSet()
     most = 0

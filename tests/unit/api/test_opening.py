@@ -174,6 +174,15 @@ def test_query_that_is_not_a_select_or_reads_a_file_is_refused(paths, query, tmp
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_result_of_a_query_cannot_be_written_to_a_file(paths, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    with dw.open(paths.root) as warehouse:
+        for write in ("write_csv", "write_parquet"):
+            with pytest.raises(duckdb.PermissionException):
+                getattr(warehouse.table("fct_turns"), write)(str(tmp_path / "result"))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_parameters_keep_their_types(paths):
     with dw.open(paths.root) as warehouse:
         found = warehouse.sql("select utterance from fct_turns where turn_index in (select unnest($n))", n=[1, 2])
