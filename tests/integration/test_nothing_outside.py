@@ -45,6 +45,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "report": (),
     "restore": ("--corpus", CORPUS, "--to", "{folder}/restored"),
     "rollback": (),
+    "score": ("--corpus", CORPUS, "--split", "test", "--example", "{folder}/example"),
     "show": ("{key}",),
     "simulate": ("--to", "{folder}/simulated", "--corpora", CORPUS),
     "sql": ("select count(*) from fct_turns",),
