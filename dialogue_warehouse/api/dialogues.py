@@ -168,10 +168,9 @@ def batches(selected: Sequence[Selected], most_turns: int) -> Iterator[Sequence[
 
 
 def read_examples(
-    database: Path, settings: Any, selected: Sequence[Selected], options: dict[str, Any]
+    database: Path, settings: Any, selected: Sequence[Selected], chosen: chat.ChatOptions
 ) -> Iterator[dict[str, Any]]:
     """Yield the examples of dialogues of a build in the form `chat`."""
-    chosen = chat_options(options)
     with open_core(database, settings) as con, tempfile.TemporaryDirectory(prefix="dialogue-warehouse-") as folder:
         for corpus_id, of_corpus in groupby(selected, key=lambda one: one.corpus_id):
             corpus = registry.load_corpus(corpus_id)
@@ -186,15 +185,15 @@ def read_examples(
 CHOICES = {"profile": chat.PROFILES, "arguments": chat.ARGUMENTS, "targets": (None, *chat.TARGETS)}
 
 
-def chat_options(given: dict[str, Any]) -> chat.ChatOptions:
-    """Return the options of the form `chat`. Raises InputError for an unknown name or value."""
-    known = {one.name for one in fields(chat.ChatOptions)}
+def form_options(form: str, kind: Any, given: dict[str, Any]) -> Any:
+    """Return the options of a form; `kind` is their class. Raises InputError for an unknown name or value."""
+    known = {one.name for one in fields(kind)}
     for name, value in given.items():
         if name not in known:
-            raise InputError(f"{name}: the form chat has no such option; it has {', '.join(sorted(known))}")
+            raise InputError(f"{name}: the form {form} has no such option; it has {', '.join(sorted(known))}")
         if name in CHOICES and value not in CHOICES[name]:
             raise InputError(f"{name}: {value!r} is not one of {', '.join(map(repr, CHOICES[name]))}")
-    return chat.ChatOptions(**given)
+    return kind(**given)
 
 
 def _ignore(_progress: str) -> None:

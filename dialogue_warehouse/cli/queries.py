@@ -42,13 +42,22 @@ class _SqlCommand(click.Command):
 @cli.command(cls=_SqlCommand)
 @click.argument("query", required=False)
 @click.option("--raw", is_flag=True, help="Add the landed files of the published build as schema raw.")
+@click.option(
+    "--scores", type=click.Path(dir_okay=False, path_type=Path), help="Add this file of `score --to` as schema scores."
+)
 @result_options
 @click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Text value of the parameter $NAME.")
 @click.option("--timeout", "query_timeout", type=click.FloatRange(0, MOST_SECONDS, min_open=True), help=TIMEOUT_HELP)
 @place_option
 def sql(
-    query: str | None, raw: bool, form: str | None, parquet: Path | None, parameters: tuple[str, ...], **options: Any
+    query: str | None,
+    raw: bool,
+    scores: Path | None,
+    form: str | None,
+    parquet: Path | None,
+    parameters: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Run one SELECT or EXPLAIN on the published warehouse, read-only.
 
@@ -62,7 +71,7 @@ def sql(
 
     given = _parameters(parameters)
     settings = Settings.from_environment(**options).for_queries()
-    con = connection.open_published(warehouse_paths(settings), raw, settings)
+    con = connection.open_published(warehouse_paths(settings), raw, settings, scores)
     with connection.closed_when_idle(con):
         if query is None and sys.stdin.isatty():
             _run_shell(con, settings, form)

@@ -39,14 +39,16 @@ LOCKS = (
 """The statements that restrict the connection, in the order that DuckDB 2.0.0 accepts."""
 
 
-def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings | None = None) -> Connection:
+def open_published(
+    paths: WarehousePaths, raw: bool = False, settings: Settings | None = None, scores: Path | None = None
+) -> Connection:
     """Open the published build read-only and sandboxed. Queries may omit the schema: `fct_turns`.
 
-    With `raw`, `raw.<table>` resolves too. If a build is pruned while it is opened, another one has replaced it: then
-    that one is opened.
+    With `raw`, `raw.<table>` resolves too; with `scores`, a file of results of metrics, so does `scores.<table>`. If a
+    build is pruned while it is opened, another one has replaced it: then that one is opened.
 
-    The connection reads the published build and, with `raw`, exactly the Parquet files that its manifest names. It
-    opens no other file, writes none, loads no extension and changes no setting.
+    The connection reads the published build, the file of results and, with `raw`, exactly the Parquet files that its
+    manifest names. It opens no other file, writes none, loads no extension and changes no setting.
 
     Raises InputError if nothing is published or the published build cannot be read.
     """
@@ -54,7 +56,7 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
     while True:
         build_id, database = builds.published_build(paths)
         try:
-            return _open(build_id, database, paths, raw, settings)
+            return _open(build_id, database, paths, raw, settings, scores)
         except InputError:
             if builds.pointed_build(paths) == build_id:
                 raise
@@ -68,7 +70,9 @@ def open_with_landed(paths: WarehousePaths, settings: Settings) -> Connection:
         return open_published(paths, raw=False, settings=settings)
 
 
-def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, settings: Settings) -> Connection:
+def _open(
+    build_id: str, database: Path, paths: WarehousePaths, raw: bool, settings: Settings, scores: Path | None
+) -> Connection:
     con = connect(settings)
     try:
         raw_names = _raw_names(paths, build_id) if raw else {}
@@ -82,6 +86,8 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
             raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
         if raw:
             _add_raw(con, build_id, raw_names)
+        if scores is not None:
+            _add_scores(con, scores)
         con.execute("detach memory")
         for lock in LOCKS:
             con.execute(lock)
@@ -89,6 +95,15 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
         con.close()
         raise
     return con
+
+
+def _add_scores(con: Connection, file: Path) -> None:
+    if not file.is_file():
+        raise QueryError(f"{file}: there is no such file of results; `score --to {file}` makes one")
+    try:
+        con.execute(f"attach {literal(file)} as scores (type duckdb, read_only)")
+    except duckdb.Error as error:
+        raise QueryError(f"{file}: is not a file of results, or is in use: {one_line(error)}") from error
 
 
 def _use_dialogues(con: Connection) -> None:

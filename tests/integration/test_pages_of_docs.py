@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,18 +12,21 @@ import sys
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pytest
 
 import dialogue_warehouse as dw
 from dialogue_warehouse.cli.main import cli
 from dialogue_warehouse.common import files
 from dialogue_warehouse.corpora import claims, registry
+from dialogue_warehouse.corpora.scores import load_scoring, scored_corpora
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.reading.connection import open_published
+from dialogue_warehouse.scoring import tables
 from tests import python_reference, quality_page
 
 DOCS = CLONE / "docs"
-PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim", "export")
+PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim", "export", "score")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -136,6 +140,36 @@ def test_export_page_describes_every_option_and_every_corpus() -> None:
     assert described == list(registry.corpus_ids())
 
 
+def test_score_page_describes_every_option_corpus_and_column() -> None:
+    text = (DOCS / "score.md").read_text(encoding="utf-8")
+    options = {name for option in cli.commands["score"].params for name in option.opts if name.startswith("--")}
+    missing = {name for name in options if f"{name} " not in text and f"{name}`" not in text}
+    assert missing == {"--warehouse"}
+    described = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \|$", text.partition("## The metrics of")[2], re.M)
+    assert described == scored_corpora()
+    with duckdb.connect() as con:
+        tables.attach(con)
+        tables.make(con)
+        columns = con.execute("select table_name, column_name from duckdb_columns() where database_name = 'scores'")
+        made: dict[str, list[str]] = {}
+        for table, column in columns.fetchall():
+            made.setdefault(table, []).append(column)
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (`run_id`.*) \|$", text, re.M)
+    assert {table: re.findall(r"`(\w+)`", names) for table, names in rows} == made
+
+
+@pytest.mark.parametrize("corpus_id", scored_corpora())
+def test_lines_of_the_score_page_are_of_a_form_of_the_corpus(corpus_id: str) -> None:
+    scoring = load_scoring(corpus_id)
+    lines = blocks("score", "json")
+    found = []
+    for line in lines:
+        for form in scoring.forms:
+            with contextlib.suppress(msgspec.ValidationError):
+                found.append(msgspec.json.decode(line, type=form.record))
+    assert len(found) == (1 if corpus_id != "mutualfriends" else 0)
+
+
 def test_r_of_the_page_works(folder: Path) -> None:
     if shutil.which("Rscript") is None:
         pytest.skip("no R is installed, so the page's R is not tried")
@@ -147,7 +181,7 @@ def test_r_of_the_page_works(folder: Path) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_queries_of_the_page_have_rows(sample_warehouse: Path, page: str) -> None:
     queries = blocks(page, "sql")
-    assert queries or page == "first_ten_minutes"
+    assert queries or page in ("first_ten_minutes", "score")
     with duckdb.connect(str(sample_warehouse), read_only=True) as con:
         for query in queries:
             assert con.execute(query).fetchall(), query

@@ -203,7 +203,7 @@ def test_examples_are_what_the_command_exports(
 
 
 def test_wrong_option_of_a_form_is_named(warehouse: dw.Warehouse, tmp_path: Path) -> None:
-    with pytest.raises(dw.InputError, match=r"^there is no form 'parrot'; there is "):
+    with pytest.raises(dw.InputError, match=r"^there is no form 'parrot'; there are "):
         warehouse.export("parrot", tmp_path)
     with pytest.raises(dw.InputError, match=r"^colour: the form chat has no such option; it has arguments, "):
         warehouse.export("chat", tmp_path, colour="red")
