@@ -19,7 +19,7 @@ export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-spark bench-readme spark validators lock clean
+.PHONY: help warehouse test lint format dagster faults pictures bench bench-dialogues bench-peers bench-pages bench-spark bench-readme spark validators lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -92,6 +92,9 @@ bench: $(READY) ## Measure builds beside their floor (SCALES="1 10" REPEATS=5); 
 bench-peers: $(READY) $(PEERS) ## Measure other libraries on the same files (SCALES=1 REPEATS=5).
 	@$(BIN)/python -m tests.benchmarks.comparison $(BENCH)
 
+bench-dialogues: $(READY) .venv-peers/datasets/.ready .venv-peers/convokit/.ready ## Measure dialogues in Python (WAREHOUSE=FOLDER RELEASE=FOLDER).
+	@$(BIN)/python -m tests.benchmarks.dialogues $(WAREHOUSE) $(or $(RELEASE),$(WAREHOUSE)/sample/sgd)
+
 bench-spark: $(VENV)/.spark ## Measure builds by DuckDB and by Spark (SCALES="0.01 1" SCRATCH=/somewhere/large).
 	@$(BIN)/python -m tests.benchmarks.engines $(if $(SCALES),--scales "$(SCALES)") $(if $(SCRATCH),--scratch "$(SCRATCH)")
 
@@ -104,6 +107,12 @@ bench-readme: $(READY) ## Write the newest results into docs/benchmarks.md.
 .venv-peers/%/.ready: tests/benchmarks/peers/read_with_%.txt
 	@$(PYTHON) -m venv --clear $(@D)
 	@$(@D)/bin/python -m pip install --quiet -r $<
+	@touch $@
+
+# Without ConvoKit's requirements for other tasks, such as torch: they are not needed to read a corpus.
+.venv-peers/convokit/.ready: tests/benchmarks/peers/convokit.pins
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --no-deps -r $<
 	@touch $@
 
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \

@@ -18,7 +18,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import builds
 from tests import fixtures
-from tests.benchmarks import bench, comparison, engines, floor, harness, report, targets
+from tests.benchmarks import bench, comparison, dialogues, engines, floor, harness, report, targets
 from tests.benchmarks.harness import BenchmarkError, Run, Stage, spread
 from tests.conftest import CLONE
 
@@ -182,6 +182,27 @@ def test_comparison_runs_a_peer_and_compares_its_rows(tmp_path: Path) -> None:
     text = report.peer_report(result)
     assert re.search(r"\| pandas \S+ `json_normalize` \|.*\| the same \|", text)
     assert json.loads((tmp_path / "results" / report.PEERS).read_text())["sets"]
+
+
+def test_dialogues_in_python_are_measured_and_counted(sample_folder: Path, tmp_path: Path) -> None:
+    run = harness.run_command(sys.executable, "-m", "tests.benchmarks.peers.objects", dialogues.OURS, sample_folder)
+    query = """
+        select
+            (select count(*) from core.dim_dialogues where corpus_id = 'sgd'),
+            (select count(*) from core.fct_turns where corpus_id = 'sgd'),
+            (select count(*) from core.fct_actions where corpus_id = 'sgd')
+    """
+    with duckdb.connect(str(sample_folder / "dialogues.duckdb"), read_only=True) as con:
+        assert tuple(run.result["counts"].values()) == con.execute(query).fetchone()
+    ours = dialogues.summarize([run.result, run.result])
+    other = ours | {"library": "convokit"}
+    text = dialogues.section([ours, other], harness.machine(), 2)
+    assert re.search(r"\| convokit \S+ \| [\d.]+ \| [\d.]+ \| [\d,]+ MB \| the JSON files", text)
+    with pytest.raises(harness.BenchmarkError, match="convokit counts"):
+        dialogues.section([ours, other | {"counts": {"turns": 1}}], harness.machine(), 2)
+    with pytest.raises(harness.BenchmarkError, match="is not there"):
+        dialogues.measure(sample_folder, sample_folder / "sample" / "sgd", 1, tmp_path)
+    assert report.PAGE.read_text(encoding="utf-8").count(dialogues.BEGIN) == 1
 
 
 def test_every_peer_has_a_script_and_exact_pins() -> None:
