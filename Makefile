@@ -44,10 +44,8 @@ test: $(READY) ## Run all tests.
 	@$(BIN)/python -m pytest
 
 lint: $(READY) ## Check style and types.
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/ty check --quiet
-	@$(BIN)/python -m tests.lint
+	@failed=; $(BIN)/ruff check . || failed=1; $(BIN)/ruff format --check . || failed=1; \
+		$(BIN)/ty check --quiet || failed=1; $(BIN)/python -m tests.lint || failed=1; [ -z "$$failed" ]
 
 format: $(READY) ## Format the Python code.
 	@$(BIN)/ruff check --fix --quiet .

@@ -49,6 +49,8 @@ class Container(enum.Enum):
     """One JSON value, which is the only record."""
     LINES = "lines"
     """Lines of a CSV file with one value each, quoted or not, with or without a comma; each is `{"value": ...}`."""
+    TABLE = "table"
+    """Lines of a CSV file, the first of which names the columns; each other line is an object of texts."""
     JSON_LINES = "json_lines"
     """One JSON object in each line, which is a record (JSON Lines)."""
 

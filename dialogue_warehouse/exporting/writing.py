@@ -84,6 +84,8 @@ FORMS: dict[type, Form] = {
     ),
 }
 """Each form, by the class of its options."""
+OPTIONS: dict[str, type] = {form.name: options for options, form in FORMS.items()}
+"""The class of its options, by the name of a form."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,7 @@ def _scratch_in(folder: Path) -> Generator[Path]:
             files.remove(left)
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch, naming(folder):
             try:
-                yield Path(scratch)
+                yield files.plain_path(Path(scratch))  # DuckDB writes there
             except duckdb.IOException as error:
                 if is_full(error):
                     raise OSError(errno.ENOSPC, NO_SPACE, str(folder)) from error

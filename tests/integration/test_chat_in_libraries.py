@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.exporting import chat
+from dialogue_warehouse.paths import CLONE
 from tests import exported, templates_page, validators
 from tests.conftest import REAL_CORPORA, rows
 from tests.integration.conftest import Exports
@@ -27,6 +29,9 @@ MISTRAL = (OLD_MISTRAL, "mistral v7", "mistral v11", "mistral v13", "mistral v15
 LACKING = ("missing_required_slot", "incomplete_friend")
 """The rules that find what a call lacks: a required slot, or an attribute that the selected friend does not have."""
 
+MARKED = ("--arguments", "string", "--targets", "weight", "--instructions")
+"""Options that change how an example is written, and not what a library refuses."""
+
 Refused = Callable[[str, str, str], list[tuple[str, str]]]
 
 
@@ -35,7 +40,8 @@ def folders(export: Exports) -> dict[tuple[str, str], Path]:
     """Return the exports by source and profile; the real files only where they are available."""
     validators.python()
     there = [source for source in SOURCES if source != "real" or REAL_CORPORA.is_dir()]
-    return {(source, profile): export(source, "--profile", profile) for source in there for profile in chat.PROFILES}
+    plain = {(source, profile): export(source, "--profile", profile) for source in there for profile in chat.PROFILES}
+    return plain | {("sample", "marked"): export("sample", "--profile", "alternating", *MARKED)}
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +116,14 @@ def test_mistral_refuses_what_does_not_end_with_the_assistant(
 def test_llama_factory_skips_no_alternating_example(refused: Refused, source: str) -> None:
     assert refused(source, "alternating", "order of LLaMA-Factory") == []
     assert refused(source, "faithful", "order of LLaMA-Factory")
+
+
+def test_other_options_change_nothing_that_is_refused(refused: Refused, folders: dict[tuple[str, str], Path]) -> None:
+    marked, plain = (examples(folders["sample", profile]) for profile in ("marked", "alternating"))
+    assert marked.keys() == plain.keys()
+    assert marked != plain
+    for check in ("types of openai", "schemas of tools", "arguments of calls", *MISTRAL, "order of LLaMA-Factory"):
+        assert refused("sample", "marked", check) == refused("sample", "alternating", check)
 
 
 def first(example: exported.Example, role: str) -> dict[str, Any]:
@@ -195,6 +209,8 @@ def test_table_of_templates_says_what_each_one_needs(rendered: dict[str, templat
     text = templates_page.PAGE.read_text(encoding="utf-8")
     assert templates_page.rewrite(text, rendered) == text
     assert len(rendered) > 40
+    version = re.search(r"^trl==(\d+\.\d+)", (CLONE / "requirements-validators.lock").read_text(encoding="utf-8"), re.M)
+    assert version and f"chat templates of TRL {version[1]}." in text
     other = {**rendered, "llama3_1": rendered["qwen3"]}
     assert templates_page.rewrite(text, other) != text
 

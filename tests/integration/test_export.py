@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import re
 import signal
@@ -32,6 +33,7 @@ from tests.unit.published import snapshot
 
 CORPORA = registry.corpus_ids()
 SOURCES = ("sample", "real")
+RECOUNT = Path(__file__).with_name("recount_messages.py")
 
 
 @pytest.fixture
@@ -40,18 +42,27 @@ def con(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
 
 
-def source_of(source: str, request: pytest.FixtureRequest) -> Path:
+@functools.cache
+def recounted(releases: Path) -> dict[str, dict[str, list]]:
+    """Return the expected messages of each corpus and example, which another process reads from the files."""
+    command = [sys.executable, "-I", RECOUNT, releases]
+    counted = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    assert counted.returncode == 0, counted.stderr
+    return json.loads(counted.stdout)
+
+
+def releases_of(source: str, request: pytest.FixtureRequest) -> Path:
     """Return the folder of the releases."""
     if source == "real":
         return request.getfixturevalue("real_corpora")
     return request.getfixturevalue("sample_folder") / "sample"
 
 
-def with_values(message: tuple) -> tuple:
+def with_values(message: tuple) -> list:
     """Return a message with the JSON value of its result instead of the text, if the text is JSON."""
     if message[0] != "call" or not message[3].startswith(("[", "{")):
-        return message
-    return (*message[:3], json.loads(message[3]))
+        return [*message]
+    return [*message[:3], json.loads(message[3])]
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -59,15 +70,16 @@ def with_values(message: tuple) -> tuple:
 def test_messages_are_those_of_the_files(
     export: Exports, request: pytest.FixtureRequest, source: str, corpus_id: str
 ) -> None:
-    release = source_of(source, request) / corpus_id
-    if not release.is_dir():
+    """Every call, result and text of every example, and no other, as another process counts them."""
+    releases = releases_of(source, request)
+    if not (releases / corpus_id).is_dir():
         pytest.skip(f"no real files of {corpus_id}")
     if corpus_id not in fixtures.having("messages.py"):
         pytest.skip(f"{corpus_id} has the usual messages, and no second reading of them")
-    expected = fixtures.load(corpus_id, "messages").messages(release)
     examples = exported.examples(export(source), corpus_id)
     assert examples
-    assert {example["id"]: [with_values(each) for each in exported.said(example)] for example in examples} == expected
+    found = {example["id"]: [with_values(each) for each in exported.said(example)] for example in examples}
+    assert found == recounted(releases)[corpus_id]
 
 
 @pytest.mark.parametrize("profile", chat.PROFILES)
@@ -301,6 +313,13 @@ def test_two_exports_do_not_write_into_one_folder_at_once(sample_folder: Path, t
         write(sample_folder, tmp_path, Selection(splits=("test",)), ChatOptions())
     told = f"{tmp_path}: another export writes there; wait until it has ended, or name another folder"
     assert (str(refused.value), list(tmp_path.iterdir())) == (told, [])
+
+
+@pytest.mark.parametrize("name", ['it\'s "here" {x} %20 *', "\udcff", "-\n"])
+def test_folder_may_have_any_name(export: Exports, sample_folder: Path, tmp_path: Path, name: str) -> None:
+    write(sample_folder, tmp_path / name, Selection(splits=("test",)), ChatOptions())
+    (path, *_) = sorted((tmp_path / name).glob("*/*.jsonl"))
+    assert path.read_bytes() == (export("sample") / path.relative_to(tmp_path / name)).read_bytes()
 
 
 @pytest.mark.parametrize("place", ["out", "out/below", "out/corpus"])

@@ -191,3 +191,29 @@ def test_made_up_messages_are_accepted_by_the_libraries(written: tuple[str, Path
     always = ("types of openai", "schemas of tools", "arguments of calls")
     accepting = [name for name in report if (profile == "alternating" and name != "mistral v3") or name in always]
     assert {name: report[name] for name in accepting} == {name: [] for name in accepting}
+
+
+REPEATED = {
+    "a value of a slot": "create temp table dim_slots as select * replace"
+    " (list_concat(possible_values, possible_values) as possible_values) from core.dim_slots",
+    "a service of a dialogue": "create temp table dim_dialogue_services as from core.dim_dialogue_services"
+    " union all from core.dim_dialogue_services",
+}
+
+
+@pytest.mark.parametrize("what", REPEATED)
+def test_what_a_release_lists_twice_is_once_in_the_tools(sample_folder: Path, tmp_path: Path, what: str) -> None:
+    paths = WarehousePaths(sample_folder)
+    dialogues = select_published(paths, Settings(warehouse=sample_folder), Selection(splits=("test",)))
+    written: list[list[bytes]] = [[], []]
+    with open_core(builds.published_build(paths)[1], Settings()) as con:
+        for files in written:
+            for corpus_id in registry.corpus_ids():
+                con.execute(losses.EXPORTED)
+                of_corpus = [dialogue for dialogue in dialogues if dialogue.corpus_id == corpus_id]
+                path = tmp_path / f"{corpus_id}.jsonl"
+                chat.write(con, registry.load_corpus(corpus_id), of_corpus, path, ChatOptions(), lambda text: None)
+                files.append(path.read_bytes())
+            con.execute(REPEATED[what].replace("create temp", "create or replace temp"))
+    assert written[0] == written[1]
+    assert any(b'"enum"' in file for file in written[0])

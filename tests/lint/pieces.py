@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlfluff.core.templaters import TemplatedFile
 
 SECTION = re.compile(r"^-- (?:entity|part): (\w+)\n", flags=re.MULTILINE)
-"""The first line of each query of a file with the SQL of a corpus."""
+"""The first line of each part of a file with the SQL of a corpus: one part per entity or query."""
 MADE_BY_DBT = "target"
 """A folder of compiled copies."""
 
@@ -56,7 +56,7 @@ def files_of(root: Path, suffix: str) -> Iterator[Path]:
 
 
 def pieces_of_file(path: str, text: str) -> Iterator[Piece]:
-    """Yield the pieces of a SQL file: one, or one per query. Text above the first query is linted too."""
+    """Yield the pieces of a SQL file: one, or one per entity or part. Text above the first one is linted too."""
     starts = [0, *(section.start() for section in SECTION.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[start:end]

@@ -41,10 +41,12 @@ FLOORS = (
     ("pipelines.ingestion",),
     ("pipelines.cluster",),
     ("dialogue_warehouse.cli", "dialogue_warehouse.__main__"),
+    ("dialogue_warehouse.api",),
     ("dialogue_warehouse.dashboard",),
     ("dialogue_warehouse.site",),
     ("dialogue_warehouse.terminal",),
     ("dialogue_warehouse.exporting",),
+    ("dialogue_warehouse.scoring",),
     ("dialogue_warehouse.lineage",),
     ("dialogue_warehouse.reading",),
     ("dialogue_warehouse.storage",),
@@ -60,6 +62,10 @@ FLOORS = (
 IMPORTS_WHEN_RUN = "dialogue_warehouse.cli."
 """The commands that build: their functions import `pipelines` and `expectations`, their modules do not."""
 PYTHON = sorted(path for folder in PACKAGES for path in (CLONE / folder).rglob("*.py"))
+
+
+FRONT_DOOR = CLONE / "dialogue_warehouse" / "__init__.py"
+"""It imports the public names at their first use, so modules below may be in the same package."""
 
 
 def test_page_lists_the_packages_in_their_order() -> None:
@@ -137,6 +143,7 @@ def test_imports_have_no_cycle() -> None:
         }
         - {module_of(path)}
         for path in PYTHON
+        if path != FRONT_DOOR
     }
     assert circle_of(imports) == set()
     assert circle_of({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": set()}) == {"a", "b", "c"}
@@ -376,9 +383,6 @@ LONGEST = {
     ("dialogue_warehouse", ".sql"): 240,
     ("tests", ".sql"): 240,
     ("warehouse/queries", ".sql"): 240,
-    ("dialogue_warehouse", ".toml"): 400,
-    ("expectations", ".toml"): 400,
-    ("tests", ".toml"): 400,
 }
 """Maximum number of lines of a file, by folder and kind.
 

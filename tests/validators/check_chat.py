@@ -75,12 +75,16 @@ def read(value: Any) -> None:
 
 
 def schemas_of_tools(example: Example) -> Iterator[str]:
-    """Check that the parameters of each tool are a JSON Schema, and that no two tools have one name."""
+    """Check that the parameters of each tool are a JSON Schema, and that no name and no allowed value is there twice."""
     names = [tool["function"]["name"] for tool in example.tools]
     if len(names) != len(set(names)):
         yield "two tools have one name"
     for tool in example.tools:
-        validator_of(json.dumps(tool["function"]["parameters"]))
+        parameters = tool["function"]["parameters"]
+        validator_of(json.dumps(parameters))
+        allowed = [each.get("enum", []) for each in parameters.get("properties", {}).values()]
+        if any(len(values) != len(set(values)) for values in allowed):
+            yield f"{tool['function']['name']} allows one value twice"
 
 
 @cache

@@ -159,6 +159,7 @@ OWN_CODE = {
     "dialogue_warehouse/corpora/claims.py",
     "dialogue_warehouse/corpora/left_over.py",
     "dialogue_warehouse/corpora/registry.py",
+    "dialogue_warehouse/corpora/scores.py",
     "dialogue_warehouse/corpora/sections.py",
     "dialogue_warehouse/corpora/starting.py",
     "dialogue_warehouse/dashboard/sql.py",
