@@ -95,6 +95,12 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
     return con
 
 
+def build_of(con: Connection) -> str:
+    """Return the id of the build that a connection reads."""
+    found = con.execute("select path from duckdb_databases() where database_name = 'dialogues'").fetchone()
+    return Path(found[0]).stem if found else ""
+
+
 @contextlib.contextmanager
 def closed_when_idle(con: Connection) -> Generator[None]:
     """Close the connection at the end. If its query ignores the interrupt, the connection ends with the process."""
