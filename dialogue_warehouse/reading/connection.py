@@ -77,11 +77,7 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
             if builds.serve(con, database, also={name: file for named in raw_names.values() for name, file in named}):
                 con.execute(f"set allowed_directories = [{literal(builds.NAMES)}]")
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
-            con.execute("use dialogues")
-            found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
-            places = [f"dialogues.{name}" for name in builds.PUBLISHED_SCHEMAS if (name,) in found]
-            if places:
-                con.execute(f"set search_path = {literal(','.join(places))}")
+            _use(con)
         except duckdb.Error as error:
             raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
         if raw:
@@ -95,10 +91,26 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
     return con
 
 
+def _use(con: Connection) -> None:
+    """Make the published schemas the ones in which a table without a schema is found."""
+    con.execute("use dialogues")
+    found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
+    places = [f"dialogues.{name}" for name in builds.PUBLISHED_SCHEMAS if (name,) in found]
+    if places:
+        con.execute(f"set search_path = {literal(','.join(places))}")
+
+
+def cursor_of(con: Connection) -> Connection:
+    """Return a connection for another thread to the same open build, with the same restrictions and limits."""
+    cursor = con.cursor()
+    _use(cursor)
+    return cursor
+
+
 def build_of(con: Connection) -> str:
     """Return the id of the build that a connection reads."""
-    found = con.execute("select path from duckdb_databases() where database_name = 'dialogues'").fetchone()
-    return Path(found[0]).stem if found else ""
+    ((path,),) = con.execute("select path from duckdb_databases() where database_name = 'dialogues'").fetchall()
+    return Path(path).stem
 
 
 @contextlib.contextmanager

@@ -41,7 +41,6 @@ FLOORS = (
     ("pipelines.ingestion",),
     ("pipelines.cluster",),
     ("dialogue_warehouse.cli", "dialogue_warehouse.__main__"),
-    ("dialogue_warehouse.dashboard",),
     ("dialogue_warehouse.site",),
     ("dialogue_warehouse.terminal",),
     ("dialogue_warehouse.exporting",),
