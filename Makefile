@@ -19,7 +19,7 @@ export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-spark bench-readme spark lock clean
+.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-spark bench-readme spark validators lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -44,10 +44,8 @@ test: $(READY) ## Run all tests.
 	@$(BIN)/python -m pytest
 
 lint: $(READY) ## Check style and types.
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/ty check --quiet
-	@$(BIN)/python -m tests.lint
+	@failed=; $(BIN)/ruff check . || failed=1; $(BIN)/ruff format --check . || failed=1; \
+		$(BIN)/ty check --quiet || failed=1; $(BIN)/python -m tests.lint || failed=1; [ -z "$$failed" ]
 
 format: $(READY) ## Format the Python code.
 	@$(BIN)/ruff check --fix --quiet .
@@ -67,6 +65,17 @@ spark: $(VENV)/.spark ## Install what `build --engine spark` needs besides Java:
 $(VENV)/.spark: $(READY) requirements-spark.lock
 	@echo "installing pyspark and dbt-spark into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements-spark.lock
+	@touch $@
+
+validators: .venv-validators/.ready ## Install the libraries that read exports, for their tests.
+
+# --no-deps: the lock is complete, except for what left_out.txt leaves out.
+.venv-validators/.ready: requirements-validators.lock requirements.lock
+	@$(PYTHON) -m venv --clear $(@D)
+	@echo "installing the libraries that read exports into $(@D)"
+	@sed -n '/^pip==/,/[^\\]$$/p' requirements.lock > $(@D)/pip.lock
+	@$(@D)/bin/python -m pip install --quiet --no-compile --require-hashes -r $(@D)/pip.lock
+	@$(@D)/bin/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements-validators.lock
 	@touch $@
 
 pictures: $(READY) ## Take the README's pictures of the report and the dashboard again (needs Chromium).
@@ -98,12 +107,13 @@ bench-readme: $(READY) ## Write the newest results into docs/benchmarks.md.
 	@touch $@
 
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
-	--no-strip-extras --no-header pyproject.toml
+	--no-strip-extras --no-header
 
 lock: ## Pin the newest allowed versions (needs uv).
-	$(COMPILE) --extra build --extra arrow --extra ui --extra postgresql --extra dev -o requirements.lock
-	$(COMPILE) --extra build --extra spark --constraints requirements.lock -o requirements-spark.lock
-	$(COMPILE) --extra build --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
+	$(COMPILE) pyproject.toml --extra build --extra arrow --extra ui --extra postgresql --extra dev -o requirements.lock
+	$(COMPILE) pyproject.toml --extra build --extra spark --constraints requirements.lock -o requirements-spark.lock
+	$(COMPILE) pyproject.toml --extra build --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
+	$(COMPILE) tests/validators/requirements.txt --override tests/validators/left_out.txt -o requirements-validators.lock
 
 # Files that a build writes into the clone's own warehouse folder, as in `WarehousePaths.places`.
 BUILT = .scratch .spark .dagster raw builds sample reports dialogues.duckdb published.json .publishing.json .lock \
@@ -111,6 +121,6 @@ BUILT = .scratch .spark .dagster raw builds sample reports dialogues.duckdb publ
 
 clean: ## Remove the environment and everything built; releases that were fetched stay.
 	@[ -f dbt_project/dbt_project.yml ] || { echo "error: run make clean in the top folder of a clone" >&2; exit 2; }
-	rm -rf $(VENV) .venv-peers *.egg-info
+	rm -rf $(VENV) .venv-peers .venv-validators *.egg-info
 	@if [ -L warehouse ]; then echo "kept: warehouse is a link to another folder"; else rm -rf $(addprefix warehouse/,$(BUILT)); fi
 	@if [ -d warehouse/landing ]; then echo "kept: the fetched releases (rm -r warehouse/landing removes them)"; fi

@@ -51,6 +51,13 @@ def shell_history() -> Path:
     return in_home(state) / "dialogue-warehouse" / "sql_history"
 
 
+def downloads(cache: Path | None) -> Path:
+    """Return the folder of downloaded warehouses, by default in the user's folder for caches (`XDG_CACHE_HOME`)."""
+    if cache is not None:
+        return absolute(cache)
+    return in_home(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "dialogue-warehouse" / "downloads"
+
+
 def example_queries() -> list[Path]:
     """List the files with ten example questions in SQL: from the clone, else those installed with the package."""
     import sysconfig  # most commands do not need it

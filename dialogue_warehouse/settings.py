@@ -306,6 +306,8 @@ class Settings:
     """Memory that a query given to `sql` may use, at least 50 MB; a query that needs more is refused."""
     log_format: Annotated[str, _choice(LOG_FORMATS)] = TEXT_LOG
     """Form of the progress of `build` and `fetch` on standard error: `text`, or `json` for one JSON object per line."""
+    cache: Annotated[Path | None, _folder] = None
+    """Folder of the warehouses that were opened by their URL."""
     jobs: Annotated[int, COUNT] = 4
     """Number of files that `fetch` downloads at the same time."""
     mirror: Annotated[str | None, MIRROR] = field(default=None, repr=False)

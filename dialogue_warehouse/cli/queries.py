@@ -15,6 +15,7 @@ from dialogue_warehouse.cli.options import (
     Folder,
     cli,
     corpora_option,
+    place_option,
     result_options,
     selection_options,
     warehouse_option,
@@ -43,13 +44,22 @@ class _SqlCommand(click.Command):
 @cli.command(cls=_SqlCommand)
 @click.argument("query", required=False)
 @click.option("--raw", is_flag=True, help="Add the landed files of the published build as schema raw.")
+@click.option(
+    "--scores", type=click.Path(dir_okay=False, path_type=Path), help="Add this file of `score --to` as schema scores."
+)
 @result_options
 @click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Text value of the parameter $NAME.")
 @click.option("--timeout", "query_timeout", type=click.FloatRange(0, MOST_SECONDS, min_open=True), help=TIMEOUT_HELP)
-@warehouse_option
+@place_option
 def sql(
-    query: str | None, raw: bool, form: str | None, parquet: Path | None, parameters: tuple[str, ...], **options: Any
+    query: str | None,
+    raw: bool,
+    scores: Path | None,
+    form: str | None,
+    parquet: Path | None,
+    parameters: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Run one SELECT or EXPLAIN on the published warehouse, read-only.
 
@@ -63,7 +73,7 @@ def sql(
 
     given = _parameters(parameters)
     settings = Settings.from_environment(**options).for_queries()
-    con = connection.open_published(warehouse_paths(settings), raw, settings)
+    con = connection.open_published(warehouse_paths(settings), raw, settings, scores)
     with connection.closed_when_idle(con):
         if query is None and sys.stdin.isatty():
             _run_shell(con, settings, form)
@@ -103,7 +113,7 @@ def _page(text: str) -> None:
 
 
 @cli.command()
-@warehouse_option
+@place_option
 def tables(**options: Any) -> None:
     """List the tables of the published warehouse, and the landed tables that `sql --raw` adds."""
     from dialogue_warehouse.reading import catalogue, connection
@@ -117,7 +127,7 @@ def tables(**options: Any) -> None:
 @cli.command()
 @click.argument("table")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-@warehouse_option
+@place_option
 def describe(table: str, as_json: bool, **options: Any) -> None:
     """Describe a TABLE such as fct_turns: its grain, key, joins and columns, and which corpora fill them."""
     from dialogue_warehouse.reading import catalogue, connection
@@ -159,7 +169,7 @@ def search(words: tuple[str, ...], limit: int, selection: Selection, form: str |
 @click.argument("key")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--html", "as_html", is_flag=True, help="Print a complete HTML page that loads nothing.")
-@warehouse_option
+@place_option
 def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
     """Show the dialogue that a KEY belongs to, with all annotations of each turn.
 
@@ -190,7 +200,7 @@ def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
 @click.option("--unexpected", is_flag=True, help="Only claims whose verdict or number is not the recorded one.")
 @result_options
 @corpora_option
-@warehouse_option
+@place_option
 def claims(verdict: str | None, unexpected: bool, form: str | None, **options: Any) -> None:
     """Show the claims: what the corpora's documents say, what the data say, and the verdict.
 
@@ -211,7 +221,7 @@ def claims(verdict: str | None, unexpected: bool, form: str | None, **options: A
 @click.option("--rules", "is_summary", is_flag=True, help="List the rules with their numbers of violations.")
 @result_options
 @corpora_option
-@warehouse_option
+@place_option
 def violations(rule: str | None, is_summary: bool, form: str | None, **options: Any) -> None:
     """Show the violations: each row that breaks a rule, with its file, record and turn."""
     from dialogue_warehouse.reading import connection, findings

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import damage, search
-from dialogue_warehouse.reading.connection import Connection, cursor_of, open_published
+from dialogue_warehouse.reading.connection import Connection, another, open_published
 from dialogue_warehouse.reading.query import Patience, StoppedError
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site.contents import Reading
@@ -44,7 +44,7 @@ class Build:
         self._lock = threading.RLock()
         self._kept: dict[Any, Any] = {}
         self._index: search.Index | None = None
-        self._cursor = cursor_of(con)
+        self._cursor = another(con)
         self._reading = Reading(self._cursor, paths)
         self.readers = 0
 
@@ -123,7 +123,7 @@ class Published:
         if not self._turns.acquire(timeout=WAIT):
             raise BusyError("the server is busy; try again in a moment")
         try:
-            with self.build() as build, contextlib.closing(cursor_of(build.con)) as cursor:
+            with self.build() as build, contextlib.closing(another(build.con)) as cursor:
                 return Patience(cursor, LIMIT).wait_for(lambda: make(build, cursor))
         except StoppedError as error:
             raise BusyError(f"this page took more than {LIMIT:g} seconds; narrow it, or ask in SQL") from error
