@@ -13,7 +13,7 @@ WAREHOUSE := warehouse
 # pip installs them uncompiled.
 PIP_KEPT := PIP_%INDEX PIP_%INDEX_URL PIP_FIND_LINKS PIP_TRUSTED_HOST PIP_%CERT PIP_PROXY PIP_%TIMEOUT PIP_RETRIES \
 	PIP_CACHE_DIR PIP_NO_CACHE_DIR PIP_CONFIG_FILE PIP_KEYRING_PROVIDER
-OTHERS := $(filter-out $(PIP_KEPT),$(filter PIP_% DAGSTER_% DBT_% GX_% STREAMLIT_% PYTHON%,$(.VARIABLES)))
+OTHERS := $(filter-out $(PIP_KEPT),$(filter PIP_% DAGSTER_% DBT_% GX_% PYTHON%,$(.VARIABLES)))
 unexport $(OTHERS)
 export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -122,7 +122,7 @@ COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-ha
 	--no-strip-extras --no-header
 
 lock: ## Pin the newest allowed versions (needs uv).
-	$(COMPILE) pyproject.toml --extra build --extra arrow --extra ui --extra dashboard --extra postgresql --extra dev -o requirements.lock
+	$(COMPILE) pyproject.toml --extra build --extra arrow --extra ui --extra postgresql --extra dev -o requirements.lock
 	$(COMPILE) pyproject.toml --extra build --extra spark --constraints requirements.lock -o requirements-spark.lock
 	$(COMPILE) pyproject.toml --extra build --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
 	$(COMPILE) tests/validators/requirements.txt --override tests/validators/left_out.txt -o requirements-validators.lock
