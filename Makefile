@@ -13,13 +13,13 @@ WAREHOUSE := warehouse
 # pip installs them uncompiled.
 PIP_KEPT := PIP_%INDEX PIP_%INDEX_URL PIP_FIND_LINKS PIP_TRUSTED_HOST PIP_%CERT PIP_PROXY PIP_%TIMEOUT PIP_RETRIES \
 	PIP_CACHE_DIR PIP_NO_CACHE_DIR PIP_CONFIG_FILE PIP_KEYRING_PROVIDER
-OTHERS := $(filter-out $(PIP_KEPT),$(filter PIP_% DAGSTER_% DBT_% GX_% STREAMLIT_% PYTHON%,$(.VARIABLES)))
+OTHERS := $(filter-out $(PIP_KEPT),$(filter PIP_% DAGSTER_% DBT_% GX_% PYTHON%,$(.VARIABLES)))
 unexport $(OTHERS)
 export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-spark bench-readme spark validators lock clean
+.PHONY: help warehouse test lint format dagster faults pictures bench bench-dialogues bench-peers bench-exports bench-pages bench-spark bench-readme spark validators lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -92,6 +92,12 @@ bench: $(READY) ## Measure builds beside their floor (SCALES="1 10" REPEATS=5); 
 bench-peers: $(READY) $(PEERS) ## Measure other libraries on the same files (SCALES=1 REPEATS=5).
 	@$(BIN)/python -m tests.benchmarks.comparison $(BENCH)
 
+bench-dialogues: $(READY) .venv-peers/datasets/.ready .venv-peers/convokit/.ready ## Measure dialogues in Python (WAREHOUSE=FOLDER RELEASE=FOLDER).
+	@$(BIN)/python -m tests.benchmarks.dialogues $(WAREHOUSE) $(or $(RELEASE),$(WAREHOUSE)/sample/sgd)
+
+bench-exports: $(READY) .venv-peers/datasets/.ready ## Measure exports beside `datasets` (WAREHOUSE=FOLDER).
+	@$(BIN)/python -m tests.benchmarks.exports $(WAREHOUSE) $(if $(REPEATS),--repeats $(REPEATS))
+
 bench-spark: $(VENV)/.spark ## Measure builds by DuckDB and by Spark (SCALES="0.01 1" SCRATCH=/somewhere/large).
 	@$(BIN)/python -m tests.benchmarks.engines $(if $(SCALES),--scales "$(SCALES)") $(if $(SCRATCH),--scratch "$(SCRATCH)")
 
@@ -106,11 +112,17 @@ bench-readme: $(READY) ## Write the newest results into docs/benchmarks.md.
 	@$(@D)/bin/python -m pip install --quiet -r $<
 	@touch $@
 
+# Without ConvoKit's requirements for other tasks, such as torch: they are not needed to read a corpus.
+.venv-peers/convokit/.ready: tests/benchmarks/peers/convokit.pins
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --no-deps -r $<
+	@touch $@
+
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	--no-strip-extras --no-header
 
 lock: ## Pin the newest allowed versions (needs uv).
-	$(COMPILE) pyproject.toml --extra build --extra arrow --extra ui --extra dashboard --extra postgresql --extra dev -o requirements.lock
+	$(COMPILE) pyproject.toml --extra build --extra arrow --extra ui --extra postgresql --extra dev -o requirements.lock
 	$(COMPILE) pyproject.toml --extra build --extra spark --constraints requirements.lock -o requirements-spark.lock
 	$(COMPILE) pyproject.toml --extra build --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
 	$(COMPILE) tests/validators/requirements.txt --override tests/validators/left_out.txt -o requirements-validators.lock

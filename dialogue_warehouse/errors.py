@@ -46,7 +46,6 @@ class DownloadError(CheckError):
 EXTRAS = {
     "arrow": ("pyarrow",),
     "build": ("dagster", "dbt", "dagster_dbt", "great_expectations", "duckdb_engine", "pyarrow", "pycurl"),
-    "dashboard": ("pyarrow", "streamlit"),
 }
 """The modules that each extra of the package brings."""
 

@@ -132,6 +132,10 @@ class WarehousePaths:
         """The report about one build as it was written, so that a rollback can show it again."""
         return self.builds / f"{build_id}.report"
 
+    def build_search(self, build_id: str) -> Path:
+        """The search index of one build, an SQLite file. A build of an earlier version has none."""
+        return self.builds / f"{build_id}.search.sqlite"
+
     def build_restorations(self, build_id: str) -> Path:
         """JSON beside a build: the result of the last `verify` of it, by file."""
         return self.builds / f"{build_id}.restorations.json"

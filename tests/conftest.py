@@ -87,14 +87,6 @@ def pytest_sessionfinish() -> None:
     forked.end()
 
 
-@pytest.fixture(autouse=True)
-def main_module() -> Iterator[None]:
-    """Restore the main module: Streamlit's AppTest replaces it with its script, which spawned processes would run."""
-    main = sys.modules["__main__"]
-    yield
-    sys.modules["__main__"] = main
-
-
 @pytest.fixture(scope="module")
 def forked_audits() -> Iterator[None]:
     """Fork the audits of builds in this process, too."""

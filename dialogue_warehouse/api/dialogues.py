@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
+import duckdb
 import msgspec
 
 from dialogue_warehouse.common.files import open_regular
@@ -140,7 +141,11 @@ class Dialogues:
 
     def __iter__(self) -> Generator[Dialogue]:
         """Read the dialogues, in batches."""
-        with connection.another(self._con) as con:
+        try:
+            con = connection.another(self._con)
+        except duckdb.ConnectionException as error:
+            raise InputError("the warehouse of these dialogues is closed; open it again") from error
+        with con:
             for batch in batches(self._selected, BATCH_TURNS):
                 for read in read_dialogues(con, [one.key for one in batch]):
                     yield with_methods(read, self._read)
@@ -163,10 +168,9 @@ def batches(selected: Sequence[Selected], most_turns: int) -> Iterator[Sequence[
 
 
 def read_examples(
-    database: Path, settings: Any, selected: Sequence[Selected], options: dict[str, Any]
+    database: Path, settings: Any, selected: Sequence[Selected], chosen: chat.ChatOptions
 ) -> Iterator[dict[str, Any]]:
     """Yield the examples of dialogues of a build in the form `chat`."""
-    chosen = chat_options(options)
     with open_core(database, settings) as con, tempfile.TemporaryDirectory(prefix="dialogue-warehouse-") as folder:
         for corpus_id, of_corpus in groupby(selected, key=lambda one: one.corpus_id):
             corpus = registry.load_corpus(corpus_id)
@@ -181,15 +185,15 @@ def read_examples(
 CHOICES = {"profile": chat.PROFILES, "arguments": chat.ARGUMENTS, "targets": (None, *chat.TARGETS)}
 
 
-def chat_options(given: dict[str, Any]) -> chat.ChatOptions:
-    """Return the options of the form `chat`. Raises InputError for an unknown name or value."""
-    known = {one.name for one in fields(chat.ChatOptions)}
+def form_options(form: str, kind: Any, given: dict[str, Any]) -> Any:
+    """Return the options of a form; `kind` is their class. Raises InputError for an unknown name or value."""
+    known = {one.name for one in fields(kind)}
     for name, value in given.items():
         if name not in known:
-            raise InputError(f"{name}: the form chat has no such option; it has {', '.join(sorted(known))}")
+            raise InputError(f"{name}: the form {form} has no such option; it has {', '.join(sorted(known))}")
         if name in CHOICES and value not in CHOICES[name]:
             raise InputError(f"{name}: {value!r} is not one of {', '.join(map(repr, CHOICES[name]))}")
-    return chat.ChatOptions(**given)
+    return kind(**given)
 
 
 def _ignore(_progress: str) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, chat_options, read_examples, with_methods
+from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, form_options, read_examples, with_methods
 from dialogue_warehouse.api.selecting import Defects, Names, in_words_of_python, selection_of, words
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.common.text import Verdict
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.exporting.writing import FORM, Exported, export_published
+from dialogue_warehouse.exporting.writing import OPTIONS, Exported, export_published
 from dialogue_warehouse.paths import absolute
 from dialogue_warehouse.reading import catalogue, connection, findings, query, selection
 from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
@@ -271,7 +271,7 @@ class Warehouse:
         Parameters
         ----------
         form
-            The form, `chat`. docs/export.md describes it.
+            The form: `chat`, `huggingface` or `preference`. docs/export.md describes them.
         to
             The folder to write into.
         corpus, split, where, without_defects, without_leaks, license, sample, seed
@@ -279,7 +279,8 @@ class Warehouse:
         force
             Overwrites existing files that differ.
         **options
-            The options of the form: `profile`, `arguments`, `targets`, `instructions`, `max_characters`.
+            The options of the form: `profile`, `arguments`, `targets`, `instructions`, `max_characters`; `preference`
+            has only the last one.
 
         Returns
         -------
@@ -291,10 +292,10 @@ class Warehouse:
         InputError
             If a word or an option is unknown, no dialogue matches, or an existing file differs. Nothing is written.
         """
-        if form != FORM:
-            raise InputError(f"there is no form {form!r}; there is {FORM}")
+        if form not in OPTIONS:
+            raise InputError(f"there is no form {form!r}; there are {', '.join(OPTIONS)}")
         wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
-        chosen = chat_options(options)
+        chosen = form_options(form, OPTIONS[form], options)
         self._database()
         with in_words_of_python():
             return export_published(
@@ -361,8 +362,8 @@ class Warehouse:
 
     def _examples(self, selected: Sequence[selection.Dialogue], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the examples of dialogues in the form `chat`; options are checked at once."""
-        chat_options(options)
-        return read_examples(self._database(), self._settings, selected, options)
+        chosen = form_options("chat", OPTIONS["chat"], options)
+        return read_examples(self._database(), self._settings, selected, chosen)
 
     def _database(self) -> Path:
         """Return the file of the open build. Raises InputError if another build has been published since."""

@@ -17,6 +17,7 @@ from dialogue_warehouse.cli.options import (
     corpora_option,
     place_option,
     result_options,
+    selection_options,
     warehouse_option,
     warehouse_paths,
 )
@@ -26,6 +27,7 @@ from dialogue_warehouse.settings import MOST_SECONDS, Settings
 
 if TYPE_CHECKING:
     from dialogue_warehouse.reading.connection import Connection
+    from dialogue_warehouse.reading.selection import Selection
 
 
 TIMEOUT_HELP = f"Seconds after which a query is stopped.  [default: {Settings.query_timeout:g}]"
@@ -138,6 +140,29 @@ def describe(table: str, as_json: bool, **options: Any) -> None:
         click.echo(results.as_json(description))
     else:
         results.print_description(description)
+
+
+@cli.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of utterances.")
+@selection_options
+@result_options
+@warehouse_option
+def search(words: tuple[str, ...], limit: int, selection: Selection, form: str | None, **options: Any) -> None:
+    """Find the utterances that have all WORDS, the best first; hits are in square brackets.
+
+    Capitals and accents do not matter. "'two words'" is a phrase, and wor* any word that begins so.
+
+    Example: dialogue-warehouse search '"movie tickets"' tonight --split train
+    """
+    from dialogue_warehouse.reading import connection, search
+    from dialogue_warehouse.reading.query import run_query
+    from dialogue_warehouse.terminal import printing
+
+    settings = Settings.from_environment(**options).for_queries()
+    with connection.open_published(warehouse_paths(settings), settings=settings) as con:
+        found = search.search(con, warehouse_paths(settings), " ".join(words), selection, limit, settings.query_timeout)
+        printing.print_result(run_query(con, search.FOUND, search.parameters(found)), form, pager=_page)
 
 
 @cli.command()

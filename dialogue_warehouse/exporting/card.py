@@ -55,6 +55,8 @@ def write(
         [[str(folder / path) for path in paths]],
     )
     corpora = _rows(con, _CORPORA)
+    counts = {path: of for corpus in ledger["corpora"].values() for path, of in corpus["files"].items()}
+    filled = [path for path in paths if counts[path]["examples"]]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -65,7 +67,7 @@ def write(
     )
     environment.filters.update(plain=plain, link=_link, counted=counted)
     page = environment.get_template(TEMPLATE).render(
-        metadata=Markup(yaml.safe_dump(_metadata(paths, corpora), sort_keys=False, allow_unicode=True, width=1_000)),  # noqa: S704 it is YAML
+        metadata=Markup(yaml.safe_dump(_metadata(filled, corpora), sort_keys=False, allow_unicode=True, width=1_000)),  # noqa: S704 it is YAML
         command=_fenced(command(ledger, selection)),
         version=importlib.metadata.version("dialogue-warehouse"),
         ledger=ledger,
@@ -139,7 +141,10 @@ def _license(name: str | None) -> str:
 
 
 def _configs(paths: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield how the files are loaded: every corpus, and all of them; each with JSON values, and with texts."""
+    """Yield how the files are loaded: every corpus, and all of them; each with JSON values, and with texts.
+
+    A file without examples is left out, because `datasets` cannot open a split without rows.
+    """
     of_corpora: dict[str, list[str]] = {}
     for path in paths:
         of_corpora.setdefault(path.partition("/")[0], []).append(path)

@@ -84,6 +84,8 @@ FORMS: dict[type, Form] = {
     ),
 }
 """Each form, by the class of its options."""
+OPTIONS: dict[str, type] = {form.name: options for options, form in FORMS.items()}
+"""The class of its options, by the name of a form."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,7 @@ def export_published(
     _refuse_nothing(form, {dialogue.corpus_id for dialogue in dialogues})
     folder.mkdir(parents=True, exist_ok=True)
     exported = []
-    with _scratch_in(folder) as temporary, open_core(database, settings) as con:
-        scratch = Path(temporary)
+    with _scratch_in(folder) as scratch, open_core(database, settings) as con:
         ledger: dict[str, Any] = {"form": form.name, "options": asdict(options), "corpora": {}}
         for corpus_id, of_corpus in groupby(dialogues, key=lambda one: one.corpus_id):
             con.execute(losses.EXPORTED)
@@ -139,8 +140,20 @@ def export_published(
     return exported
 
 
+def _has_what_it_needs(form: Form, corpus: Corpus) -> bool:
+    return form.needs is None or (corpus.folder / form.needs).is_file()
+
+
+def _refuse_nothing(form: Form, selected: set[str]) -> None:
+    """Raise InputError if no selected corpus has what the form needs."""
+    having = [corpus.corpus_id for corpus in registry.load_corpora() if _has_what_it_needs(form, corpus)]
+    if not selected & set(having):
+        noun = Path(form.needs or "").stem
+        raise InputError(f"--form {form.name}: no selected corpus has {noun}; these have: {', '.join(having)}")
+
+
 @contextlib.contextmanager
-def _scratch_in(folder: Path) -> Generator[str]:
+def _scratch_in(folder: Path) -> Generator[Path]:
     """Yield a temporary folder inside the folder of the export, which no other export writes into meanwhile.
 
     Temporary folders of exports that were killed are removed. An error about a full disk gets the folder's name.
@@ -153,23 +166,11 @@ def _scratch_in(folder: Path) -> Generator[str]:
             files.remove(left)
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch, naming(folder):
             try:
-                yield scratch
+                yield files.plain_path(Path(scratch))  # DuckDB writes there
             except duckdb.IOException as error:
                 if is_full(error):
                     raise OSError(errno.ENOSPC, NO_SPACE, str(folder)) from error
                 raise
-
-
-def _has_what_it_needs(form: Form, corpus: Corpus) -> bool:
-    return form.needs is None or (corpus.folder / form.needs).is_file()
-
-
-def _refuse_nothing(form: Form, selected: set[str]) -> None:
-    """Raise InputError if no selected corpus has what the form needs."""
-    having = [corpus.corpus_id for corpus in registry.load_corpora() if _has_what_it_needs(form, corpus)]
-    if not selected & set(having):
-        noun = Path(form.needs or "").stem
-        raise InputError(f"--form {form.name}: no selected corpus has {noun}; these have: {', '.join(having)}")
 
 
 def _write_corpus(

@@ -125,6 +125,12 @@ def another(con: Connection) -> Connection:
     return cursor
 
 
+def build_of(con: Connection) -> str:
+    """Return the id of the build that a connection reads."""
+    ((path,),) = con.execute("select path from duckdb_databases() where database_name = 'dialogues'").fetchall()
+    return Path(path).stem
+
+
 @contextlib.contextmanager
 def closed_when_idle(con: Connection) -> Generator[None]:
     """Close the connection at the end. If its query ignores the interrupt, the connection ends with the process."""

@@ -22,7 +22,7 @@ from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute, tables_beside
 from dialogue_warehouse.paths import downloads as downloads_folder
-from dialogue_warehouse.reading import descriptions
+from dialogue_warehouse.reading import connection, descriptions
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, downloads, publication
 
@@ -125,12 +125,13 @@ def _id_of(database: Path, otherwise: Path) -> str:
     """Return the id of the build in a file, or one made of the time of the file. Raises QueryError for another file."""
     if database.is_file() and not tables_beside(database).is_dir():
         with connect(Settings()) as con:
-            con.execute("set python_enable_replacements = false")  # no variable is read as a table
             try:
                 con.execute(f"attach {literal(database)} as dialogues (read_only)")
+                for lock in connection.LOCKS:  # a view in the file may read other files
+                    con.execute(lock)
             except duckdb.Error as error:
                 raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
-            with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException):
+            with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException):
                 query = "select build_id from dialogues.quality.builds order by started_at desc, build_id desc limit 1"
                 for (build_id,) in con.execute(query).fetchall():
                     if BUILD_ID.fullmatch(build_id):

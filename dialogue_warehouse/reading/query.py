@@ -31,6 +31,10 @@ HEED = 0.3
 """Seconds that an interrupted query has to stop. A query that does not stop is abandoned and ends with the process."""
 
 
+class StoppedError(QueryError):
+    """A query took longer than its time limit."""
+
+
 class Patience:
     """Waits for the steps of one query, together for at most this many seconds; None means no limit."""
 
@@ -58,7 +62,7 @@ class Patience:
             raise
         if worker.is_alive():
             self._stop(worker)
-            raise QueryError(
+            raise StoppedError(
                 f"stopped after {self._seconds:g} seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
             )
         if raised:

@@ -143,7 +143,10 @@ LEAKED = """
 def _keys_where(con: Connection, expression: str, timeout: float | None) -> set[str]:
     """Return the keys of the dialogues for which an expression is true. Raises QueryError if it is not one."""
     try:
+        expression.encode()
         statements = con.extract_statements(f"select {expression}\n")
+    except UnicodeEncodeError as error:
+        raise QueryError("--where: is not valid UTF-8") from error
     except duckdb.Error as error:
         raise QueryError(f"--where: {one_line(error)}") from error
     if len(statements) != 1:
@@ -166,14 +169,14 @@ UNSTABLE = """
     where stability in ('VOLATILE', 'CONSISTENT_WITHIN_QUERY') and function_name <> 'error'
 """
 """The functions that can return another value on the next run, such as `random` and `now`. `error` returns nothing."""
-CLOCK = {"current_time", "current_timestamp", "localtime", "localtimestamp"}
-"""Words of SQL that DuckDB does not list as functions."""
+UNLISTED = {"current_time", "current_timestamp", "localtime", "localtimestamp", "query"}
+"""Words of SQL that DuckDB does not list as functions, and the function that runs a text, which is not read here."""
 
 
 def _changing(con: Connection, expression: str) -> str | None:
     """Return a part of an expression whose value can be another one on the next run, or None."""
     ((text,),) = con.execute("select json_serialize_sql(?)", [f"select 1 where ({expression}\n)"]).fetchall()
-    unstable = CLOCK | {name for (name,) in con.execute(UNSTABLE).fetchall()}
+    unstable = UNLISTED | {name for (name,) in con.execute(UNSTABLE).fetchall()}
     waiting: list[Any] = [msgspec.json.decode(text)]
     while waiting:
         match node := waiting.pop():

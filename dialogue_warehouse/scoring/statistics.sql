@@ -6,12 +6,31 @@
 -- part: sums
 with
 
--- The units that count, with their dialogue.
-counted as (
+-- The units that count. Those of a dialogue with the same groups are a bundle: grouping by numbers is faster.
+counting as (
     select
+        cases.unit_key,
         cases.dialogue_key,
         cases.turn_key,
         cases.groups,
+        dense_rank() over (order by cases.dialogue_key, cases.groups) as bundle
+    from cases
+    anti join left_out on cases.turn_key = left_out.turn_key
+),
+
+bundles as (
+    select
+        bundle,
+        any_value(dialogue_key) as dialogue_key,
+        any_value(groups) as groups
+    from counting
+    group by bundle
+),
+
+counted as (
+    select
+        counting.bundle,
+        counting.turn_key,
         units.metric,
         units.variant,
         units.is_scored,
@@ -19,14 +38,13 @@ counted as (
         units.numerator,
         metrics_declared.across_turn
     from units
-    inner join cases on units.unit_key = cases.unit_key
+    inner join counting on units.unit_key = counting.unit_key
     inner join metrics_declared on units.metric = metrics_declared.metric
-    anti join left_out on cases.turn_key = left_out.turn_key
 ),
 
 of_units as (
     select
-        dialogue_key, groups, metric, variant,
+        bundle, metric, variant,
         count(*) as units,
         count(*) filter (where is_scored) as scored_units,
         sum(numerator) filter (where is_scored) as numerator,
@@ -35,13 +53,16 @@ of_units as (
         sum(denominator) as strict_denominator
     from counted
     where not across_turn
-    group by dialogue_key, groups, metric, variant
+    group by bundle, metric, variant
 ),
 
 of_groups as (
-    select dialogue_key, turn_key, unnest(groups) as group_name, metric, variant, is_scored, numerator, denominator
+    select
+        bundles.dialogue_key, counted.turn_key, unnest(bundles.groups) as group_name,
+        counted.metric, counted.variant, counted.is_scored, counted.numerator
     from counted
-    where across_turn
+    inner join bundles on counted.bundle = bundles.bundle
+    where counted.across_turn
 ),
 
 of_turns as (
@@ -56,9 +77,11 @@ of_turns as (
 
 of_dialogues as (
     select
-        dialogue_key, unnest(groups) as group_name, metric, variant,
-        units, scored_units, numerator, denominator, strict_numerator, strict_denominator
+        bundles.dialogue_key, unnest(bundles.groups) as group_name, of_units.metric, of_units.variant,
+        of_units.units, of_units.scored_units, of_units.numerator, of_units.denominator,
+        of_units.strict_numerator, of_units.strict_denominator
     from of_units
+    inner join bundles on of_units.bundle = bundles.bundle
 
     union all
     select

@@ -40,7 +40,12 @@ def hostile_folder(once: Once, sample_folder: Path) -> Path:
     """Return the folder of the sample's warehouse, with hostile texts that a corpus could contain."""
 
     def fill(folder: Path) -> None:
-        shutil.copytree(sample_folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "raw", "sample"))
+        shutil.copytree(
+            sample_folder,
+            folder,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns(".*", "raw", "sample", "*.search.*"),
+        )
         database = builds.published_build(WarehousePaths(folder))[1]
         database.chmod(0o644)
         with duckdb.connect(str(database)) as con:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.exporting import chat
+from dialogue_warehouse.paths import CLONE
 from tests import exported, templates_page, validators
 from tests.conftest import REAL_CORPORA, rows
 from tests.integration.conftest import Exports
@@ -207,6 +209,8 @@ def test_table_of_templates_says_what_each_one_needs(rendered: dict[str, templat
     text = templates_page.PAGE.read_text(encoding="utf-8")
     assert templates_page.rewrite(text, rendered) == text
     assert len(rendered) > 40
+    version = re.search(r"^trl==(\d+\.\d+)", (CLONE / "requirements-validators.lock").read_text(encoding="utf-8"), re.M)
+    assert version and f"chat templates of TRL {version[1]}." in text
     other = {**rendered, "llama3_1": rendered["qwen3"]}
     assert templates_page.rewrite(text, other) != text
 

@@ -315,6 +315,13 @@ def test_two_exports_do_not_write_into_one_folder_at_once(sample_folder: Path, t
     assert (str(refused.value), list(tmp_path.iterdir())) == (told, [])
 
 
+@pytest.mark.parametrize("name", ['it\'s "here" {x} %20 *', "\udcff", "-\n"])
+def test_folder_may_have_any_name(export: Exports, sample_folder: Path, tmp_path: Path, name: str) -> None:
+    write(sample_folder, tmp_path / name, Selection(splits=("test",)), ChatOptions())
+    (path, *_) = sorted((tmp_path / name).glob("*/*.jsonl"))
+    assert path.read_bytes() == (export("sample") / path.relative_to(tmp_path / name)).read_bytes()
+
+
 @pytest.mark.parametrize("place", ["out", "out/below", "out/corpus"])
 def test_file_in_place_of_a_folder_is_named_in_one_line(sample_folder: Path, tmp_path: Path, place: str) -> None:
     file = tmp_path / "out"

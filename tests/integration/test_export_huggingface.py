@@ -20,19 +20,20 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.exporting import card, chat, huggingface, losses, writing
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.exporting.huggingface import AS_TEXT, HuggingFaceOptions
+from dialogue_warehouse.exporting.preference import PreferenceOptions
 from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.selection import Selection
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
-from tests import exported
+from tests import exported, validators
 from tests.conftest import Once, rows, run_command
 from tests.unit.published import snapshot
 
 CORPORA = registry.corpus_ids()
 SOURCES = ("sample", "awkward")
 Export = Callable[[str, str], Path]
-CLASSES: dict[str, type] = {"chat": ChatOptions, "huggingface": HuggingFaceOptions}
+CLASSES: dict[str, type] = {"chat": ChatOptions, "huggingface": HuggingFaceOptions, "preference": PreferenceOptions}
 
 
 def write(warehouse: Path, to: Path, selection: Selection, options: object, **settings: Any) -> list[Any]:
@@ -79,6 +80,27 @@ def test_examples_are_those_of_the_form_chat(form: Export, source: str) -> None:
         assert found.pop(f"{corpus_id}/{name}.parquet") == examples
         assert found.pop(f"{corpus_id}{AS_TEXT}/{name}.parquet") == examples
     assert found == {}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_datasets_opens_every_config_with_the_rows_of_chat(form: Export, source: str) -> None:
+    """At once and as a stream, with lists and with texts; `datasets` opens the files with preferences as JSON."""
+    found = validators.run("load_datasets.py", *(form(name, source) for name in ("huggingface", "chat", "preference")))
+    lines = {path: examples for path, examples in exported.read(form("chat", source)).items() if examples}
+    names = ("all", *sorted({path.partition("/")[0] for path in lines}))
+    assert {config: of["different"] for config, of in found["configs"].items()} == {
+        f"{name}{end}": [] for end in ("", AS_TEXT) for name in names
+    }
+    for config, of in found["configs"].items():
+        name = config.removesuffix(AS_TEXT)
+        assert sum(of["rows"].values()) == sum(
+            len(examples) for path, examples in lines.items() if name in ("all", path.partition("/")[0])
+        )
+    assert found["default"] == found["configs"]["all"]["rows"]
+    for path, examples in exported.read(form("preference", source)).items():
+        opened = found["preferences"][path]
+        expected = (sorted(examples[0]), len(examples), examples[0])
+        assert (opened["columns"], opened["rows"], opened["first"]) == expected
 
 
 def test_description_in_the_file_is_that_of_its_columns(form: Export) -> None:
@@ -148,6 +170,14 @@ def test_one_corpus_is_the_default_config(sample_folder: Path, tmp_path: Path) -
         (CORPORA[0], True),
         (f"{CORPORA[0]}{AS_TEXT}", None),
     ]
+
+
+def test_export_without_an_example_has_no_configs(sample_folder: Path, tmp_path: Path) -> None:
+    write(sample_folder, tmp_path, Selection(corpora=CORPORA[:1]), HuggingFaceOptions(max_characters=1))
+    page = (tmp_path / card.CARD).read_text(encoding="utf-8")
+    assert metadata_of(page)["configs"] == []
+    assert metadata_of(page)["size_categories"] == ["n<1K"]
+    assert {len(examples) for examples in exported.read(tmp_path).values()} == {0}
 
 
 def table(page: str, heading: str, number: int = 0) -> list[list[str]]:

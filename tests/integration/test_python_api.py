@@ -60,6 +60,17 @@ def test_dialogues_are_read_in_their_order_whatever_the_batches(warehouse: dw.Wa
     assert {key: len(dialogue.turns) for key, dialogue in read.items() if dialogue.turns} == dict(turns)
 
 
+def test_dialogues_of_a_closed_warehouse_say_so(sample_folder: Path) -> None:
+    with dw.open(sample_folder) as warehouse:
+        selected = warehouse.dialogues(sample=2)
+        read = list(selected)
+    with pytest.raises(dw.InputError, match="the warehouse of these dialogues is closed"):
+        next(iter(selected))
+    with pytest.raises(dw.InputError, match="is closed"):
+        read[0].messages()
+    assert read[0].to_dict()["key"] == read[0].key
+
+
 def test_dialogues_that_were_read_are_not_kept(warehouse: dw.Warehouse, small_batches: None) -> None:
     alive: weakref.WeakSet[Any] = weakref.WeakSet()
     most = 0
@@ -192,7 +203,7 @@ def test_examples_are_what_the_command_exports(
 
 
 def test_wrong_option_of_a_form_is_named(warehouse: dw.Warehouse, tmp_path: Path) -> None:
-    with pytest.raises(dw.InputError, match=r"^there is no form 'parrot'; there is "):
+    with pytest.raises(dw.InputError, match=r"^there is no form 'parrot'; there are "):
         warehouse.export("parrot", tmp_path)
     with pytest.raises(dw.InputError, match=r"^colour: the form chat has no such option; it has arguments, "):
         warehouse.export("chat", tmp_path, colour="red")

@@ -84,11 +84,10 @@ def predictions(sample_folder: Path, tmp_path: Path) -> Written:
     return written
 
 
-FORMS = [(corpus_id, form.name) for corpus_id in CORPORA for form in load_scoring(corpus_id).forms]
+FORMS = [(form.name, corpus_id) for corpus_id in CORPORA for form in load_scoring(corpus_id).forms]
 
 
-@pytest.mark.all_corpora
-@pytest.mark.parametrize(("corpus_id", "form_name"), FORMS)
+@pytest.mark.parametrize(("form_name", "corpus_id"), FORMS)
 def test_gold_as_predictions_has_the_number_of_gold(
     sample_folder: Path, tmp_path: Path, corpus_id: str, form_name: str
 ) -> None:
@@ -104,7 +103,6 @@ def test_gold_as_predictions_has_the_number_of_gold(
         assert wrong == [(0,)]
 
 
-@pytest.mark.all_corpora
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_another_order_and_number_of_threads_give_the_same_numbers(
     sample_folder: Path, predictions: Written, corpus_id: str
@@ -117,7 +115,6 @@ def test_another_order_and_number_of_threads_give_the_same_numbers(
     assert first != scored(sample_folder, corpus_id, predictions(corpus_id, 1))
 
 
-@pytest.mark.all_corpora
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_missing_predictions_cost_only_the_strict_number(
     sample_folder: Path, predictions: Written, corpus_id: str
@@ -138,7 +135,6 @@ def test_missing_predictions_cost_only_the_strict_number(
     assert any(value[key] is not None and strict[key] < value[key] for key in partly)
 
 
-@pytest.mark.all_corpora
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_record_that_is_wrong_is_refused_with_its_place(
     sample_folder: Path, predictions: Written, corpus_id: str
@@ -150,7 +146,6 @@ def test_record_that_is_wrong_is_refused_with_its_place(
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.all_corpora
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_two_equal_sets_of_predictions_do_not_differ(sample_folder: Path, predictions: Written, corpus_id: str) -> None:
     path = predictions(corpus_id)
@@ -162,7 +157,6 @@ def test_two_equal_sets_of_predictions_do_not_differ(sample_folder: Path, predic
         assert compared.fetchall() == [(0.0, 1.0, 0)]
 
 
-@pytest.mark.all_corpora
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_turns_with_defects_can_be_left_out(sample_folder: Path, predictions: Written, corpus_id: str) -> None:
     path = predictions(corpus_id)
@@ -178,7 +172,6 @@ def test_turns_with_defects_can_be_left_out(sample_folder: Path, predictions: Wr
     assert not kept & touched
 
 
-@pytest.mark.all_corpora
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_each_form_of_predictions_has_an_example(corpus_id: str) -> None:
     scoring = load_scoring(corpus_id)

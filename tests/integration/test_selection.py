@@ -113,6 +113,7 @@ def test_expression_cannot_read_a_file(con: duckdb.DuckDBPyConnection) -> None:
         ("current_date > date '2020-01-01'", "current_date"),
         ("localtimestamp > timestamp '2020-01-01'", "localtimestamp"),
         ("exists (select 1 from fct_turns using sample 10%)", "a sample"),
+        ("exists (from query('select 1 where random() < 0.5'))", "query()"),
     ],
 )
 def test_expression_that_changes_from_run_to_run_is_refused(
@@ -139,6 +140,7 @@ def test_expression_that_is_always_the_same_is_accepted(con: duckdb.DuckDBPyConn
         "turn_count > $1",
         "true /* not closed",
         "true; set threads = 1",
+        "task = '\udcff'",
     ],
 )
 def test_expression_reaches_nothing_outside_the_warehouse(con: duckdb.DuckDBPyConnection, where: str) -> None:

@@ -119,7 +119,7 @@ def test_wheel_builds_answers_and_reports_outside_the_clone(command: Path, tmp_p
     assert left == [path for path in installed if "__pycache__" not in path.parts]
 
 
-ABSENT = ("dagster", "dbt", "great_expectations", "pandas", "pyarrow", "pycurl", "requests", "sqlalchemy", "streamlit")
+ABSENT = ("dagster", "dbt", "great_expectations", "pandas", "pyarrow", "pycurl", "requests", "sqlalchemy")
 
 
 def test_reading_environment_has_no_libraries_for_builds(light: Path, tmp_path: Path) -> None:
@@ -166,7 +166,6 @@ def test_warehouse_that_was_built_elsewhere_is_read(light: Path, sample_folder: 
     [
         (("build",), "build"),
         (("fetch",), "build"),
-        (("dashboard",), "dashboard"),
         (("sql", "select 1 as one", "--parquet", "one.parquet"), "arrow"),
         (("sql", "select 1 as one", "--format", "parquet"), "arrow"),
     ],

@@ -42,7 +42,6 @@ FLOORS = (
     ("pipelines.cluster",),
     ("dialogue_warehouse.cli", "dialogue_warehouse.__main__"),
     ("dialogue_warehouse.api",),
-    ("dialogue_warehouse.dashboard",),
     ("dialogue_warehouse.site",),
     ("dialogue_warehouse.terminal",),
     ("dialogue_warehouse.exporting",),

@@ -107,6 +107,7 @@ def render(template: str, example: Example) -> str:
 
 def outcomes(template: str, example: Example, arguments: str) -> Iterator[str]:
     """Return what is wrong with the rendered example: the error, or the parts that are lost."""
+    as_exported = example
     example, texts = with_other_texts(example)
     calls = [call for message in example["messages"] for call in calls_of(message)]
     names = Counter(call["name"] for call in calls)
@@ -116,6 +117,8 @@ def outcomes(template: str, example: Example, arguments: str) -> Iterator[str]:
         for call in calls:
             call["arguments"] = json.dumps(call["arguments"])
     try:
+        if arguments == ARGUMENTS[0]:
+            render(template, as_exported)
         rendered = render(template, example)
         if is_same_if_the_user_begins(template, example, rendered):
             yield "wrong: the first message is the user's"

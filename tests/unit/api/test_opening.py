@@ -87,6 +87,20 @@ def test_database_with_its_parquet_tables_beside_it_is_opened(paths, tmp_path):
         assert count(warehouse) == len(TURNS)
 
 
+def test_view_in_a_file_cannot_read_other_files(paths, tmp_path):
+    """The maker of a file decides what its views read: also that of the builds, which is read when it is opened."""
+    secret = tmp_path / "secret.csv"
+    secret.write_text("build_id,started_at\n20990101T000000000000Z,2099-01-01\n")
+    with duckdb.connect(tmp_path / "strange.duckdb") as con:
+        con.execute("create schema quality; create schema core; create table core.fct_turns as select 1 as turn_index")
+        con.execute(f"create view quality.builds as from read_csv('{secret}')")
+    with dw.open(tmp_path / "strange.duckdb") as warehouse:
+        assert count(warehouse) == 1
+        assert warehouse.build_id != "20990101T000000000000Z"
+        with pytest.raises(dw.QueryError, match="can neither read nor write files"):
+            warehouse.sql("from quality.builds")
+
+
 def test_temporary_folder_of_a_file_is_removed_with_the_warehouse(paths, tmp_path):
     copy = shutil.copy(paths.build_database(BUILD), tmp_path / "copy.duckdb")
     code = f"import dialogue_warehouse as dw; w = dw.open({str(copy)!r}); print(w.sql({COUNT!r}).fetchall())"
@@ -171,6 +185,15 @@ def test_query_that_is_not_a_select_or_reads_a_file_is_refused(paths, query, tmp
     before = sorted(tmp_path.rglob("*"))
     with dw.open(paths.root) as warehouse, pytest.raises(dw.QueryError):
         warehouse.sql(query)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_result_of_a_query_cannot_be_written_to_a_file(paths, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    with dw.open(paths.root) as warehouse:
+        for write in ("write_csv", "write_parquet"):
+            with pytest.raises(duckdb.PermissionException):
+                getattr(warehouse.table("fct_turns"), write)(str(tmp_path / "result"))
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -162,7 +162,6 @@ OWN_CODE = {
     "dialogue_warehouse/corpora/scores.py",
     "dialogue_warehouse/corpora/sections.py",
     "dialogue_warehouse/corpora/starting.py",
-    "dialogue_warehouse/dashboard/sql.py",
     "dialogue_warehouse/exporting/losses.py",
     "dialogue_warehouse/reading/descriptions.py",
     "dialogue_warehouse/site/drawing.py",
