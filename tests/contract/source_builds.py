@@ -7,12 +7,18 @@ The release is judged as if it were the publisher's and complete, because on any
 
 from __future__ import annotations
 
+import functools
+import importlib
 import json
 import re
+import sys
 import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+from unittest import mock
 
 import duckdb
 
@@ -30,8 +36,7 @@ from pipelines.ingestion.lander import Lander
 from tests.dbt_runs import run_dbt
 from tests.fixtures.twins import Edit, Files
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of libraries that Great Expectations imports if they are there
+if TYPE_CHECKING:
     from expectations import validation
 
 SETTINGS = Settings(threads=1, processes=1)
@@ -117,7 +122,7 @@ class SourceBuilds:
             con.execute(statement or "select 1")
             ledger = self._ledger(con, chosen)
         kept = tuple(each for each in self._suite.expectations if each.claim_id in claim_ids)
-        outcomes = validation.validate(database, [replace(self._suite, expectations=kept)], {}, {"threads": "1"})
+        outcomes = _validation().validate(database, [replace(self._suite, expectations=kept)], {}, {"threads": "1"})
         checks = {check.claim_id: check for check in ledger.checks(outcomes)}
         figures = {outcome.expectation.claim_id: outcome for outcome in outcomes}
         return {
@@ -156,6 +161,18 @@ class SourceBuilds:
 def _tables(claim: Claim, entry: Entry) -> set[str]:
     """Return the tables of core that a claim reads."""
     return set(re.findall(r"\bcore\.(\w+)", f"{claim.query} {entry.table} {entry.tested}"))
+
+
+@functools.cache
+def _validation() -> ModuleType:
+    """Import the module that imports Great Expectations, which takes seconds.
+
+    pyspark, if it is installed, ends a process whose main module has no file, such as a process of `pytest -n`.
+    """
+    main = sys.modules["__main__"]
+    with mock.patch.object(main, "__file__", __file__, create=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of libraries that Great Expectations imports if they are there
+        return importlib.import_module("expectations.validation")
 
 
 def _broken(claim: Claim, check: ClaimCheck, outcome: validation.Outcome) -> int | None:
