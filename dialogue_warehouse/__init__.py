@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dialogue_warehouse.api.dialogues import Dialogue, Dialogues
+    from dialogue_warehouse.api.scores import Notice, Score, Scores, SlotScore
     from dialogue_warehouse.api.warehouse import Warehouse
     from dialogue_warehouse.api.warehouse import open_warehouse as open  # noqa: A004 the name that users expect
     from dialogue_warehouse.common.database import QueryError
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "dialogue_warehouse.api.dialogues": ("Dialogue", "Dialogues"),
+    "dialogue_warehouse.api.scores": ("Notice", "Score", "Scores", "SlotScore"),
     "dialogue_warehouse.api.warehouse": ("Warehouse",),
     "dialogue_warehouse.common.database": ("QueryError",),
     "dialogue_warehouse.errors": ("CheckError", "DownloadError", "Error", "InputError"),
@@ -111,12 +113,16 @@ __all__ = [
     "Item",
     "KnowledgeBase",
     "Mark",
+    "Notice",
     "Participant",
     "QueryError",
     "Scenario",
     "ScenarioValue",
+    "Score",
+    "Scores",
     "Selection",
     "Service",
+    "SlotScore",
     "Source",
     "Span",
     "State",

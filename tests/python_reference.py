@@ -26,6 +26,7 @@ GROUPS = {
         *("Answer", "Participant", "Service", "Scenario", "ScenarioValue", "Attribute", "Guideline", "Step"),
         *("KnowledgeBase", "Item", "Violation", "Source", "Mark"),
     ),
+    "Scores": ("Scores", "Score", "SlotScore", "Notice"),
     "Tables and files": ("TableSummary", "TableDescription", "ColumnDescription", "Filling", "Exported"),
     "Errors": ("Error", "InputError", "QueryError", "TraceError", "CheckError", "DownloadError"),
 }

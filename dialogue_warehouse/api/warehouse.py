@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, form_options, read_examples, with_methods
+from dialogue_warehouse.api.scores import Scores, collected
 from dialogue_warehouse.api.selecting import Defects, Names, in_words_of_python, selection_of, words
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.common.text import Verdict
@@ -21,6 +22,8 @@ from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.dialogues import read_dialogue
 from dialogue_warehouse.reading.places import Place
+from dialogue_warehouse.reading.selection import DEFECTS
+from dialogue_warehouse.scoring import running
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
@@ -301,6 +304,65 @@ class Warehouse:
             return export_published(
                 self._place.paths, self._settings, wanted, chosen, absolute(Path(to)), Reporter(quiet=True), force
             )
+
+    def score(
+        self,
+        corpus: str,
+        predictions: str | Path,
+        *,
+        split: str | None = None,
+        fuzzy: Literal["difflib", "levenshtein", "exact"] | None = None,
+        across_turn: bool = False,
+        without_defects: Defects | None = None,
+        against: str | Path | None = None,
+        to: str | Path | None = None,
+    ) -> Scores:
+        """Compute the official metrics of a corpus over predictions, as the command `score` does.
+
+        Parameters
+        ----------
+        corpus
+            The corpus that the predictions are about.
+        predictions
+            A file or a folder of predictions; docs/score.md describes its forms.
+        split
+            The split that the predictions are about; None for a corpus that scores dialogues of your own.
+        fuzzy
+            The one way of comparing texts; the default is all ways that the corpus has.
+        across_turn
+            Multiplies joint metrics in each turn.
+        without_defects
+            Leaves out turns that have a known defect (`here`), or carry one on (`from-then-on`).
+        against
+            Other predictions, for a paired test.
+        to
+            A DuckDB file that keeps the results beside those of other runs.
+
+        Returns
+        -------
+        Scores
+            Every number with its interval, its strict value, the number of gold and the coverage.
+
+        Raises
+        ------
+        InputError
+            If a word is unknown, or the predictions cannot be scored. The message names file, dialogue and turn.
+        """
+        if without_defects is not None and without_defects not in DEFECTS:
+            raise InputError(f"without_defects: {without_defects!r} is not one of {', '.join(map(repr, DEFECTS))}")
+        self._database()
+        request = running.Request(
+            corpus,
+            Path(predictions),
+            split=split,
+            variant=fuzzy,
+            across_turn=across_turn,
+            without_defects=without_defects,
+            against=None if against is None else Path(against),
+        )
+        kept = None if to is None else absolute(Path(to))
+        with in_words_of_python(), running.score_published(self._place.paths, self._settings, request, kept) as found:
+            return collected(found)
 
     def refresh(self) -> bool:
         """Open the newest build if another one has been published since; return True if one was.

@@ -41,8 +41,8 @@ def metrics_query(scores: Scores, is_short: bool) -> str:
     """
 
 
-def slots_query(scores: Scores, most: int) -> str | None:
-    """Return the query of the slots with most errors; None if the corpus has no slots."""
+def slots_query(scores: Scores, most: int | None = None) -> str | None:
+    """Return the query of the slots with errors, the most first; None if the metrics are not about slots."""
     if "slots" not in scores.scoring.queries:
         return None
     return f"""
@@ -58,5 +58,5 @@ def slots_query(scores: Scores, most: int) -> str | None:
         group by service, slot
         having coalesce(sum(times) filter (where outcome <> 'right'), 0) > 0
         order by sum(times) filter (where outcome <> 'right') desc, service, slot
-        limit {most}
+        {"" if most is None else f"limit {most}"}
     """

@@ -94,8 +94,10 @@ print(json.dumps([[*(key if isinstance(key, tuple) else [key]), times] for key, 
 """
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_python_of_the_python_page_works(folder: Path, number: int) -> None:
+    for command in blocks("python", ""):
+        assert run(folder, "bash", "-c", command).returncode == 0
     ran = run(folder, sys.executable, "-W", "error", "-c", blocks("python", "python")[number])
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout
@@ -105,7 +107,7 @@ def test_python_of_the_python_page_works(folder: Path, number: int) -> None:
 def test_five_questions_have_the_answers_of_the_example_queries(
     folder: Path, sample_warehouse: Path, number: int, name: str
 ) -> None:
-    found = blocks("python", "python")[4:]
+    found = blocks("python", "python")[5:]
     assert len(found) == 5
     ran = run(folder, sys.executable, "-c", found[number] + ANSWERS.format(name))
     assert ran.returncode == 0, ran.stderr

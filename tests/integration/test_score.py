@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
+import dialogue_warehouse as dw
 from dialogue_warehouse.common.database import QueryError
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.scores import Scoring, load_scoring, scored_corpora
@@ -281,3 +282,38 @@ def test_p_value_of_many_differences_is_close_to_that_of_drawn_signs() -> None:
     drawn = [abs(sum(one * draw.choice((1, -1)) for one in differences)) >= reached for _ in range(4000)]
     assert p_value(differences) == pytest.approx(sum(drawn) / len(drawn), abs=0.03)
     assert p_value([1.0] * 30) < 1e-6
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_numbers_in_python_are_those_of_the_command(
+    sample_folder: Path, predictions: Written, tmp_path: Path, corpus_id: str
+) -> None:
+    path, split = predictions(corpus_id, 3), split_of(load_scoring(corpus_id))
+    options = ["--corpus", corpus_id, "--predictions", path, *(["--split", split] if split else [])]
+    run = run_command("score", *options, "--json", "--warehouse", sample_folder)
+    assert run.returncode == 0, run.stderr
+    with dw.open(sample_folder) as warehouse:
+        scores = warehouse.score(corpus_id, path, split=split, to=tmp_path / "results.duckdb")
+    by_command = json.loads(run.stdout)
+    named = by_command[0].keys()
+    assert [{name: getattr(score, name) for name in named} for score in scores] == by_command
+    first = scores.scores[0]
+    assert scores.value(first.metric) == first.value
+    assert scores.is_complete == (all(score.coverage == 1 for score in scores) and not scores.notices)
+    assert scores.to_dict()["scores"][0]["metric"] == first.metric
+    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as con:
+        assert con.execute("select run_id, count(*) from metrics group by run_id").fetchall() == [
+            (scores.run_id, len(scores.scores))
+        ]
+
+
+def test_wrong_words_in_python_are_named(sample_folder: Path, predictions: Written) -> None:
+    path = predictions(CORPORA[0], 1)
+    with dw.open(sample_folder) as warehouse:
+        with pytest.raises(dw.InputError, match=r"^split: there is no split best; there are "):
+            warehouse.score(CORPORA[0], path, split="best")
+        with pytest.raises(dw.InputError, match=r"^without_defects: 'ever' is not one of 'here', 'from-then-on'$"):
+            warehouse.score(CORPORA[0], path, split="test", without_defects="ever")  # ty: ignore[invalid-argument-type]
+        scores = warehouse.score(CORPORA[0], path, split=split_of(load_scoring(CORPORA[0])))
+        with pytest.raises(dw.InputError, match=r"^there is no number of metric 'luck', group None and variant None$"):
+            scores.value("luck")
