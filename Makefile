@@ -13,13 +13,13 @@ WAREHOUSE := warehouse
 # pip installs them uncompiled.
 PIP_KEPT := PIP_%INDEX PIP_%INDEX_URL PIP_FIND_LINKS PIP_TRUSTED_HOST PIP_%CERT PIP_PROXY PIP_%TIMEOUT PIP_RETRIES \
 	PIP_CACHE_DIR PIP_NO_CACHE_DIR PIP_CONFIG_FILE PIP_KEYRING_PROVIDER
-OTHERS := $(filter-out $(PIP_KEPT),$(filter PIP_% DAGSTER_% DBT_% GX_% STREAMLIT_% PYTHON%,$(.VARIABLES)))
+OTHERS := $(filter-out $(PIP_KEPT),$(filter PIP_% DAGSTER_% DBT_% GX_% PYTHON%,$(.VARIABLES)))
 unexport $(OTHERS)
 export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster faults pictures bench bench-peers bench-pages bench-spark bench-readme spark lock clean
+.PHONY: help warehouse test lint format dagster faults pictures bench bench-dialogues bench-peers bench-exports bench-pages bench-spark bench-readme spark validators lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -44,10 +44,8 @@ test: $(READY) ## Run all tests.
 	@$(BIN)/python -m pytest
 
 lint: $(READY) ## Check style and types.
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/ty check --quiet
-	@$(BIN)/python -m tests.lint
+	@failed=; $(BIN)/ruff check . || failed=1; $(BIN)/ruff format --check . || failed=1; \
+		$(BIN)/ty check --quiet || failed=1; $(BIN)/python -m tests.lint || failed=1; [ -z "$$failed" ]
 
 format: $(READY) ## Format the Python code.
 	@$(BIN)/ruff check --fix --quiet .
@@ -69,6 +67,17 @@ $(VENV)/.spark: $(READY) requirements-spark.lock
 	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements-spark.lock
 	@touch $@
 
+validators: .venv-validators/.ready ## Install the libraries that read exports, for their tests.
+
+# --no-deps: the lock is complete, except for what left_out.txt leaves out.
+.venv-validators/.ready: requirements-validators.lock requirements.lock
+	@$(PYTHON) -m venv --clear $(@D)
+	@echo "installing the libraries that read exports into $(@D)"
+	@sed -n '/^pip==/,/[^\\]$$/p' requirements.lock > $(@D)/pip.lock
+	@$(@D)/bin/python -m pip install --quiet --no-compile --require-hashes -r $(@D)/pip.lock
+	@$(@D)/bin/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements-validators.lock
+	@touch $@
+
 pictures: $(READY) ## Take the README's pictures of the report and the dashboard again (needs Chromium).
 	@$(BIN)/python -m tests.pictures $(WAREHOUSE)
 
@@ -82,6 +91,12 @@ bench: $(READY) ## Measure builds beside their floor (SCALES="1 10" REPEATS=5); 
 
 bench-peers: $(READY) $(PEERS) ## Measure other libraries on the same files (SCALES=1 REPEATS=5).
 	@$(BIN)/python -m tests.benchmarks.comparison $(BENCH)
+
+bench-dialogues: $(READY) .venv-peers/datasets/.ready .venv-peers/convokit/.ready ## Measure dialogues in Python (WAREHOUSE=FOLDER RELEASE=FOLDER).
+	@$(BIN)/python -m tests.benchmarks.dialogues $(WAREHOUSE) $(or $(RELEASE),$(WAREHOUSE)/sample/sgd)
+
+bench-exports: $(READY) .venv-peers/datasets/.ready ## Measure exports beside `datasets` (WAREHOUSE=FOLDER).
+	@$(BIN)/python -m tests.benchmarks.exports $(WAREHOUSE) $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-spark: $(VENV)/.spark ## Measure builds by DuckDB and by Spark (SCALES="0.01 1" SCRATCH=/somewhere/large).
 	@$(BIN)/python -m tests.benchmarks.engines $(if $(SCALES),--scales "$(SCALES)") $(if $(SCRATCH),--scratch "$(SCRATCH)")
@@ -97,13 +112,20 @@ bench-readme: $(READY) ## Write the newest results into docs/benchmarks.md.
 	@$(@D)/bin/python -m pip install --quiet -r $<
 	@touch $@
 
+# Without ConvoKit's requirements for other tasks, such as torch: they are not needed to read a corpus.
+.venv-peers/convokit/.ready: tests/benchmarks/peers/convokit.pins
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --no-deps -r $<
+	@touch $@
+
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
-	--no-strip-extras --no-header pyproject.toml
+	--no-strip-extras --no-header
 
 lock: ## Pin the newest allowed versions (needs uv).
-	$(COMPILE) --extra build --extra arrow --extra ui --extra dashboard --extra postgresql --extra dev -o requirements.lock
-	$(COMPILE) --extra build --extra spark --constraints requirements.lock -o requirements-spark.lock
-	$(COMPILE) --extra build --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
+	$(COMPILE) pyproject.toml --extra build --extra arrow --extra ui --extra postgresql --extra dev -o requirements.lock
+	$(COMPILE) pyproject.toml --extra build --extra spark --constraints requirements.lock -o requirements-spark.lock
+	$(COMPILE) pyproject.toml --extra build --extra ui --extra postgresql --constraints requirements.lock -o deploy/requirements.lock
+	$(COMPILE) tests/validators/requirements.txt --override tests/validators/left_out.txt -o requirements-validators.lock
 
 # Files that a build writes into the clone's own warehouse folder, as in `WarehousePaths.places`.
 BUILT = .scratch .spark .dagster raw builds sample reports dialogues.duckdb published.json .publishing.json .lock \
@@ -111,6 +133,6 @@ BUILT = .scratch .spark .dagster raw builds sample reports dialogues.duckdb publ
 
 clean: ## Remove the environment and everything built; releases that were fetched stay.
 	@[ -f dbt_project/dbt_project.yml ] || { echo "error: run make clean in the top folder of a clone" >&2; exit 2; }
-	rm -rf $(VENV) .venv-peers *.egg-info
+	rm -rf $(VENV) .venv-peers .venv-validators *.egg-info
 	@if [ -L warehouse ]; then echo "kept: warehouse is a link to another folder"; else rm -rf $(addprefix warehouse/,$(BUILT)); fi
 	@if [ -d warehouse/landing ]; then echo "kept: the fetched releases (rm -r warehouse/landing removes them)"; fi

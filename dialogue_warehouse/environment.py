@@ -1,6 +1,6 @@
 """Prepare the process of the command, so that it does not depend on the shell that starts it.
 
-Variables and modules of other tools do not reach the command or its child processes. Dbt, Streamlit and Python itself
+Variables and modules of other tools do not reach the command or its child processes. Dbt, Dagster and Python itself
 read hundreds of variables, so whole prefixes are removed, and the variables that this project documents are kept. Only
 the command's own process is changed in this way. Dagster's own commands (`dagster dev`, `dg`) keep their environment:
 there the code calls `own_variables` for its child processes and `without_dbt` around dbt.
@@ -19,7 +19,7 @@ from typing import NoReturn
 PACKAGE = "dialogue_warehouse"
 CLONE = str(Path(__file__).resolve().parent.parent)
 """The folder that contains this package."""
-OTHER_TOOLS = re.compile(r"DAGSTER_|DBT_|GX_|PYSPARK_|SPARK_|STREAMLIT_|PYTHON[A-Z]")
+OTHER_TOOLS = re.compile(r"DAGSTER_|DBT_|GX_|PYSPARK_|SPARK_|PYTHON[A-Z]")
 """Prefixes of variables that libraries read and this project does not document."""
 KEPT = frozenset(
     {

@@ -18,11 +18,15 @@ FULL = re.compile(r"disk is full|[Nn]o space left on device")
 """Messages of SQLite and DuckDB about a full disk."""
 
 
-class InputError(ValueError):
+class Error(Exception):
+    """Any error that this project raises for a user. Its message is complete."""
+
+
+class InputError(Error, ValueError):
     """The input of the user cannot be used: exit status 2. The message names corpus, file and position in one line."""
 
 
-class CheckError(RuntimeError):
+class CheckError(Error, RuntimeError):
     """A check failed, or something could not be done: exit status 1. The message has one line per failure."""
 
     def __init__(self, message: str, at_fault: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -35,10 +39,13 @@ class BuildError(CheckError):
     """A check failed, or the build could not be made. Nothing was published."""
 
 
+class DownloadError(CheckError):
+    """A file of the web cannot be downloaded, or is not the published one. Nothing of it was kept."""
+
+
 EXTRAS = {
     "arrow": ("pyarrow",),
     "build": ("dagster", "dbt", "dagster_dbt", "great_expectations", "duckdb_engine", "pyarrow", "pycurl"),
-    "dashboard": ("pyarrow", "streamlit"),
 }
 """The modules that each extra of the package brings."""
 

@@ -51,6 +51,13 @@ def shell_history() -> Path:
     return in_home(state) / "dialogue-warehouse" / "sql_history"
 
 
+def downloads(cache: Path | None) -> Path:
+    """Return the folder of downloaded warehouses, by default in the user's folder for caches (`XDG_CACHE_HOME`)."""
+    if cache is not None:
+        return absolute(cache)
+    return in_home(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "dialogue-warehouse" / "downloads"
+
+
 def example_queries() -> list[Path]:
     """List the files with ten example questions in SQL: from the clone, else those installed with the package."""
     import sysconfig  # most commands do not need it
@@ -124,6 +131,10 @@ class WarehousePaths:
     def build_report(self, build_id: str) -> Path:
         """The report about one build as it was written, so that a rollback can show it again."""
         return self.builds / f"{build_id}.report"
+
+    def build_search(self, build_id: str) -> Path:
+        """The search index of one build, an SQLite file. A build of an earlier version has none."""
+        return self.builds / f"{build_id}.search.sqlite"
 
     def build_restorations(self, build_id: str) -> Path:
         """JSON beside a build: the result of the last `verify` of it, by file."""

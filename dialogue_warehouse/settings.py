@@ -287,7 +287,7 @@ class Settings:
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end, and for files that are still being copied."""
     web_hosts: Annotated[tuple[str, ...], _hosts] = ()
-    """Names (`HOST` or `HOST:PORT`) under which a proxy serves Dagster's page, separated by commas."""
+    """Names (`HOST` or `HOST:PORT`) under which a proxy serves Dagster's page or the dashboard, separated by commas."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
     """URL that receives a message, as JSON `{"text": …}`, when builds begin to fail, and when they succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)
@@ -306,6 +306,8 @@ class Settings:
     """Memory that a query given to `sql` may use, at least 50 MB; a query that needs more is refused."""
     log_format: Annotated[str, _choice(LOG_FORMATS)] = TEXT_LOG
     """Form of the progress of `build` and `fetch` on standard error: `text`, or `json` for one JSON object per line."""
+    cache: Annotated[Path | None, _folder] = None
+    """Folder of the warehouses that were opened by their URL."""
     jobs: Annotated[int, COUNT] = 4
     """Number of files that `fetch` downloads at the same time."""
     mirror: Annotated[str | None, MIRROR] = field(default=None, repr=False)

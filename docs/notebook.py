@@ -17,19 +17,19 @@ def _():
 def _():
     import os
 
-    import duckdb
+    import dialogue_warehouse as dw
 
-    folder = os.environ.get("DIALOGUE_WAREHOUSE", "warehouse")
-    con = duckdb.connect(f"{folder}/dialogues.duckdb", read_only=True)
-    return (con,)
+    warehouse = dw.open(os.environ.get("DIALOGUE_WAREHOUSE", "warehouse"))
+    warehouse
+    return (warehouse,)
 
 
 @app.cell
-def _(con):
-    profile = con.sql(
+def _(warehouse):
+    profile = warehouse.sql(
         """
         select corpus_id, dialogue_count, turn_count, turns_per_dialogue, tokens_per_utterance, vocabulary_count
-        from analytics.corpus_profile
+        from corpus_profile
         where is_whole_corpus
         order by corpus_id
         """
@@ -39,46 +39,78 @@ def _(con):
 
 
 @app.cell
-def _(con, mo):
-    from dialogue_warehouse.site import drawing
-    from dialogue_warehouse.site.pictures import read_pictures
+def _(warehouse):
+    import altair
 
-    pictures = {f"{picture.corpus_id or 'all'}: {picture.title}": picture for picture in read_pictures(con)}
-    chosen = mo.ui.dropdown(list(pictures), value=next(iter(pictures)), label="Picture")
-    chosen
-    return chosen, drawing, pictures
-
-
-@app.cell
-def _(chosen, drawing, mo, pictures):
-    mo.Html(f"<style>{drawing.style()}</style>{pictures[chosen.value].chart.draw()}")
+    lengths = warehouse.sql(
+        "select corpus_id, turn_count as turns, count(*) as dialogues from dim_dialogues group by all"
+    ).df()
+    chart = altair.Chart(lengths, title="Dialogues by number of turns").mark_bar()
+    chart.encode(x="turns:Q", y="dialogues:Q", row="corpus_id:N")
     return
 
 
 @app.cell
-def _(con, mo):
-    from dialogue_warehouse.reading import dialogues
-    from dialogue_warehouse.site import rendering
+def _(mo):
+    mo.md("## A dialogue")
+    return
 
-    ((key,),) = con.sql("select min(dialogue_key) from core.dim_dialogues where corpus_id = 'sgd'").fetchall()
-    dialogue = dialogues.read_dialogue(con, key)
-    mo.Html(f"<style>{rendering.style()}</style>{rendering.render_fragment(dialogue)}")
+
+@app.cell
+def _(warehouse):
+    chosen = warehouse.dialogues(corpus="sgd", split="validation", sample=1)
+    dialogue = next(iter(chosen))
+    dialogue
     return (dialogue,)
 
 
 @app.cell
-def _(con):
-    refuted = con.sql(
-        """
-        select claims.claim_id, claims.quote, claims.expected, checks.observed, checks.verdict, checks.judged_on
-        from quality.claims as claims
-        inner join quality.claim_checks as checks on claims.claim_id = checks.claim_id
-        where checks.verdict <> 'reproduced'
-        order by claims.claim_id
-        """
-    ).df()
+def _(dialogue):
+    dialogue.messages()
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md("## A file to train on\nTraining dialogues whose texts no other split has, with a weight for each answer.")
+    return
+
+
+@app.cell
+def _(warehouse):
+    written = warehouse.export(
+        "chat", "training", corpus="sgd", split="train", without_leaks=True, targets="weight", force=True
+    )
+    written
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md(
+        "## A set to evaluate on\nTest dialogues without a known defect: the answers of the system, and what it knew."
+    )
+    return
+
+
+@app.cell
+def _(warehouse):
+    sound = warehouse.dialogues(corpus="sgd", split="test", without_defects="from-then-on")
+    asked = [
+        {"key": turn.key, "history": " / ".join(before.text or "" for before in one.turns[:index]), "answer": turn.text}
+        for one in sound
+        for index, turn in enumerate(one.turns)
+        if turn.role == "system"
+    ]
+    asked[:3], len(asked)
+    return
+
+
+@app.cell
+def _(warehouse):
+    refuted = warehouse.claims(verdict="refuted").df()[["claim_id", "quote", "expected", "observed", "judged_on"]]
     refuted
-    return (refuted,)
+    return
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import importlib
+import json
 import os
 import random
 import re
@@ -83,14 +85,6 @@ def only(request: pytest.FixtureRequest) -> tuple[str, ...]:
 def pytest_sessionfinish() -> None:
     """End the process that commands are forked from."""
     forked.end()
-
-
-@pytest.fixture(autouse=True)
-def main_module() -> Iterator[None]:
-    """Restore the main module: Streamlit's AppTest replaces it with its script, which spawned processes would run."""
-    main = sys.modules["__main__"]
-    yield
-    sys.modules["__main__"] = main
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +187,23 @@ def scale_1_release(once: Once, only: tuple[str, ...]) -> Path:
 
 
 @pytest.fixture(scope="session")
+def edited_folder(once: Once, generated_sample: Path, only: tuple[str, ...]) -> Path:
+    """Return the folder of a warehouse of generated releases, in `releases`, in which cases that matter to the metrics
+    are frequent."""
+
+    def edit(folder: Path) -> None:
+        ownership.claim(WarehousePaths(folder))
+        releases = folder / "releases"
+        shutil.copytree(generated_sample, releases, ignore=shutil.ignore_patterns("SIMULATED.json"))
+        for corpus_id, maker in fixtures.load_all("predictions").items():
+            if (releases / corpus_id).is_dir():
+                maker.edit_gold(releases / corpus_id, 7)
+        build_warehouse(folder, "--source", releases, *only)
+
+    return once("edited", edit)
+
+
+@pytest.fixture(scope="session")
 def awkward_releases(once: Once) -> Path:
     """Return the hand-written releases of tests/fixtures; files that the publisher zips are zipped here."""
     return once("awkward", _put_awkward_releases)
@@ -246,6 +257,26 @@ def real_corpora(only: tuple[str, ...]) -> Path:
     if only and not (REAL_CORPORA / only[1]).is_dir():
         pytest.skip(f"no real data of this corpus: {REAL_CORPORA / only[1]} is missing")
     return REAL_CORPORA
+
+
+@pytest.fixture
+def official(real_corpora: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Path, Any, Any]]:
+    """Return a function that finds the real release of a corpus, a maker of predictions, and their official values.
+
+    The values are those of the publisher's own script.
+    """
+    scores = real_corpora.parent / "score"
+    monkeypatch.syspath_prepend(scores)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def find(corpus_id: str, maker: str, name: str | None = None) -> tuple[Path, Any, Any]:
+        values = scores / f"{name or corpus_id}_expected.json"
+        for path in (real_corpora / corpus_id, values):
+            if not path.exists():
+                pytest.skip(f"no values of the official script, or no data for them: {path} is missing")
+        return real_corpora / corpus_id, importlib.import_module(maker), json.loads(values.read_bytes())
+
+    return find
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 CALL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 """The narrowest rule for the id of a call that a library has."""
@@ -23,12 +25,24 @@ Example = dict[str, Any]
 
 def read(folder: Path) -> dict[str, list[Example]]:
     """Return the examples of each file of an export, in order."""
-    return {
-        path.relative_to(folder).as_posix(): [
-            json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
-        ]
-        for path in sorted(folder.rglob("*.jsonl"))
-    }
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".jsonl", ".parquet"))
+    return {path.relative_to(folder).as_posix(): list(_examples(path)) for path in paths}
+
+
+def _examples(path: Path) -> Iterator[Example]:
+    """Yield the examples of a file. Messages and tools of a Parquet file are JSON as text, or in lists of texts."""
+    if path.suffix == ".jsonl":
+        yield from map(json.loads, path.read_text(encoding="utf-8").split("\n")[:-1])
+        return
+    with duckdb.connect() as con:
+        found = con.execute("select id, messages, tools, source from read_parquet(?)", [str(path)])
+        for id_, messages, tools, source in found.fetchall():
+            example = {"id": id_, "messages": _parsed(messages), "source": source}
+            yield example if tools is None else example | {"tools": _parsed(tools)}
+
+
+def _parsed(value: str | list[str]) -> Any:
+    return json.loads(value) if isinstance(value, str) else [json.loads(each) for each in value]
 
 
 def examples(folder: Path, corpus_id: str) -> list[Example]:

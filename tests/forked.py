@@ -58,7 +58,7 @@ IMPORTED = {
 """Libraries that a build and its audit import, or most of them. Modules that are not installed are skipped."""
 Calls = list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]]
 SET_BY_LIBRARIES = {*TELEMETRY_OFF, "MPLBACKEND", "SF_PARTNER", "_RJEM_MALLOC_CONF"}
-"""Variables that a process sets when it runs the command, or imports Streamlit, Dagster or Polars."""
+"""Variables that a process sets when it runs the command, or imports Dagster or Polars."""
 
 
 def variables() -> dict[str, str]:

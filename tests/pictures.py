@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dialogue_warehouse.paths import CLONE
 from tests.integration.browser import Browser, find_chromium
-from tests.integration.test_dashboard_in_a_browser import served
+from tests.integration.test_site_in_a_browser import served
 
 PICTURES = CLONE / "docs" / "pictures"
 WIDTH = 1280
@@ -28,8 +28,7 @@ def main(folder: Path) -> int:
         browser.evaluate("document.getElementById('sgd').scrollIntoView()")
         browser.screenshot(PICTURES / "report.png")
         with served(folder.absolute(), browser) as site:
-            site.open(KEY, WIDTH, "light", text="Find others")
-            browser.evaluate("document.querySelector('.dialogue').scrollIntoView()")
+            site.open(KEY, WIDTH, "light")
             browser.screenshot(PICTURES / "dashboard.png")
         browser.close()
     return 0

@@ -33,7 +33,7 @@ GROUPS = {
         "builds_kept_days",
         "log_format",
     ),
-    "Download": ("mirror", "jobs", "timeout", "attempts", "backoff"),
+    "Download": ("mirror", "jobs", "timeout", "attempts", "backoff", "cache"),
     "Resources and time limits": (
         "memory_limit",
         "threads",
@@ -57,6 +57,7 @@ DEFAULTS = {
     "builds_kept_days": "no limit",
     "query_memory_limit": "`DIALOGUE_MEMORY_LIMIT`",
     "mirror": "the publishers' servers",
+    "cache": "`dialogue-warehouse/downloads` in `XDG_CACHE_HOME`, which is `~/.cache` if it is not set",
     "web_hosts": "only this machine's",
 }
 """Words for the defaults that do not speak for themselves."""

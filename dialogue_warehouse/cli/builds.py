@@ -221,13 +221,14 @@ def report(to: Path | None, **options: Any) -> None:
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on.")
 @warehouse_option
 def dashboard(host: str, port: int, **options: Any) -> None:
-    """Serve pages about the published build: charts, dialogues, data quality, SQL. Ctrl-C stops the server.
+    """Serve pages about the published build: dialogues, tables, SQL, data quality. Ctrl-C stops the server.
 
-    The pages are read-only and load nothing from a network. Needs the extra `dashboard`.
+    The pages are read-only and load nothing from a network.
     """
-    from dialogue_warehouse.dashboard import serving
+    from dialogue_warehouse.site import serving
 
-    serving.serve(warehouse_paths(Settings.from_environment(**options)), host, port)
+    settings = Settings.from_environment(**options)
+    serving.serve(warehouse_paths(settings), settings, host, port)
 
 
 def _renew_report(settings: Settings, build_id: str) -> list[str]:

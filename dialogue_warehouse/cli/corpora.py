@@ -31,7 +31,7 @@ def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
     from dialogue_warehouse.corpora import starting
 
     for path in starting.start_corpus(name, like):
-        click.echo(path)
+        click.echo(f"{path} (one entry added)" if path == starting.PROJECT else path)
     build = command("build", warehouse=warehouse and absolute(warehouse))
     click.echo(f"next: `{command('check-corpus', name, '--no-tests')}` says what is left to do, step by step")
     click.echo(f"`{build}` builds the sample with it; docs/add_a_corpus.md explains each step")

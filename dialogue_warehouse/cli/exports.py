@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dialogue_warehouse.cli.options import (
     Folder,
@@ -23,10 +24,23 @@ from dialogue_warehouse.settings import Settings
 if TYPE_CHECKING:
     from dialogue_warehouse.reading.selection import Selection
 
+FORMS = {
+    "chat": "messages and tools as JSON Lines",
+    "huggingface": "the same as Parquet, with a page for the Hugging Face Hub",
+    "preference": "chosen and rejected answers as JSON Lines",
+}
+OF_CHAT = ("profile", "arguments", "targets", "instructions")
+"""Options for messages, which the form `preference` does not have."""
+
 
 @cli.command()
-@click.option("--form", type=click.Choice(("chat",)), required=True, help="chat: messages and tools as JSON Lines.")
-@click.option("--to", "to", type=Folder, required=True, help="Folder to write into, as TO/<corpus_id>/<split>.jsonl.")
+@click.option(
+    "--form",
+    type=click.Choice(tuple(FORMS)),
+    required=True,
+    help="; ".join(f"{name}: {text}" for name, text in FORMS.items()) + ".",
+)
+@click.option("--to", "to", type=Folder, required=True, help="Folder to write into; each corpus has a folder in it.")
 @click.option(
     "--profile",
     type=click.Choice(("faithful", "alternating")),
@@ -58,14 +72,13 @@ if TYPE_CHECKING:
 def export(
     form: str, to: Path, selection: Selection, overwrites: bool, quiet: bool, warehouse: Path | None, **options: Any
 ) -> None:
-    """Write dialogues in a form that people train from, one file per corpus and split.
+    """Write dialogues in a form that people train from, for each corpus and split.
 
-    If an existing file differs, nothing is written unless --force is given. docs/export.md describes the form.
+    If an existing file differs, nothing is written unless --force is given. docs/export.md describes the forms.
 
     Example: dialogue-warehouse export --form chat --to DIR --split train --without-leaks
     """
     from dialogue_warehouse.common.progress import Reporter
-    from dialogue_warehouse.exporting.chat import ChatOptions
     from dialogue_warehouse.exporting.writing import export_published
 
     settings = Settings.from_environment(warehouse=warehouse, log_format=options.pop("log_format"))
@@ -73,11 +86,26 @@ def export(
         warehouse_paths(settings),
         settings,
         selection,
-        ChatOptions(**options),
+        _options_of(form, options),
         absolute(to),
         Reporter(quiet),
         overwrites,
     )
-    examples = sum(one.counts["examples"] for one in exported)
+    examples = sum(one.counts["examples"] for one in exported if not one.is_copy)
     if not quiet:
         click.echo(f"{counted(examples, 'example')} in {counted(len(exported), 'file')} below {to}")
+
+
+def _options_of(form: str, options: dict[str, Any]) -> Any:
+    """Return the options of a form. Raises a usage error for an option that the form does not have."""
+    from dialogue_warehouse.exporting.chat import ChatOptions
+    from dialogue_warehouse.exporting.huggingface import HuggingFaceOptions
+    from dialogue_warehouse.exporting.preference import PreferenceOptions
+
+    if form != "preference":
+        return (HuggingFaceOptions if form == "huggingface" else ChatOptions)(**options)
+    context = click.get_current_context()
+    for name in OF_CHAT:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name} is an option of the forms chat and huggingface, not of preference")
+    return PreferenceOptions(max_characters=options["max_characters"])

@@ -13,14 +13,14 @@ import sys
 
 import click
 
-from dialogue_warehouse.cli import builds, corpora, exports, queries, releases
+from dialogue_warehouse.cli import builds, corpora, exports, queries, releases, scores
 from dialogue_warehouse.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli, say
 from dialogue_warehouse.cli.process import OwnProcess
 from dialogue_warehouse.common import progress
 from dialogue_warehouse.errors import NO_SPACE, CheckError, InputError, causes, first_line, is_full, is_out_of_memory
 from dialogue_warehouse.settings import silence_telemetry
 
-COMMANDS = (builds, corpora, exports, queries, releases)
+COMMANDS = (builds, corpora, exports, queries, releases, scores)
 """The modules that add their commands to `cli` on import."""
 
 

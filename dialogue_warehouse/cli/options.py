@@ -50,8 +50,38 @@ class _Folder(click.Path):
 Folder = _Folder(file_okay=False, path_type=Path)
 
 
+class _Place(_Folder):
+    """A warehouse to read: its folder, a DuckDB file, a folder of Parquet tables, or a URL."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the folder of a warehouse, a temporary one if needed. Raises InputError and DownloadError."""
+        from dialogue_warehouse.reading import places
+
+        if places.is_folder_of_a_warehouse(str(value)):
+            return super().convert(value, param, ctx)
+        place = places.Place(str(value), Settings.from_environment(), lambda notice: say(f"note: {notice}", 0))
+        if ctx is not None:
+            ctx.find_root().meta[f"{__name__}.place"] = place  # its folder is removed with it
+        return place.paths.root
+
+
+def place_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--warehouse` to a command that only reads, for every kind of place."""
+    text = (
+        "Folder of the warehouse, a published DuckDB file, a folder of Parquet tables, or a URL of a published file.  "
+        f"[default: {DEFAULT_PLACE}]"
+    )
+    return click.option("--warehouse", type=_Place(file_okay=False, path_type=Path), help=text)(_explained(command))
+
+
 def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--warehouse`, the option of every command. An error that a damaged file causes names the file."""
+    """Add `--warehouse` to a command that needs the folder of a warehouse."""
+    text = f"Folder of the warehouse.  [default: {DEFAULT_PLACE}]"
+    return click.option("--warehouse", type=Folder, help=text)(_explained(command))
+
+
+def _explained(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an error that a damaged file causes name the file."""
 
     @functools.wraps(command)
     def explained(**options: Any) -> Any:
@@ -62,9 +92,7 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
                 raise damage from error
             raise
 
-    return click.option("--warehouse", type=Folder, help=f"Folder of the warehouse.  [default: {DEFAULT_PLACE}]")(
-        explained
-    )
+    return explained
 
 
 def _damage_behind(error: Exception, warehouse: Path | None) -> InputError | None:

@@ -15,7 +15,9 @@ from dialogue_warehouse.cli.options import (
     Folder,
     cli,
     corpora_option,
+    place_option,
     result_options,
+    selection_options,
     warehouse_option,
     warehouse_paths,
 )
@@ -25,6 +27,7 @@ from dialogue_warehouse.settings import MOST_SECONDS, Settings
 
 if TYPE_CHECKING:
     from dialogue_warehouse.reading.connection import Connection
+    from dialogue_warehouse.reading.selection import Selection
 
 
 TIMEOUT_HELP = f"Seconds after which a query is stopped.  [default: {Settings.query_timeout:g}]"
@@ -41,13 +44,22 @@ class _SqlCommand(click.Command):
 @cli.command(cls=_SqlCommand)
 @click.argument("query", required=False)
 @click.option("--raw", is_flag=True, help="Add the landed files of the published build as schema raw.")
+@click.option(
+    "--scores", type=click.Path(dir_okay=False, path_type=Path), help="Add this file of `score --to` as schema scores."
+)
 @result_options
 @click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Text value of the parameter $NAME.")
 @click.option("--timeout", "query_timeout", type=click.FloatRange(0, MOST_SECONDS, min_open=True), help=TIMEOUT_HELP)
-@warehouse_option
+@place_option
 def sql(
-    query: str | None, raw: bool, form: str | None, parquet: Path | None, parameters: tuple[str, ...], **options: Any
+    query: str | None,
+    raw: bool,
+    scores: Path | None,
+    form: str | None,
+    parquet: Path | None,
+    parameters: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Run one SELECT or EXPLAIN on the published warehouse, read-only.
 
@@ -61,7 +73,7 @@ def sql(
 
     given = _parameters(parameters)
     settings = Settings.from_environment(**options).for_queries()
-    con = connection.open_published(warehouse_paths(settings), raw, settings)
+    con = connection.open_published(warehouse_paths(settings), raw, settings, scores)
     with connection.closed_when_idle(con):
         if query is None and sys.stdin.isatty():
             _run_shell(con, settings, form)
@@ -101,7 +113,7 @@ def _page(text: str) -> None:
 
 
 @cli.command()
-@warehouse_option
+@place_option
 def tables(**options: Any) -> None:
     """List the tables of the published warehouse, and the landed tables that `sql --raw` adds."""
     from dialogue_warehouse.reading import catalogue, connection
@@ -115,7 +127,7 @@ def tables(**options: Any) -> None:
 @cli.command()
 @click.argument("table")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-@warehouse_option
+@place_option
 def describe(table: str, as_json: bool, **options: Any) -> None:
     """Describe a TABLE such as fct_turns: its grain, key, joins and columns, and which corpora fill them."""
     from dialogue_warehouse.reading import catalogue, connection
@@ -131,10 +143,33 @@ def describe(table: str, as_json: bool, **options: Any) -> None:
 
 
 @cli.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of utterances.")
+@selection_options
+@result_options
+@warehouse_option
+def search(words: tuple[str, ...], limit: int, selection: Selection, form: str | None, **options: Any) -> None:
+    """Find the utterances that have all WORDS, the best first; hits are in square brackets.
+
+    Capitals and accents do not matter. "'two words'" is a phrase, and wor* any word that begins so.
+
+    Example: dialogue-warehouse search '"movie tickets"' tonight --split train
+    """
+    from dialogue_warehouse.reading import connection, search
+    from dialogue_warehouse.reading.query import run_query
+    from dialogue_warehouse.terminal import printing
+
+    settings = Settings.from_environment(**options).for_queries()
+    with connection.open_published(warehouse_paths(settings), settings=settings) as con:
+        found = search.search(con, warehouse_paths(settings), " ".join(words), selection, limit, settings.query_timeout)
+        printing.print_result(run_query(con, search.FOUND, search.parameters(found)), form, pager=_page)
+
+
+@cli.command()
 @click.argument("key")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--html", "as_html", is_flag=True, help="Print a complete HTML page that loads nothing.")
-@warehouse_option
+@place_option
 def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
     """Show the dialogue that a KEY belongs to, with all annotations of each turn.
 
@@ -165,7 +200,7 @@ def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
 @click.option("--unexpected", is_flag=True, help="Only claims whose verdict or number is not the recorded one.")
 @result_options
 @corpora_option
-@warehouse_option
+@place_option
 def claims(verdict: str | None, unexpected: bool, form: str | None, **options: Any) -> None:
     """Show the claims: what the corpora's documents say, what the data say, and the verdict.
 
@@ -186,7 +221,7 @@ def claims(verdict: str | None, unexpected: bool, form: str | None, **options: A
 @click.option("--rules", "is_summary", is_flag=True, help="List the rules with their numbers of violations.")
 @result_options
 @corpora_option
-@warehouse_option
+@place_option
 def violations(rule: str | None, is_summary: bool, form: str | None, **options: Any) -> None:
     """Show the violations: each row that breaks a rule, with its file, record and turn."""
     from dialogue_warehouse.reading import connection, findings

@@ -276,8 +276,17 @@ def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[s
     `columns` maps names to DuckDB's types; a list has [] behind the type of its elements. Raises KeyError for a row
     that lacks a column, duckdb.Error for a value that cannot be converted to its type.
     """
-    types = {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in columns.items()}
-    values = json.dumps([{name: row[name] for name in columns} for row in rows], default=datetime.isoformat)
-    unnested = f"unnest(from_json_strict($rows, {literal(json.dumps([types]))}), max_depth := 2)"
-    with replacing(path) as temporary, connect(settings) as con:
-        con.execute(f"copy (select {unnested}) to {literal(temporary)} (format parquet)", {"rows": values})
+    write_tables({path: (columns, rows)}, settings)
+
+
+def write_tables(
+    tables: Mapping[Path, tuple[Mapping[str, str], Iterable[Mapping[str, Any]]]], settings: Settings
+) -> None:
+    """Write several tables like `write_table`, with one connection."""
+    with connect(settings) as con:
+        for path, (columns, rows) in tables.items():
+            types = {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in columns.items()}
+            values = json.dumps([{name: row[name] for name in columns} for row in rows], default=datetime.isoformat)
+            unnested = f"unnest(from_json_strict($rows, {literal(json.dumps([types]))}), max_depth := 2)"
+            with replacing(path) as temporary:
+                con.execute(f"copy (select {unnested}) to {literal(temporary)} (format parquet)", {"rows": values})

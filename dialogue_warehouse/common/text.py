@@ -111,7 +111,7 @@ HOST, PORT = "127.0.0.1", 8501
 
 
 def address(key: str) -> str:
-    """Return the address of a key's dialogue, its row marked. A path would make Streamlit look for its files there."""
+    """Return the address of a key's dialogue, its row marked."""
     return f"/?{urllib.parse.urlencode({'key': key}, safe='/~')}"
 
 

@@ -50,7 +50,7 @@ class LeftOver:
 
     def __str__(self) -> str:
         """Return one line with the file and the position."""
-        more = f", and {self.count - 1} more" if self.count > 1 else ""
+        more = f", and in {self.count - 1} more of its lines" if self.count > 1 else ""
         return f"{self.path}:{self.line}: text of {self.other}{more}: {self.text[:60]}"
 
 
@@ -63,8 +63,11 @@ def find(corpus_id: str, clone: Path = CLONE) -> list[LeftOver]:
                 owners[text].add(other)
     alone = {text: next(iter(names)) for text, names in owners.items() if len(names) == 1}
     alone |= {text: starting.SMALLEST for text in owners if starting.SMALLEST in text.lower()}
-    found = [_in_file(path, corpus_id, alone, clone) for path in _files(corpus_id, clone)]
-    return [*filter(None, found), *_facts(corpus_id, clone), *_quotes(corpus_id, clone)]
+    files = list(_files(corpus_id, clone))
+    order = [path.relative_to(clone).as_posix() for path in files]
+    found = [*filter(None, (_in_file(path, corpus_id, alone, clone) for path in files))]
+    found += [*_facts(corpus_id, clone), *_quotes(corpus_id, clone)]
+    return sorted(found, key=lambda one: (order.index(one.path), one.line))
 
 
 def _others(corpus_id: str, clone: Path) -> list[str]:

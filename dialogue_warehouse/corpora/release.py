@@ -49,6 +49,8 @@ class Container(enum.Enum):
     """One JSON value, which is the only record."""
     LINES = "lines"
     """Lines of a CSV file with one value each, quoted or not, with or without a comma; each is `{"value": ...}`."""
+    TABLE = "table"
+    """Lines of a CSV file, the first of which names the columns; each other line is an object of texts."""
     JSON_LINES = "json_lines"
     """One JSON object in each line, which is a record (JSON Lines)."""
 
@@ -110,6 +112,8 @@ class Corpus:
     """Number of people who label the same spans independently of each other, if there are several."""
     voter_count: int | None = None
     """Number of people who vote on each question, if people vote."""
+    language: str | None = None
+    """The code of the language of the texts (ISO 639-1), such as `en`."""
     summary: str = ""
     """The special features of the corpus, for the README's table."""
     mirrors: tuple[str, ...] = ()

@@ -38,6 +38,9 @@ RESERVED_NAMES = ("shared", "landing", "core", "quality", "analytics", "marts", 
 ENTRY = re.compile(r"^    (\w+): \[[^\]]*\]\n", flags=re.M)
 """An entry of `vars.corpora`; or of `vars.derived` or `vars.staged`, which not every corpus has."""
 
+CLAIMS_OF_TWINS = re.compile(r'^(?:@breaks\([^)]*\)|    "[\w.]+": )', flags=re.M)
+"""The ids of claims in a twins.py: those that must notice an error, and that of a statement."""
+
 
 def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> list[str]:
     """Write the pieces of a new corpus. Return their paths in the clone. Nothing is overwritten."""
@@ -116,8 +119,9 @@ def _content(path: Path, model: str, name: str) -> bytes:
     if path.name == "claims.toml":
         before, mark, rules = text.partition("\n[[defects]]\n")
         text = re.sub(rf'^id = "(?!{name}_)', f'id = "{name}_', before, flags=re.M) + mark + rules
-    elif path.name == "twins.toml":
-        text = re.sub(rf"^(?!{name}_)(\w+ = )", rf"{name}_\1", text, flags=re.M)
+    elif path.name.endswith("twins.py"):
+        own = re.compile(rf'(?<=[(\s"])(?!{name}_)(\w[\w.]*)(?=["=])')
+        text = CLAIMS_OF_TWINS.sub(lambda found: own.sub(rf"{name}_\1", found[0]), text)
     elif path.name == "sentences.toml":
         text = re.sub(rf'^claim = "(?!{name}_)', f'claim = "{name}_', text, flags=re.M)
     return text.encode()

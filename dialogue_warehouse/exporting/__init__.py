@@ -1,6 +1,6 @@
 """The warehouse in the forms that people train from.
 
 What belongs here: a module for each form, and what all forms share. What does not: how the dialogues of one corpus
-become messages (`dialogue_warehouse.corpora.<corpus_id>`), and which dialogues are selected
+become messages or preferences (`dialogue_warehouse.corpora.<corpus_id>`), and which dialogues are selected
 (`dialogue_warehouse.reading.selection`).
 """

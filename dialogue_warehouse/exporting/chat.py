@@ -34,6 +34,8 @@ SUFFIX = ".jsonl"
 PROFILES = ("faithful", "alternating")
 ARGUMENTS = ("object", "string")
 TARGETS = ("weight", "train")
+LONGEST_NAME = 64
+"""Characters of the name of a tool."""
 BATCH_TURNS = 40_000
 """Turns of the dialogues that are written at once, which bounds the memory."""
 
@@ -81,7 +83,7 @@ def write(
             try:
                 con.execute(f"create or replace temp table said as {_said(queries['messages'], options)}")
                 if "tools" in queries:
-                    con.execute(f"create or replace temp table tools as {_TOOLS.format(query=queries['tools'])}")
+                    con.execute(f"create or replace temp table tools as {_tools(queries['tools'])}")
             except (duckdb.ProgrammingError, duckdb.DataError) as error:
                 raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_SQL}: {one_line(error)}") from error
             found = _write_batch(con, "tools" in queries, part, options)
@@ -122,6 +124,13 @@ def _write_batch(con: duckdb.DuckDBPyConnection, has_tools: bool, part: Path, op
     return dict(zip(names, row or (), strict=True))
 
 
+def _name_of_tool(column: str) -> str:
+    """Return the SQL of a valid name; one that is changed gets a hash, so that different tools keep different names."""
+    valid = f"regexp_replace(coalesce({column}, ''), '[^a-zA-Z0-9_-]', '_', 'g')"
+    changed = f"concat(left({valid}, {LONGEST_NAME - 9}), '_', left(md5(coalesce({column}, '')), 8))"
+    return f"if(regexp_full_match({column}, '[a-zA-Z0-9_-]{{1,{LONGEST_NAME}}}'), {column}, {changed})"
+
+
 def _said(query: str, options: ChatOptions) -> str:
     """Return the query of what is said and called, numbered in each example. A call has an id that is unique there."""
     roles = "'system', 'user', 'assistant', 'call'" + (", 'instructions'" if options.instructions else "")
@@ -129,12 +138,15 @@ def _said(query: str, options: ChatOptions) -> str:
     with
     numbered as (
         select
-            dialogue_key, variant, turn_key, content, arguments,
+            dialogue_key, variant, turn_key, content,
+            if(role = 'call', coalesce(arguments, '{{}}'), null) as arguments,
             if(role = 'instructions', 'system', role) as role,
-            left(regexp_replace(call_name, '[^a-zA-Z0-9_-]', '_', 'g'), 64) as call_name,
+            if(role = 'call', {_name_of_tool("call_name")}, null) as call_name,
             row_number() over (
                 partition by dialogue_key, variant
-                order by turn_index nulls first, role = 'instructions', place nulls last, role, content
+                order by
+                    role not in ('system', 'instructions'), turn_index nulls first, role = 'instructions',
+                    place nulls last, role, content, call_name, cast(arguments as varchar), turn_key
             ) as position
         from ({query})
         where role in ({roles}) and content is not null
@@ -220,6 +232,11 @@ _PLACED = {
 """The queries that give each row of `said` its message; rows of the same message are joined."""
 
 
+def _tools(query: str) -> str:
+    """Return the query of the tools of each dialogue, as JSON; of tools with one name only the first."""
+    return _TOOLS.format(query=query, name=_name_of_tool("name"))
+
+
 def _examples(has_tools: bool, options: ChatOptions) -> str:
     """Return the query of the examples: a row for each variant of a dialogue, with its messages as JSON."""
     marks = {"weight": ", 'weight', if(has_defect, 0, 1)", "train": ", 'train', not has_defect"}
@@ -242,7 +259,8 @@ _EXAMPLES = """
         select
             placed.dialogue_key, placed.variant, placed.message,
             if(bool_or(placed.role = 'call'), 'assistant', any_value(placed.role)) as role,
-            list(placed.content order by placed.position) filter (where placed.role <> 'call') as contents,
+            list(placed.content order by placed.position)
+                filter (where placed.role <> 'call' and placed.content <> '') as contents,
             any_value(placed.call_id) filter (where placed.role = 'call') as call_id,
             any_value(placed.call_name) as call_name,
             any_value(placed.arguments) as arguments,
@@ -314,17 +332,30 @@ _EXAMPLES = """
     """
 
 _TOOLS = """
+    with
+    named as (
+        select
+            dialogue_key, position, {name} as name,
+            coalesce(description, '') as description,
+            coalesce(parameters, '{{"type": "object", "properties": {{}}}}') as parameters
+        from ({query})
+    ),
+
+    different as (
+        select *
+        from named
+        qualify row_number() over (
+            partition by dialogue_key, name order by position, description, cast(parameters as varchar)
+        ) = 1
+    )
+
     select
         dialogue_key,
         to_json(list(json_object(
             'type', 'function',
-            'function', json_object(
-                'name', left(regexp_replace(name, '[^a-zA-Z0-9_-]', '_', 'g'), 64),
-                'description', coalesce(description, ''),
-                'parameters', parameters
-            )
+            'function', json_object('name', name, 'description', description, 'parameters', parameters)
         ) order by position, name)) as tools
-    from ({query})
+    from different
     group by dialogue_key
 """
 

@@ -1,7 +1,8 @@
 """The loss ledger of an export: the fate of every value of core.
 
-`messages.toml` of a corpus declares which columns of core are in its examples, where, and why the others are not. The
-ledger counts each declaration on the rows of the warehouse. A value is
+A file of the corpus declares which columns of core are in its examples, where, and why the others are not:
+`messages.toml` for chat messages, `preferences.toml` for preferences. The ledger counts each declaration on the rows of
+the warehouse. A value is
 
 - kept: in an example, alone;
 - merged: in an example, joined with other values to one text;
@@ -26,18 +27,19 @@ from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.corpora.sections import file_of
 
 MESSAGES_TOML = "messages.toml"
-USUAL = Path(__file__).with_name(MESSAGES_TOML)
-"""The declaration of a corpus that has no such file."""
+PREFERENCES_TOML = "preferences.toml"
 LEDGER = "losses.json"
-PARTS = ("text", "call", "result", "system", "example")
+FATES = ("kept", "merged", "joinable", "dropped")
+PARTS = ("text", "call", "result", "system", "answer", "example")
 EXPORTED = """
 create or replace temp table exported (
     dialogue_key varchar, variant varchar, turn_key varchar, part varchar, is_merged boolean
 )
 """
-"""The parts of the examples of a corpus; `messages.toml` joins them with the rows of core."""
+"""The parts of the examples of a corpus; the declarations join them with the rows of core."""
 IN_SOURCE = {"dialogue_key", "corpus_id", "split"}
 """Columns whose values are in `source` of an example, if the table has the key of a dialogue."""
+SOURCE = "source"
 DIALOGUE_KEYS = ("dialogue_key", "scenario_key")
 HAS_EXAMPLES = "(select count(*) > 0 from exported)"
 """A row without the key of a dialogue belongs to its corpus, which `source` of each example names."""
@@ -61,23 +63,28 @@ class Table(Struct, forbid_unknown_fields=True):
     kept: list[Kept] = []
 
 
-def declared(corpus: Corpus) -> tuple[str, dict[str, Table]]:
-    """Return the usual reason, and the declared tables. Raises CorpusError if the file is wrong."""
-    place = f"{corpus.corpus_id}/{MESSAGES_TOML}"
+def declared(corpus: Corpus, name: str) -> tuple[str, dict[str, Table]]:
+    """Return the usual reason, and the declared tables. Raises CorpusError if the file is wrong.
+
+    A corpus without the file has the usual one of this folder.
+    """
+    place = f"{corpus.corpus_id}/{name}"
     try:
-        tables = msgspec.toml.decode(file_of(corpus, MESSAGES_TOML, USUAL).read_bytes(), type=dict[str, Any])
+        path = file_of(corpus, name, Path(__file__).with_name(name))
+        tables = msgspec.toml.decode(path.read_bytes(), type=dict[str, Any])
         why = msgspec.convert(tables.pop("why", None), str)
         return why, msgspec.convert(tables, dict[str, Table])
     except msgspec.MsgspecError as error:
         raise CorpusError(f"{place}: {error}") from error
 
 
-def count(con: duckdb.DuckDBPyConnection, corpus: Corpus) -> list[dict[str, Any]]:
+def count(con: duckdb.DuckDBPyConnection, corpus: Corpus, name: str = MESSAGES_TOML) -> list[dict[str, Any]]:
     """Return each table of core that has rows of a corpus, with the fate of the values of each column.
 
-    `exported` has the parts of the corpus' examples, and core is the default schema of the connection.
+    `name` is the file of the declarations. `exported` has the parts of the corpus' examples, and core is the default
+    schema of the connection.
     """
-    why, tables = declared(corpus)
+    why, tables = declared(corpus, name)
     columns: dict[str, list[str]] = {}
     for table, column in con.execute(
         "select table_name, column_name from duckdb_columns() where database_name = 'dialogues'"
@@ -85,56 +92,66 @@ def count(con: duckdb.DuckDBPyConnection, corpus: Corpus) -> list[dict[str, Any]
     ).fetchall():
         columns.setdefault(table, []).append(column)
     if unknown := sorted(tables.keys() - columns.keys()):
-        raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_TOML}: core has no table {unknown[0]}")
+        raise CorpusError(f"{corpus.corpus_id}/{name}: core has no table {unknown[0]}")
+    con.execute("create or replace temp table exported_dialogues as select distinct dialogue_key from exported")
+    con.execute("create or replace temp table exported_turns as select distinct turn_key from exported")
+    merged = {part for (part,) in con.execute("select distinct part from exported where is_merged").fetchall()}
     found = []
     for table, names in columns.items():
         entry = tables.get(table, Table(why))
-        if unknown := [name for kept in entry.kept for name in kept.columns if name not in names]:
-            raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_TOML}: {table} has no column {unknown[0]}")
-        counted = _count_table(con, corpus, table, names, entry)
+        if unknown := [column for kept in entry.kept for column in kept.columns if column not in names]:
+            raise CorpusError(f"{corpus.corpus_id}/{name}: {table} has no column {unknown[0]}")
+        try:
+            counted = _count_table(con, corpus, table, names, entry, merged)
+        except (duckdb.ProgrammingError, duckdb.DataError) as error:
+            raise CorpusError(f"{corpus.corpus_id}/{name}: {table}: {one_line(error)}") from error
         if counted["rows"]:
             found.append(counted)
     return found
 
 
 def _count_table(
-    con: duckdb.DuckDBPyConnection, corpus: Corpus, table: str, names: list[str], entry: Table
+    con: duckdb.DuckDBPyConnection, corpus: Corpus, table: str, names: list[str], entry: Table, merged: set[str]
 ) -> dict[str, Any]:
-    """Count the values of a table with one query."""
-    declarations = [*entry.kept, *_in_source(names)]
+    """Count the values of a table with one query. `merged` are the parts that can be merged, which are asked twice."""
     exists = "exists (select 1 from {0.relation} where exported.part = '{0.part}' and ({0.match}){1})"
-    states = [
-        f"{exists.format(kept, more)} as {name}_{number}"
-        for number, kept in enumerate(declarations)
-        for name, more in (("kept", ""), ("whole", " and not exported.is_merged"))
-    ]
+    states = {f"kept_{number}": exists.format(kept, "") for number, kept in enumerate(entry.kept)}
+    states |= {
+        f"whole_{number}": exists.format(kept, " and not exported.is_merged")
+        for number, kept in enumerate(entry.kept)
+        if kept.part in merged
+    }
+    key = next((name for name in DIALOGUE_KEYS if name in names), None)
+    reached = f"coalesce(rows.{key} in (select dialogue_key from exported_dialogues), false)" if key else HAS_EXAMPLES
+    states |= {"is_reached": reached} | _in_source(names)
     of_corpus = "rows.corpus_id = $corpus"
     if "corpus_id" not in names:
         files = "select source_file_id from dim_source_files where corpus_id = $corpus"
         of_corpus = f"rows.source_file_id in ({files})"
-    key = next((name for name in DIALOGUE_KEYS if name in names), None)
-    reached = f"coalesce(rows.{key} in (select dialogue_key from exported), false)" if key else HAS_EXAMPLES
     measures = ["count(*)", "count(*) filter (is_reached)"]
+    places: dict[str, str] = {}
     for name in names:
-        numbers = [number for number, kept in enumerate(declarations) if name in kept.columns]
-        whole, kept = (" or ".join(f"{state}_{number}" for number in numbers) or "false" for state in ("whole", "kept"))
-        conditions = [whole, f"({kept}) and not ({whole})", f"not ({kept}) and is_reached"]
+        kept = [f"kept_{number}" for number, each in enumerate(entry.kept) if name in each.columns]
+        whole = [
+            state.replace("kept", "whole") if state.replace("kept", "whole") in states else state for state in kept
+        ]
+        source = _state_of_key(name, names)
+        in_example, alone = (" or ".join(each + source) or "false" for each in (kept, whole))
+        if kept or source:
+            places[name] = next((each.place for each in entry.kept if name in each.columns), SOURCE)
+        conditions = [alone, f"({in_example}) and not ({alone})", f"not ({in_example}) and is_reached"]
         measures += [f"count({identifier(name)})"]
         measures += [f"count({identifier(name)}) filter ({condition})" for condition in conditions]
     query = f"""
         with judged as (
-            select {", ".join(["rows.*", f"{reached} as is_reached", *states])}
+            select rows.*, {", ".join(f"{condition} as {state}" for state, condition in states.items())}
             from {identifier(table)} as rows
             where {of_corpus}
         )
 
         select {", ".join(measures)} from judged
     """
-    try:
-        rows, reached_rows, *numbers = con.execute(query, {"corpus": corpus.corpus_id}).fetchall()[0]
-    except (duckdb.ProgrammingError, duckdb.DataError) as error:
-        raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_TOML}: {table}: {one_line(error)}") from error
-    places = {name: kept.place for kept in reversed(declarations) for name in kept.columns}
+    rows, reached_rows, *numbers = con.execute(query, {"corpus": corpus.corpus_id}).fetchall()[0]
     return {
         "table": f"core.{table}",
         "rows": rows,
@@ -147,15 +164,18 @@ def _count_table(
     }
 
 
-def _in_source(names: list[str]) -> list[Kept]:
-    """Return the declarations of the keys that are in `source` of every example."""
+def _in_source(names: list[str]) -> dict[str, str]:
+    """Return the condition under which the key of a turn is in `source`. The key of a dialogue is, if it is reached."""
+    if not {"dialogue_key", "turn_key"} <= set(names):
+        return {}
+    return {"has_turn": "coalesce(rows.turn_key in (select turn_key from exported_turns), false)"}
+
+
+def _state_of_key(name: str, names: list[str]) -> list[str]:
+    """Return the state in which a column is in `source` of every example; none for a column that is never there."""
     if "dialogue_key" not in names:
         return []
-    same = "exported.dialogue_key = rows.dialogue_key"
-    kept = [Kept([name for name in names if name in IN_SOURCE], "example", "source", match=same)]
-    if "turn_key" in names:
-        kept += [Kept(["turn_key"], part, "source") for part in ("text", "call", "result")]
-    return kept
+    return ["is_reached"] if name in IN_SOURCE else ["has_turn"] if name == "turn_key" else []
 
 
 def _fate(name: str, place: str | None, numbers: list[int], why: str) -> dict[str, Any]:

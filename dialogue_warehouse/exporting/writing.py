@@ -1,13 +1,15 @@
-"""Write a selection in a form: a file for each corpus and split, and the loss ledger; all of them or none."""
+"""Write a selection in a form: files for each corpus and split, and the loss ledger; all of them or none."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import msgspec
@@ -16,76 +18,180 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.exporting import chat, losses
+from dialogue_warehouse.errors import NO_SPACE, InputError, is_full, naming
+from dialogue_warehouse.exporting import card, chat, huggingface, losses, preference
 from dialogue_warehouse.exporting.chat import ChatOptions
+from dialogue_warehouse.exporting.huggingface import HuggingFaceOptions
+from dialogue_warehouse.exporting.preference import PreferenceOptions
 from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.selection import NO_SPLIT, Dialogue, Selection, select_published
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
-FORM = "chat"
+SCRATCH = ".exporting-"
+"""Beginning of the name of a temporary folder."""
+Write = Callable[
+    [duckdb.DuckDBPyConnection, Corpus, Sequence[Dialogue], Path, Any, Callable[[str], None]], dict[str, int]
+]
+"""Writes a file with examples of a corpus' dialogues, as `chat.write` does, and returns its counts."""
+Describe = Callable[[duckdb.DuckDBPyConnection, Path, Sequence[str], dict[str, Any], Selection], None]
+"""Writes a page beside the written files, as `card.write` does."""
 
 
-class Exported(NamedTuple):
+@dataclass(frozen=True)
+class File:
+    """A kind of file of a form; there is one for each corpus and split."""
+
+    path: str
+    """Its path, with the corpus and the split to fill in."""
+    write: Write
+    is_copy: bool = False
+    """The examples of another file, once more."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form: its files, and what says which values of core are in them."""
+
+    name: str
+    files: tuple[File, ...]
+    declarations: str = losses.MESSAGES_TOML
+    needs: str | None = None
+    """The file of a corpus without which the corpus has nothing for this form."""
+    describe: Describe | None = None
+    """Writes a page about the files."""
+
+
+FORMS: dict[type, Form] = {
+    ChatOptions: Form("chat", (File("{corpus}/{split}.jsonl", chat.write),)),
+    HuggingFaceOptions: Form(
+        "huggingface",
+        (
+            File("{corpus}/{split}.parquet", huggingface.write),
+            File(f"{{corpus}}{huggingface.AS_TEXT}/{{split}}.parquet", huggingface.write_as_text, is_copy=True),
+        ),
+        describe=card.write,
+    ),
+    PreferenceOptions: Form(
+        "preference",
+        (
+            File("{corpus}/pairs/{split}.jsonl", preference.write_pairs),
+            File("{corpus}/labels/{split}.jsonl", preference.write_labels),
+        ),
+        losses.PREFERENCES_TOML,
+        preference.PREFERENCES_SQL,
+    ),
+}
+"""Each form, by the class of its options."""
+OPTIONS: dict[str, type] = {form.name: options for options, form in FORMS.items()}
+"""The class of its options, by the name of a form."""
+
+
+@dataclass(frozen=True)
+class Exported:
     """A written file, relative to the folder of the export, and its counts."""
 
     path: str
     counts: dict[str, int]
+    is_copy: bool = False
 
 
 def export_published(
     paths: WarehousePaths,
     settings: Settings,
     selection: Selection,
-    options: ChatOptions,
+    options: Any,
     folder: Path,
     reporter: Reporter,
     force: bool = False,
 ) -> list[Exported]:
     """Write the selected dialogues of the published build below a folder, and return what was written.
 
-    Raises InputError, with nothing written, if an existing file differs and `force` is off.
+    The class of `options` says which form is written. Raises InputError, with nothing written, if an existing file
+    differs and `force` is off, or if no selected corpus has what the form needs.
     """
+    form = FORMS[type(options)]
     build_id, database = builds.published_build(paths)
     dialogues = select_published(paths, settings, selection)
     if builds.pointed_build(paths) != build_id:
         raise InputError("another build was published meanwhile; run the same command again")
+    _refuse_nothing(form, {dialogue.corpus_id for dialogue in dialogues})
     folder.mkdir(parents=True, exist_ok=True)
     exported = []
-    with (
-        tempfile.TemporaryDirectory(prefix=".exporting-", dir=folder) as scratch,
-        open_core(database, settings) as con,
-    ):
-        ledger: dict[str, Any] = {"form": FORM, "options": asdict(options), "corpora": {}}
+    with _scratch_in(folder) as scratch, open_core(database, settings) as con:
+        ledger: dict[str, Any] = {"form": form.name, "options": asdict(options), "corpora": {}}
         for corpus_id, of_corpus in groupby(dialogues, key=lambda one: one.corpus_id):
             con.execute(losses.EXPORTED)
             corpus = registry.load_corpus(corpus_id)
-            of_files = list(_write_corpus(con, corpus, list(of_corpus), Path(scratch), options, reporter))
-            counts = {one.path: one.counts for one in of_files}
-            ledger["corpora"][corpus_id] = {"files": counts, "tables": losses.count(con, corpus)}
+            of_files = list(_write_corpus(con, corpus, of_corpus, scratch, form, options, reporter))
+            ledger["corpora"][corpus_id] = {
+                "files": {one.path: one.counts for one in of_files},
+                "tables": losses.count(con, corpus, form.declarations),
+            }
             exported += of_files
         content = msgspec.json.format(msgspec.json.encode(ledger), indent=1)
-        (Path(scratch) / losses.LEDGER).write_bytes(content + b"\n")
+        (scratch / losses.LEDGER).write_bytes(content + b"\n")
         paths_written = [*(one.path for one in exported), losses.LEDGER]
-        files.move_all(Path(scratch), folder, paths_written, force, "exported")
+        if form.describe:
+            form.describe(con, scratch, [one.path for one in exported if not one.is_copy], ledger, selection)
+            paths_written.append(card.CARD)
+        files.move_all(scratch, folder, paths_written, force, "exported")
     return exported
+
+
+def _has_what_it_needs(form: Form, corpus: Corpus) -> bool:
+    return form.needs is None or (corpus.folder / form.needs).is_file()
+
+
+def _refuse_nothing(form: Form, selected: set[str]) -> None:
+    """Raise InputError if no selected corpus has what the form needs."""
+    having = [corpus.corpus_id for corpus in registry.load_corpora() if _has_what_it_needs(form, corpus)]
+    if not selected & set(having):
+        noun = Path(form.needs or "").stem
+        raise InputError(f"--form {form.name}: no selected corpus has {noun}; these have: {', '.join(having)}")
+
+
+@contextlib.contextmanager
+def _scratch_in(folder: Path) -> Generator[Path]:
+    """Yield a temporary folder inside the folder of the export, which no other export writes into meanwhile.
+
+    Temporary folders of exports that were killed are removed. An error about a full disk gets the folder's name.
+    Raises InputError if another export writes there.
+    """
+    with files.alone_in(folder) as is_alone:
+        if is_alone is False:
+            raise InputError(f"{folder}: another export writes there; wait until it has ended, or name another folder")
+        for left in folder.glob(f"{SCRATCH}*") if is_alone else ():
+            files.remove(left)
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch, naming(folder):
+            try:
+                yield files.plain_path(Path(scratch))  # DuckDB writes there
+            except duckdb.IOException as error:
+                if is_full(error):
+                    raise OSError(errno.ENOSPC, NO_SPACE, str(folder)) from error
+                raise
 
 
 def _write_corpus(
     con: duckdb.DuckDBPyConnection,
     corpus: Corpus,
-    dialogues: Sequence[Dialogue],
+    dialogues: Iterable[Dialogue],
     scratch: Path,
-    options: ChatOptions,
+    form: Form,
+    options: Any,
     reporter: Reporter,
 ) -> Iterator[Exported]:
-    """Write a file for each split of a corpus."""
+    """Write the files of each split of a corpus; none if the corpus has nothing for the form."""
+    if not _has_what_it_needs(form, corpus):
+        reporter.line(f"export   {corpus.corpus_id:<15} has no {Path(form.needs or '').stem}")
+        return
     for split, group in groupby(dialogues, key=lambda one: one.split):
-        path = f"{corpus.corpus_id}/{split or NO_SPLIT}{chat.SUFFIX}"
-        (scratch / path).parent.mkdir(exist_ok=True)
-        with reporter.stage("export", path) as stage:
-            counts = chat.write(con, corpus, list(group), scratch / path, options, stage.update)
-            stage.detail, stage.counts = f"{counts['examples']:,} examples", counts
-        yield Exported(path, counts)
+        of_split = list(group)
+        for file in form.files:
+            path = file.path.format(corpus=corpus.corpus_id, split=split or NO_SPLIT)
+            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+            with reporter.stage("export", path) as stage:
+                counts = file.write(con, corpus, of_split, scratch / path, options, stage.update)
+                stage.detail, stage.counts = f"{counts['examples']:,} examples", counts
+            yield Exported(path, counts, file.is_copy)

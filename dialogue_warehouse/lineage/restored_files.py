@@ -24,6 +24,7 @@ from dialogue_warehouse.common.json_values import array_index, beginning, pointe
 from dialogue_warehouse.corpora import forms
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
 from dialogue_warehouse.errors import InputError, naming, require_extra
+from dialogue_warehouse.releases import csv_tables
 from dialogue_warehouse.releases.records import Record, write_line
 from dialogue_warehouse.settings import RELEASE_FORM
 
@@ -121,10 +122,19 @@ def write_records(restored: RestoredFile, stream: BinaryIO | gzip.GzipFile) -> N
         case Container.DOCUMENT | Container.JSON_LINES:
             for record in restored.records:
                 stream.write(record.text + b"\n")
-        case Container.LINES:
-            for record in restored.records:
-                value = json.loads(record.text)
-                stream.write((write_line(value["value"]) if isinstance(value, dict) else f"{value}\n").encode())
+        case Container.LINES | Container.TABLE:
+            stream.writelines(_lines(restored))
+
+
+def _lines(restored: RestoredFile) -> Iterator[bytes]:
+    """Yield the lines of a CSV file. A refused record is its line."""
+    texts = (record.text for record in restored.records)
+    if restored.entity.container is Container.TABLE:
+        names = [each.encode_name for each in msgspec.structs.fields(restored.entity.record)]
+        yield from csv_tables.write_table(texts, names, csv_tables.separator_of(restored.file.path))
+        return
+    for value in map(json.loads, texts):
+        yield (write_line(value["value"]) if isinstance(value, dict) else f"{value}\n").encode()
 
 
 def _write_separated(stream: BinaryIO | gzip.GzipFile, texts: Iterable[bytes]) -> None:

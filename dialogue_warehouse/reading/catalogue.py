@@ -144,13 +144,23 @@ def list_tables(con: Connection) -> list[TableSummary]:
 def describe_table(con: Connection, name: str, warehouse: Path | None = None) -> TableDescription:
     """Describe a table: `fct_turns` or `core.fct_turns`. Raises QueryError, with similar names, for an unknown one."""
     tables = _catalog(con)
+    found = _found(tables, name, warehouse)
+    return _described(con, found, _columns(con, [found]), {f"{table.schema}.{table.table}" for table in tables})
+
+
+def address_of(con: Connection, name: str) -> str:
+    """Return the name of a table in SQL. Raises QueryError, with similar names, for an unknown one."""
+    return _found(_catalog(con), name).address
+
+
+def _found(tables: list[_CatalogTable], name: str, warehouse: Path | None = None) -> _CatalogTable:
     wanted = name.strip().replace('"', "").lower()
     found = [t for t in tables if wanted in (t.table.lower(), f"{t.schema}.{t.table}".lower())]
     if len(found) > 1:
         raise QueryError(f"'{name}' is ambiguous: {' or '.join(f'{t.schema}.{t.table}' for t in found)}")
     if not found:
         raise QueryError(f"there is no table '{name}'{_near(wanted, tables, warehouse)}")
-    return _described(con, found[0], _columns(con, found), {f"{table.schema}.{table.table}" for table in tables})
+    return found[0]
 
 
 def describe_tables(con: Connection) -> list[tuple[TableSummary, TableDescription]]:

@@ -39,14 +39,16 @@ LOCKS = (
 """The statements that restrict the connection, in the order that DuckDB 2.0.0 accepts."""
 
 
-def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings | None = None) -> Connection:
+def open_published(
+    paths: WarehousePaths, raw: bool = False, settings: Settings | None = None, scores: Path | None = None
+) -> Connection:
     """Open the published build read-only and sandboxed. Queries may omit the schema: `fct_turns`.
 
-    With `raw`, `raw.<table>` resolves too. If a build is pruned while it is opened, another one has replaced it: then
-    that one is opened.
+    With `raw`, `raw.<table>` resolves too; with `scores`, a file of results of metrics, so does `scores.<table>`. If a
+    build is pruned while it is opened, another one has replaced it: then that one is opened.
 
-    The connection reads the published build and, with `raw`, exactly the Parquet files that its manifest names. It
-    opens no other file, writes none, loads no extension and changes no setting.
+    The connection reads the published build, the file of results and, with `raw`, exactly the Parquet files that its
+    manifest names. It opens no other file, writes none, loads no extension and changes no setting.
 
     Raises InputError if nothing is published or the published build cannot be read.
     """
@@ -54,7 +56,7 @@ def open_published(paths: WarehousePaths, raw: bool = False, settings: Settings 
     while True:
         build_id, database = builds.published_build(paths)
         try:
-            return _open(build_id, database, paths, raw, settings)
+            return _open(build_id, database, paths, raw, settings, scores)
         except InputError:
             if builds.pointed_build(paths) == build_id:
                 raise
@@ -68,24 +70,24 @@ def open_with_landed(paths: WarehousePaths, settings: Settings) -> Connection:
         return open_published(paths, raw=False, settings=settings)
 
 
-def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, settings: Settings) -> Connection:
+def _open(
+    build_id: str, database: Path, paths: WarehousePaths, raw: bool, settings: Settings, scores: Path | None
+) -> Connection:
     con = connect(settings)
     try:
         raw_names = _raw_names(paths, build_id) if raw else {}
         try:
-            con.execute("set TimeZone = 'UTC'")
+            con.execute("set global TimeZone = 'UTC'")
             if builds.serve(con, database, also={name: file for named in raw_names.values() for name, file in named}):
                 con.execute(f"set allowed_directories = [{literal(builds.NAMES)}]")
             con.execute(f"attach {literal(str(database))} as dialogues (read_only)")
-            con.execute("use dialogues")
-            found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
-            places = [f"dialogues.{name}" for name in builds.PUBLISHED_SCHEMAS if (name,) in found]
-            if places:
-                con.execute(f"set search_path = {literal(','.join(places))}")
+            _use_dialogues(con)
         except duckdb.Error as error:
             raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
         if raw:
             _add_raw(con, build_id, raw_names)
+        if scores is not None:
+            _add_scores(con, scores)
         con.execute("detach memory")
         for lock in LOCKS:
             con.execute(lock)
@@ -93,6 +95,40 @@ def _open(build_id: str, database: Path, paths: WarehousePaths, raw: bool, setti
         con.close()
         raise
     return con
+
+
+def _add_scores(con: Connection, file: Path) -> None:
+    if not file.is_file():
+        raise QueryError(f"{file}: there is no such file of results; `score --to {file}` makes one")
+    try:
+        con.execute(f"attach {literal(file)} as scores (type duckdb, read_only)")
+    except duckdb.Error as error:
+        raise QueryError(f"{file}: is not a file of results, or is in use: {one_line(error)}") from error
+
+
+def _use_dialogues(con: Connection) -> None:
+    """Make the build the default database, and let queries omit the schema."""
+    con.execute("use dialogues")
+    found = con.execute("select schema_name from duckdb_schemas() where database_name = 'dialogues'").fetchall()
+    places = [f"dialogues.{name}" for name in builds.PUBLISHED_SCHEMAS if (name,) in found]
+    if places:
+        con.execute(f"set search_path = {literal(','.join(places))}")
+
+
+def another(con: Connection) -> Connection:
+    """Return another connection to the same open build, with the same restrictions, for a thread or a result.
+
+    It ends when `con` is closed.
+    """
+    cursor = con.cursor()
+    _use_dialogues(cursor)
+    return cursor
+
+
+def build_of(con: Connection) -> str:
+    """Return the id of the build that a connection reads."""
+    ((path,),) = con.execute("select path from duckdb_databases() where database_name = 'dialogues'").fetchall()
+    return Path(path).stem
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,22 +20,24 @@ GENERATED = "invented content in the shape of the release, not the publisher's d
 """Explanation of data whose source was generated."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Item:
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """A part of a dialogue. It cannot be changed, so it is in no cycle, and Python need not search it for one."""
+
+
+class Item(Part, frozen=True):
     """An item of a person's list."""
 
     key: str
     index: int
-    values: list[str | None]
+    values: tuple[str | None, ...]
     """In the order of the columns of the knowledge base."""
     is_shared: bool | None
     """None if the goal is not to find a shared item."""
-    selected_in: list[int]
+    selected_in: tuple[int, ...]
     """Turns in which its owner selected it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Participant:
+class Participant(Part, frozen=True):
     """A person who takes part in the dialogue."""
 
     speaker: str
@@ -44,18 +46,16 @@ class Participant:
     """The person's own reward; None if the corpus has none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnowledgeBase:
+class KnowledgeBase(Part, frozen=True):
     """The knowledge of one of two people."""
 
     agent: str
     participant_type: str | None
-    columns: list[str]
-    items: list[Item]
+    columns: tuple[str, ...]
+    items: tuple[Item, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attribute:
+class Attribute(Part, frozen=True):
     """An attribute of the items of a scenario."""
 
     attribute: str
@@ -63,8 +63,7 @@ class Attribute:
     alpha: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScenarioValue:
+class ScenarioValue(Part, frozen=True):
     """A value of a person's instructions: a role or a goal."""
 
     section: str
@@ -72,19 +71,17 @@ class ScenarioValue:
     value: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scenario:
+class Scenario(Part, frozen=True):
     """The instructions that the people received."""
 
     scenario_id: str | None
     flow: str | None
     subflow: str | None
-    values: list[ScenarioValue]
-    attributes: list[Attribute]
+    values: tuple[ScenarioValue, ...]
+    attributes: tuple[Attribute, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Part, frozen=True):
     """A step of a guideline."""
 
     index: int
@@ -92,31 +89,29 @@ class Step:
     button: str | None
     act: str | None
     text: str | None
-    subtext: list[str]
-    taken_in: list[int]
+    subtext: tuple[str, ...]
+    taken_in: tuple[int, ...]
     """Turns with the act that the step requires."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Guideline:
+class Guideline(Part, frozen=True):
     """The instructions of an agent, and how far the agent followed them."""
 
     key: str
     flow: str | None
     subflow: str | None
-    instructions: list[str]
-    steps: list[Step]
+    instructions: tuple[str, ...]
+    steps: tuple[Step, ...]
     conformance: str | None
-    missing_acts: list[str]
-    extra_acts: list[str]
+    missing_acts: tuple[str, ...]
+    extra_acts: tuple[str, ...]
 
 
 FORMAT = 1
 """Version of the JSON. It increases if a field gets another name or meaning, not for an additional field."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Span:
+class Span(Part, frozen=True):
     """Characters of a text that an annotator marked."""
 
     key: str
@@ -140,8 +135,7 @@ class Span:
         return f"{name}:{self.status}" if self.status else name
 
 
-@dataclass(frozen=True, kw_only=True)
-class Act:
+class Act(Part, frozen=True):
     """A dialogue act, or a button that was pressed."""
 
     key: str
@@ -149,75 +143,69 @@ class Act:
     service: str | None
     act: str | None
     slot: str | None
-    values: list[str | None]
-    canonical_values: list[str | None] | None
-    guideline_steps: list[int]
+    values: tuple[str | None, ...]
+    canonical_values: tuple[str | None, ...] | None
+    guideline_steps: tuple[int, ...]
     """Steps of the dialogue's guideline that require this act."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StateSlot:
+class StateSlot(Part, frozen=True):
     """A slot of a belief state, or one that the turn removed from it."""
 
     key: str
     slot: str
     change: str
     value: str | None
-    variants: list[str | None] | None
+    variants: tuple[str | None, ...] | None
     previous_value: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class State:
+class State(Part, frozen=True):
     """The belief state of one service after a user turn."""
 
     key: str
     """The key of the frame."""
     service: str | None
     active_intent: str | None
-    requested_slots: list[str]
-    slots: list[StateSlot]
+    requested_slots: tuple[str, ...]
+    slots: tuple[StateSlot, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Call:
+class Call(Part, frozen=True):
     """A service call and the entities that it returned."""
 
     key: str
     service: str | None
     method: str | None
-    parameters: dict[str, str | None]
+    parameters: Mapping[str, str | None]
     result_count: int | None
-    columns: list[str]
+    columns: tuple[str, ...]
     """Every slot of any result, in the order of the results."""
-    results: list[CallResult]
+    results: tuple[CallResult, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallResult:
+class CallResult(Part, frozen=True):
     """One entity that a call returned."""
 
     key: str
-    values: list[str | None]
+    values: tuple[str | None, ...]
     """In the order of the call's columns; None if the entity has no such slot."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Selection:
+class Selection(Part, frozen=True):
     """An item that a person selected, or the number of each item that the person takes."""
 
     key: str
     agent: str | None
     item_index: int | None
     """Position in the selector's own list; None if it is not in the list."""
-    item: dict[str, str | None]
+    item: Mapping[str, str | None]
     is_shared: bool | None
     """None if the goal is not to find a shared item."""
     is_last: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
+class Candidate(Part, frozen=True):
     """One of the candidate texts of a turn."""
 
     candidate_id: int
@@ -226,17 +214,15 @@ class Candidate:
     is_target: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidates:
+class Candidates(Part, frozen=True):
     """The candidate texts of a turn, in the published order."""
 
     key: str
     target_position: int | None
-    candidates: list[Candidate]
+    candidates: tuple[Candidate, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Violation:
+class Violation(Part, frozen=True):
     """A rule that the dialogue breaks, or a property by design."""
 
     rule: str
@@ -252,8 +238,7 @@ class Violation:
     detail: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Turn:
+class Turn(Part, frozen=True):
     """A turn with all its annotations."""
 
     key: str
@@ -271,17 +256,16 @@ class Turn:
     next_step: str | None
     json_pointer: str | None
     """The position in the dialogue's source file."""
-    spans: list[Span]
-    acts: list[Act]
-    states: list[State]
-    calls: list[Call]
-    selections: list[Selection]
-    candidates: list[Candidates]
-    violations: list[Violation]
+    spans: tuple[Span, ...]
+    acts: tuple[Act, ...]
+    states: tuple[State, ...]
+    calls: tuple[Call, ...]
+    selections: tuple[Selection, ...]
+    candidates: tuple[Candidates, ...]
+    violations: tuple[Violation, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(Part, frozen=True):
     """An option that people could vote for: an agent with its answer, or none of the agents."""
 
     vote_key: str | None
@@ -295,8 +279,7 @@ class Answer:
     gold_position: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Service:
+class Service(Part, frozen=True):
     """A service or domain of the dialogue."""
 
     service: str | None
@@ -304,8 +287,7 @@ class Service:
     description: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(Part, frozen=True):
     """The place of the dialogue in its release."""
 
     source_file_id: str
@@ -315,8 +297,7 @@ class Source:
     """True if the file was generated: the dialogue is not the publisher's."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mark:
+class Mark(Part, frozen=True):
     """The requested row, if it is not the dialogue itself."""
 
     key: str
@@ -325,7 +306,7 @@ class Mark:
     """The key of the part that shows the row: a variant of a state is shown with its slot."""
     turn_index: int | None
     json_pointer: str | None
-    row: dict[str, Any]
+    row: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,16 +325,16 @@ class Dialogue:
     channel: str | None
     goal_kind: str
     outcome_reward: int | None
-    participants: list[Participant]
+    participants: tuple[Participant, ...]
     source: Source
     mark: Mark | None
-    services: list[Service]
+    services: tuple[Service, ...]
     scenario: Scenario | None
     guideline: Guideline | None
-    knowledge: list[KnowledgeBase]
-    answers: list[Answer]
-    turns: list[Turn]
-    violations: list[Violation]
+    knowledge: tuple[KnowledgeBase, ...]
+    answers: tuple[Answer, ...]
+    turns: tuple[Turn, ...]
+    violations: tuple[Violation, ...]
     """Violations of the dialogue itself. Those of a turn are in the turn."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -71,27 +72,87 @@ QUERIES = {
         )
 
         select
-            *,
+            dialogue_key,
+            turn_key,
+            turn_index,
+            source_turn_number,
+            role,
+            source_speaker,
+            event_type,
+            source_event_type,
+            utterance,
+            delexicalized_utterance,
+            occurred_at,
+            intent,
+            next_step,
             core.json_pointer(turn_key) as json_pointer
         from turns
         order by turn_index
     """,
     "frames": """
+        select
+            dialogue_key,
+            turn_key,
+            frame_key,
+            service,
+            active_intent,
+            requested_slots
         from core.fct_frames
-        where dialogue_key in (select unnest($keys))
+        where dialogue_key in (select unnest($keys)) and active_intent <> ''
         order by turn_index, frame_index
     """,
     "acts": """
+        select
+            dialogue_key,
+            turn_key,
+            action_key,
+            action_type,
+            service,
+            act,
+            slot_name,
+            action_values,
+            canonical_values
         from core.fct_actions
         where dialogue_key in (select unnest($keys))
         order by turn_index, frame_index, action_index
     """,
-    "annotations": """
+    "spans": """
+        select
+            dialogue_key,
+            turn_key,
+            slot_key,
+            start_char,
+            end_char,
+            value,
+            service,
+            slot_name,
+            source_label,
+            annotation_index,
+            status
         from core.fct_slots
-        where dialogue_key in (select unnest($keys)) and annotation_type in ('span', 'call_parameter')
+        where dialogue_key in (select unnest($keys)) and annotation_type = 'span'
+        order by turn_index, frame_index, span_index, annotation_index, slot_key
+    """,
+    "parameters": """
+        select
+            dialogue_key,
+            turn_key,
+            frame_index,
+            slot_name,
+            value
+        from core.fct_slots
+        where dialogue_key in (select unnest($keys)) and annotation_type = 'call_parameter'
         order by turn_index, frame_index, span_index, annotation_index, slot_key
     """,
     "state_slots": """
+        select
+            dialogue_key,
+            frame_key,
+            slot_name,
+            change,
+            value,
+            variants,
+            previous_value
         from analytics.belief_states
         where dialogue_key in (select unnest($keys))
         order by turn_index, frame_index, slot_name
@@ -102,11 +163,26 @@ QUERIES = {
         order by selection_index
     """,
     "calls": """
+        select
+            dialogue_key,
+            turn_key,
+            frame_index,
+            call_key,
+            service,
+            method,
+            result_count
         from core.fct_service_calls
         where dialogue_key in (select unnest($keys))
         order by turn_index, frame_index
     """,
     "results": """
+        select
+            dialogue_key,
+            turn_key,
+            frame_index,
+            result_key,
+            map_keys(entity) as slots,  -- two lists are read faster than a map
+            map_values(entity) as slot_values
         from core.fct_service_results
         where dialogue_key in (select unnest($keys))
         order by turn_index, frame_index, result_index
@@ -229,9 +305,14 @@ QUERIES = {
 }
 """The rows below the dialogue, in the order in which they are shown."""
 
+MANY = ("turns", "frames", "acts", "spans", "parameters", "state_slots", "calls", "results")
+"""The queries with most of the rows, which `read_many` reads."""
+BATCH_ROWS = 2_000
+"""Rows that are read at once; so most of them are gone before Python looks for cycles among them."""
+
 
 class Rows:
-    """All rows of one dialogue."""
+    """The rows of one dialogue, without those of MANY."""
 
     def __init__(self, head: Row, of: dict[str, list[Row]]) -> None:
         self.head = head
@@ -242,24 +323,41 @@ class Rows:
         return _grouped(self.of[name], *columns)
 
 
-def read_rows_of(con: Connection, keys: Sequence[str]) -> Iterator[Rows]:
-    """Yield the rows of each existing dialogue, in the order of the keys.
+def read_rows_of(con: Connection, keys: Sequence[str]) -> list[Rows]:
+    """Return the rows of each existing dialogue, in the order of the keys.
 
     Raises InputError if the published build lacks one of the tables or columns.
     """
-    try:
-        heads = _grouped(read_rows(con, HEAD, {"keys": list(keys)}), "dialogue_key")
+    asked = {"keys": list(keys)}
+    with _explained():
+        heads = {row["dialogue_key"]: row for row in read_rows(con, HEAD, asked)}
         found = {
-            name: _grouped(read_rows(con, query, {"keys": list(keys)}), "dialogue_key")
+            name: _grouped(read_rows(con, query, asked), "dialogue_key")
             for name, query in QUERIES.items()
+            if name not in MANY
         }
+    return [Rows(heads[key], {name: of.get(key, []) for name, of in found.items()}) for key in keys if key in heads]
+
+
+def read_many(con: Connection, name: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query of MANY for these dialogues, with the columns in their order.
+
+    Raises InputError if the published build lacks one of the tables or columns.
+    """
+    with _explained():
+        con.execute(QUERIES[name], {"keys": list(keys)})
+    while batch := con.fetchmany(BATCH_ROWS):
+        yield from batch
+
+
+@contextlib.contextmanager
+def _explained() -> Generator[None]:
+    try:
+        yield
     except (duckdb.BinderException, duckdb.CatalogException) as error:
         raise InputError(
             "the published build was made by an older version and cannot show dialogues: build again"
         ) from error
-    for key in keys:
-        if key in heads:
-            yield Rows(heads[key][0], {name: of.get(key, []) for name, of in found.items()})
 
 
 def _grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:

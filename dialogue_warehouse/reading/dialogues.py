@@ -2,147 +2,149 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogue_parts
 from dialogue_warehouse.reading.connection import Connection
-from dialogue_warehouse.reading.dialogue_rows import Row, Rows, read_rows_of
-from dialogue_warehouse.reading.findings import find_row, read_rows
+from dialogue_warehouse.reading.dialogue_rows import Rows, read_many, read_rows_of
+from dialogue_warehouse.reading.findings import Row, find_row, read_rows
+
+Steps = dict[str, tuple[int, ...]]
+"""The steps of a guideline that require an act, by act."""
+Parts = dict[str, list[Any]]
+"""Parts of one kind, by the key of their turn."""
 
 
-def steps_of_acts(steps: list[Row], guideline_key: str | None) -> dict[str, list[int]]:
+def steps_of_acts(steps: list[Row], guideline_key: str | None) -> Steps:
     """Map each act to the steps of the guideline that require it."""
-    found: dict[str, list[int]] = defaultdict(list)
+    found: Steps = {}
     for step in steps:
         if step["guideline_key"] == guideline_key and step["act"]:
-            found[step["act"]].append(step["step_index"])
-    return dict(found)
+            found[step["act"]] = (*found.get(step["act"], ()), step["step_index"])
+    return found
+
+
+class Annotations:
+    """The spans, acts, states and calls of several dialogues, by turn."""
+
+    def __init__(self, con: Connection, keys: Sequence[str], steps: dict[str, Steps]) -> None:
+        """Read them; `steps` has the steps of each dialogue."""
+        self.spans = _spans(read_many(con, "spans", keys))
+        self.acts = _acts(read_many(con, "acts", keys), steps)
+        self.states = _states(read_many(con, "frames", keys), _state_slots(read_many(con, "state_slots", keys)))
+        results = _results(read_many(con, "results", keys))
+        self.calls = _calls(read_many(con, "calls", keys), _parameters(read_many(con, "parameters", keys)), results)
 
 
 def read_turns(
-    rows: Rows, violations: list[dialogue_parts.Violation], steps: dict[str, list[int]]
-) -> list[dialogue_parts.Turn]:
-    """Return the turns in order."""
-    frames, acts = rows.by("frames", "turn_key"), rows.by("acts", "turn_key")
-    spans, parameters = _annotations(rows)
-    states, calls = rows.by("state_slots", "frame_key"), rows.by("calls", "turn_key")
-    results = rows.by("results", "turn_key", "frame_index")
-    selections, candidates = rows.by("selections", "turn_key"), rows.by("candidates", "turn_key")
-    texts = {row["candidate_id"]: row["utterance"] for row in rows.of["candidate_texts"]}
-    return [
-        dialogue_parts.Turn(
-            key=(key := row["turn_key"]),
-            index=row["turn_index"],
-            source_turn_number=row["source_turn_number"],
-            role=row["role"],
-            speaker=row["source_speaker"],
-            event_type=row["event_type"],
-            source_event_type=row["source_event_type"],
-            text=row["utterance"],
-            delexicalized=row["delexicalized_utterance"],
-            occurred_at=row["occurred_at"],
-            intent=row["intent"],
-            next_step=row["next_step"],
-            json_pointer=row["json_pointer"],
-            spans=[_span(span) for span in spans[key]],
-            acts=[_act(act, steps) for act in acts[key] if act["action_type"] != "selection"],
-            states=[_state(frame, states[frame["frame_key"]]) for frame in frames[key] if frame["active_intent"]],
-            calls=[
-                _call(call, parameters[key, call["frame_index"]], results[key, call["frame_index"]])
-                for call in calls[key]
-            ],
-            selections=[_selection(selection) for selection in selections[key]],
-            candidates=[_candidates(one, texts) for one in candidates[key]],
-            violations=[violation for violation in violations if violation.turn_index == row["turn_index"]],
-        )
-        for row in rows.of["turns"]
-    ]
-
-
-def _annotations(rows: Rows) -> tuple[dict[str, list[Row]], dict[tuple[str, int], list[Row]]]:
-    """Return the spans by turn, and the parameters of calls by turn and frame."""
-    spans: dict[str, list[Row]] = defaultdict(list)
-    parameters: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in rows.of["annotations"]:
-        if row["annotation_type"] == "span":
-            spans[row["turn_key"]].append(row)
-        else:
-            parameters[row["turn_key"], row["frame_index"]].append(row)
-    return spans, parameters
-
-
-def _span(row: Row) -> dialogue_parts.Span:
-    return dialogue_parts.Span(
-        key=row["slot_key"],
-        start=row["start_char"],
-        end=row["end_char"],
-        text=row["value"],
-        service=row["service"],
-        slot=row["slot_name"],
-        source_label=row["source_label"],
-        annotation_index=row["annotation_index"],
-        status=row["status"],
-    )
-
-
-def _act(row: Row, steps: dict[str, list[int]]) -> dialogue_parts.Act:
-    return dialogue_parts.Act(
-        key=row["action_key"],
-        type=row["action_type"],
-        service=row["service"],
-        act=row["act"],
-        slot=row["slot_name"],
-        values=row["action_values"] or [],
-        canonical_values=row["canonical_values"],
-        guideline_steps=steps.get(row["act"], []),
-    )
-
-
-def _state(frame: Row, slots: list[Row]) -> dialogue_parts.State:
-    return dialogue_parts.State(
-        key=frame["frame_key"],
-        service=frame["service"],
-        active_intent=frame["active_intent"],
-        requested_slots=frame["requested_slots"] or [],
-        slots=[
-            dialogue_parts.StateSlot(
-                key=f"{frame['frame_key']}/state/{key_segment(row['slot_name'])}",
-                slot=row["slot_name"],
-                change=row["change"],
-                value=row["value"],
-                variants=row["variants"],
-                previous_value=row["previous_value"],
+    con: Connection, keys: Sequence[str], rows: dict[str, Rows], violations: dict[str, dict[int | None, Violations]]
+) -> dict[str, list[dialogue_parts.Turn]]:
+    """Return the turns of each dialogue in order."""
+    steps = {key: steps_of_acts(one.of["steps"], one.head["guideline_key"]) for key, one in rows.items()}
+    read = Annotations(con, keys, steps)
+    selections = {key: _selections(one) for key, one in rows.items() if one.of["selections"]}
+    candidates = {key: _candidates(one) for key, one in rows.items() if one.of["candidates"]}
+    turns: dict[str, list[dialogue_parts.Turn]] = {key: [] for key in rows}
+    for dialogue_key, turn_key, turn_index, *values in read_many(con, "turns", keys):
+        turns[dialogue_key].append(
+            dialogue_parts.Turn(
+                turn_key,
+                turn_index,
+                *values,
+                tuple(read.spans.get(turn_key, ())),
+                tuple(read.acts.get(turn_key, ())),
+                tuple(read.states.get(turn_key, ())),
+                tuple(read.calls.get(turn_key, ())),
+                tuple(selections[dialogue_key].get(turn_key, ())) if dialogue_key in selections else (),
+                tuple(candidates[dialogue_key].get(turn_key, ())) if dialogue_key in candidates else (),
+                violations[dialogue_key].get(turn_index, ()) if dialogue_key in violations else (),
             )
-            for row in slots
-        ],
-    )
+        )
+    return turns
+
+
+def _spans(rows: Iterable[tuple[Any, ...]]) -> Parts:
+    found: Parts = defaultdict(list)
+    for row in rows:
+        found[row[1]].append(dialogue_parts.Span(*row[2:]))
+    return found
+
+
+def _acts(rows: Iterable[tuple[Any, ...]], steps: dict[str, Steps]) -> Parts:
+    found: Parts = defaultdict(list)
+    for dialogue_key, turn_key, key, kind, service, act, slot, values, canonical in rows:
+        if kind != "selection":
+            required_by = steps[dialogue_key].get(act, ())
+            known = None if canonical is None else tuple(canonical)
+            found[turn_key].append(
+                dialogue_parts.Act(key, kind, service, act, slot, tuple(values or ()), known, required_by)
+            )
+    return found
+
+
+def _state_slots(rows: Iterable[tuple[Any, ...]]) -> Parts:
+    """Return the slots of states by the key of their frame."""
+    found: Parts = defaultdict(list)
+    for _, frame_key, slot, change, value, variants, previous in rows:
+        key, known = f"{frame_key}/state/{key_segment(slot)}", None if variants is None else tuple(variants)
+        found[frame_key].append(dialogue_parts.StateSlot(key, slot, change, value, known, previous))
+    return found
+
+
+def _states(rows: Iterable[tuple[Any, ...]], slots: Parts) -> Parts:
+    found: Parts = defaultdict(list)
+    for _, turn_key, frame_key, service, intent, requested in rows:
+        of_frame = tuple(slots.get(frame_key, ()))
+        found[turn_key].append(dialogue_parts.State(frame_key, service, intent, tuple(requested or ()), of_frame))
+    return found
+
+
+def _parameters(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, int], dict[str, str | None]]:
+    """Return the parameters of calls, by turn and frame."""
+    found: dict[tuple[str, int], dict[str, str | None]] = defaultdict(dict)
+    for _, turn_key, frame_index, slot, value in rows:
+        found[turn_key, frame_index][slot] = value
+    return found
+
+
+def _results(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, int], list[tuple[str, dict[str, str | None]]]]:
+    """Return the key of each result and its entity, by turn and frame of the call."""
+    found: dict[tuple[str, int], list[tuple[str, dict[str, str | None]]]] = defaultdict(list)
+    for _, turn_key, frame_index, key, slots, values in rows:
+        found[turn_key, frame_index].append((key, dict(zip(slots, values, strict=True))))
+    return found
+
+
+def _calls(
+    rows: Iterable[tuple[Any, ...]],
+    parameters: dict[tuple[str, int], dict[str, str | None]],
+    results: dict[tuple[str, int], list[tuple[str, dict[str, str | None]]]],
+) -> Parts:
+    found: Parts = defaultdict(list)
+    for _, turn_key, frame_index, key, service, method, count in rows:
+        entities = results.get((turn_key, frame_index), ())
+        columns = tuple(dict.fromkeys(slot for _, entity in entities for slot in entity))
+        read = tuple(dialogue_parts.CallResult(result, tuple(map(entity.get, columns))) for result, entity in entities)
+        given = parameters.get((turn_key, frame_index), {})
+        found[turn_key].append(dialogue_parts.Call(key, service, method, given, count, columns, read))
+    return found
 
 
 def key_segment(text: str) -> str:
     """Escape a name as a segment of a key, in the same way as the macro of this name."""
-    return text.replace("%", "%25").replace("/", "%2F").replace("~", "%7E")
+    return text if text.isidentifier() else text.replace("%", "%25").replace("/", "%2F").replace("~", "%7E")
 
 
-def _call(row: Row, parameters: list[Row], results: list[Row]) -> dialogue_parts.Call:
-    columns = list(dict.fromkeys(slot for result in results for slot in result["entity"]))
-    return dialogue_parts.Call(
-        key=row["call_key"],
-        service=row["service"],
-        method=row["method"],
-        parameters={parameter["slot_name"]: parameter["value"] for parameter in parameters},
-        result_count=row["result_count"],
-        columns=columns,
-        results=[
-            dialogue_parts.CallResult(
-                key=result["result_key"], values=[result["entity"].get(column) for column in columns]
-            )
-            for result in results
-        ],
-    )
+def _selections(rows: Rows) -> Parts:
+    found: Parts = defaultdict(list)
+    for row in rows.of["selections"]:
+        found[row["turn_key"]].append(_selection(row))
+    return found
 
 
 def _selection(row: Row) -> dialogue_parts.Selection:
@@ -156,17 +158,23 @@ def _selection(row: Row) -> dialogue_parts.Selection:
     )
 
 
-def _candidates(row: Row, texts: dict[int, str]) -> dialogue_parts.Candidates:
-    return dialogue_parts.Candidates(
-        key=row["candidates_key"],
-        target_position=row["target_position"],
-        candidates=[
-            dialogue_parts.Candidate(
-                candidate_id=found, text=texts.get(found), is_target=position == row["target_position"]
-            )
-            for position, found in enumerate(row["candidate_ids"] or [])
-        ],
-    )
+def _candidates(rows: Rows) -> Parts:
+    texts = {row["candidate_id"]: row["utterance"] for row in rows.of["candidate_texts"]}
+
+    def part_of(row: Row) -> dialogue_parts.Candidates:
+        target = row["target_position"]
+        candidates = (
+            dialogue_parts.Candidate(candidate_id=found, text=texts.get(found), is_target=position == target)
+            for position, found in enumerate(row["candidate_ids"] or ())
+        )
+        return dialogue_parts.Candidates(
+            key=row["candidates_key"], target_position=target, candidates=tuple(candidates)
+        )
+
+    found: Parts = defaultdict(list)
+    for row in rows.of["candidates"]:
+        found[row["turn_key"]].append(part_of(row))
+    return found
 
 
 SHOWN_AS = {
@@ -196,14 +204,29 @@ def read_dialogue(con: Connection, key: str) -> dialogue_parts.Dialogue:
 
 def read_dialogues(con: Connection, keys: Sequence[str]) -> Iterator[dialogue_parts.Dialogue]:
     """Yield the existing ones of these dialogues without marks. Reading them together is far faster than one by one."""
-    return map(_dialogue, read_rows_of(con, keys))
+    rows = {one.head["dialogue_key"]: one for one in read_rows_of(con, keys)}
+    violations = {key: _violations(one) for key, one in rows.items() if one.of["violations"]}
+    turns = read_turns(con, keys, rows, violations)
+    for key, one in rows.items():
+        yield _dialogue(one, tuple(turns.pop(key)), violations.get(key, {}))
 
 
-def _dialogue(rows: Rows) -> dialogue_parts.Dialogue:
-    steps = steps_of_acts(rows.of["steps"], rows.head["guideline_key"])
-    violations = [_violation(violation) for violation in rows.of["violations"]]
-    read = read_turns(rows, violations, steps)
-    there = {turn.index for turn in read}
+Violations = tuple[dialogue_parts.Violation, ...]
+
+
+def _violations(rows: Rows) -> dict[int | None, Violations]:
+    """Return the violations by turn."""
+    found: dict[int | None, Violations] = {}
+    for violation in map(_violation, rows.of["violations"]):
+        found[violation.turn_index] = (*found.get(violation.turn_index, ()), violation)
+    return found
+
+
+def _dialogue(
+    rows: Rows, turns: tuple[dialogue_parts.Turn, ...], violations: dict[int | None, Violations]
+) -> dialogue_parts.Dialogue:
+    there = {turn.index for turn in turns}
+    elsewhere = (found for index, found in violations.items() if index not in there)
     head = rows.head
     return dialogue_parts.Dialogue(
         key=head["dialogue_key"],
@@ -217,12 +240,12 @@ def _dialogue(rows: Rows) -> dialogue_parts.Dialogue:
         channel=head["channel"],
         goal_kind=head["goal_kind"],
         outcome_reward=head["outcome_reward"],
-        participants=[
+        participants=tuple(
             dialogue_parts.Participant(
                 speaker=row["source_speaker"], type=row["participant_type"], reward=row["reward"]
             )
             for row in rows.of["participants"]
-        ],
+        ),
         source=dialogue_parts.Source(
             source_file_id=head["source_file_id"],
             record_index=head["record_index"],
@@ -230,13 +253,13 @@ def _dialogue(rows: Rows) -> dialogue_parts.Dialogue:
             is_generated=head["is_generated"],
         ),
         mark=None,
-        services=[dialogue_parts.Service(**_own(service)) for service in rows.of["services"]],
+        services=tuple(dialogue_parts.Service(**_own(service)) for service in rows.of["services"]),
         scenario=_scenario(rows),
-        guideline=_guideline(rows),
+        guideline=_guideline(rows, turns),
         knowledge=_knowledge(rows),
-        answers=[dialogue_parts.Answer(**_own(answer)) for answer in rows.of["answers"]],
-        turns=read,
-        violations=[found for found in violations if found.turn_index not in there],
+        answers=tuple(dialogue_parts.Answer(**_own(answer)) for answer in rows.of["answers"]),
+        turns=turns,
+        violations=tuple(itertools.chain.from_iterable(elsewhere)),
     )
 
 
@@ -287,13 +310,14 @@ def shown_key(table: str, key: str, row: Row) -> str:
 
 def keys_of(part: Any) -> Iterator[str]:
     """Yield the keys of everything that a dialogue shows."""
-    if isinstance(part, list):
+    if isinstance(part, list | tuple):
         for element in part:
             yield from keys_of(element)
-    elif is_dataclass(part):
-        for field in fields(part):
-            value = getattr(part, field.name)
-            if field.name in ("key", "vote_key", "response_key") and value is not None:
+    elif isinstance(part, dialogue_parts.Dialogue | dialogue_parts.Part):
+        is_whole = isinstance(part, dialogue_parts.Dialogue)
+        for name in (field.name for field in fields(part)) if is_whole else part.__struct_fields__:
+            value = getattr(part, name)
+            if name in ("key", "vote_key", "response_key") and value is not None:
                 yield value
             yield from keys_of(value)
 
@@ -306,51 +330,54 @@ def _scenario(rows: Rows) -> dialogue_parts.Scenario | None:
         scenario_id=head["scenario_id"],
         flow=head["flow"],
         subflow=head["subflow"],
-        values=[
+        values=tuple(
             dialogue_parts.ScenarioValue(section=row["section"], field=row["field"], value=row["value"])
             for row in rows.of["scenario_values"]
-        ],
-        attributes=[
+        ),
+        attributes=tuple(
             dialogue_parts.Attribute(attribute=row["attribute"], value_type=row["value_type"], alpha=row["alpha"])
             for row in rows.of["attributes"]
-        ],
+        ),
     )
 
 
-def _guideline(rows: Rows) -> dialogue_parts.Guideline | None:
+def _guideline(rows: Rows, turns: tuple[dialogue_parts.Turn, ...]) -> dialogue_parts.Guideline | None:
     head = rows.head
     if head["guideline_key"] is None:
         return None
-    taken = {act: [row["turn_index"] for row in acts] for act, acts in rows.by("acts", "act").items()}
+    taken: dict[str | None, list[int]] = defaultdict(list)
+    for turn in turns:
+        for act in turn.acts:
+            taken[act.act].append(turn.index)
     return dialogue_parts.Guideline(
         key=head["guideline_key"],
         flow=head["flow_title"],
         subflow=head["subflow_title"],
-        instructions=head["instructions"] or [],
-        steps=[
+        instructions=tuple(head["instructions"] or ()),
+        steps=tuple(
             dialogue_parts.Step(
                 index=row["step_index"],
                 type=row["step_type"],
                 button=row["button"],
                 act=row["act"],
                 text=row["text"],
-                subtext=row["subtext"] or [],
-                taken_in=taken.get(row["act"], []) if row["act"] else [],
+                subtext=tuple(row["subtext"] or ()),
+                taken_in=tuple(taken.get(row["act"], ())) if row["act"] else (),
             )
             for row in rows.by("steps", "guideline_key")[head["guideline_key"]]
-        ],
+        ),
         conformance=head["conformance"],
-        missing_acts=head["missing_acts"] or [],
-        extra_acts=head["extra_acts"] or [],
+        missing_acts=tuple(head["missing_acts"] or ()),
+        extra_acts=tuple(head["extra_acts"] or ()),
     )
 
 
-def _knowledge(rows: Rows) -> list[dialogue_parts.KnowledgeBase]:
+def _knowledge(rows: Rows) -> tuple[dialogue_parts.KnowledgeBase, ...]:
     people = {row["source_speaker"]: row["participant_type"] for row in rows.of["participants"]}
     selections = rows.by("selections", "agent", "item_index")
     bases = []
     for agent, cells in rows.by("knowledge", "agent").items():
-        columns = list(dict.fromkeys(cell["attribute"] for cell in cells))
+        columns = tuple(dict.fromkeys(cell["attribute"] for cell in cells))
         items: dict[int, list[Row]] = {}
         for cell in cells:
             items.setdefault(cell["item_index"], []).append(cell)
@@ -359,18 +386,18 @@ def _knowledge(rows: Rows) -> list[dialogue_parts.KnowledgeBase]:
                 agent=agent,
                 participant_type=people.get(agent),
                 columns=columns,
-                items=[_item(index, own, columns, selections[agent, index]) for index, own in items.items()],
+                items=tuple(_item(index, own, columns, selections[agent, index]) for index, own in items.items()),
             )
         )
-    return bases
+    return tuple(bases)
 
 
-def _item(index: int, cells: list[Row], columns: list[str], selections: list[Row]) -> dialogue_parts.Item:
+def _item(index: int, cells: list[Row], columns: tuple[str, ...], selections: list[Row]) -> dialogue_parts.Item:
     values = {cell["attribute"]: cell["value"] for cell in cells}
     return dialogue_parts.Item(
         key=cells[0]["knowledge_key"].rpartition("/")[0],
         index=index,
-        values=[values.get(column) for column in columns],
+        values=tuple(map(values.get, columns)),
         is_shared=cells[0]["is_shared"],
-        selected_in=[row["turn_index"] for row in selections],
+        selected_in=tuple(row["turn_index"] for row in selections),
     )

@@ -31,6 +31,10 @@ HEED = 0.3
 """Seconds that an interrupted query has to stop. A query that does not stop is abandoned and ends with the process."""
 
 
+class StoppedError(QueryError):
+    """A query took longer than its time limit."""
+
+
 class Patience:
     """Waits for the steps of one query, together for at most this many seconds; None means no limit."""
 
@@ -58,7 +62,7 @@ class Patience:
             raise
         if worker.is_alive():
             self._stop(worker)
-            raise QueryError(
+            raise StoppedError(
                 f"stopped after {self._seconds:g} seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
             )
         if raised:
@@ -84,8 +88,8 @@ class QueryResult:
     columns: tuple[str, ...]
     """The unique names of the columns: `a` and `a_2` if the query has two columns of one name."""
     is_explain: bool
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    """The values of `$name` in the query, as text."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The values of `$name` in the query; the command line gives texts."""
     timeout: float | None = None
     """Seconds before a run is cancelled."""
     types: tuple[sqltypes.DuckDBPyType, ...] = ()
@@ -150,7 +154,7 @@ class QueryResult:
 
 
 def run_query(
-    con: Connection, text: str, parameters: Mapping[str, str] | None = None, timeout: float | None = None
+    con: Connection, text: str, parameters: Mapping[str, Any] | None = None, timeout: float | None = None
 ) -> QueryResult:
     """Accept exactly one SELECT or EXPLAIN. Raises QueryError for anything else, or if DuckDB cannot bind it."""
     statement, skipped_lines = _trimmed(text)

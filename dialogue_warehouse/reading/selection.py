@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
+import msgspec
 
 from dialogue_warehouse.common.database import QueryError, one_line
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.reading.connection import Connection, open_published
+from dialogue_warehouse.reading.connection import Connection, closed_when_idle, open_published
 from dialogue_warehouse.reading.query import run_query
 from dialogue_warehouse.settings import Settings
 
@@ -56,7 +57,8 @@ class Dialogue(NamedTuple):
 
 def select_published(paths: WarehousePaths, settings: Settings, selection: Selection) -> list[Dialogue]:
     """Return the selected dialogues of the published build. Raises InputError if there are none."""
-    with open_published(paths, settings=settings.for_queries()) as con:
+    con = open_published(paths, settings=settings.for_queries())
+    with closed_when_idle(con):
         return select(con, selection, settings.query_timeout)
 
 
@@ -141,16 +143,51 @@ LEAKED = """
 def _keys_where(con: Connection, expression: str, timeout: float | None) -> set[str]:
     """Return the keys of the dialogues for which an expression is true. Raises QueryError if it is not one."""
     try:
+        expression.encode()
         statements = con.extract_statements(f"select {expression}\n")
+    except UnicodeEncodeError as error:
+        raise QueryError("--where: is not valid UTF-8") from error
     except duckdb.Error as error:
         raise QueryError(f"--where: {one_line(error)}") from error
     if len(statements) != 1:
         raise QueryError("--where: is not one expression")
+    if changing := _changing(con, expression):
+        raise QueryError(
+            f"--where: {changing} can select other dialogues on the next run;"
+            " write the value itself, or use --sample N --seed S"
+        )
     try:
         result = run_query(con, f"select dialogue_key from core.dim_dialogues where ({expression}\n)", timeout=timeout)
         return {key for (key,) in result.rows()}
     except QueryError as error:
         raise QueryError(f"--where: {error}") from error
+
+
+UNSTABLE = """
+    select distinct function_name
+    from duckdb_functions()
+    where stability in ('VOLATILE', 'CONSISTENT_WITHIN_QUERY') and function_name <> 'error'
+"""
+"""The functions that can return another value on the next run, such as `random` and `now`. `error` returns nothing."""
+UNLISTED = {"current_time", "current_timestamp", "localtime", "localtimestamp", "query"}
+"""Words of SQL that DuckDB does not list as functions, and the function that runs a text, which is not read here."""
+
+
+def _changing(con: Connection, expression: str) -> str | None:
+    """Return a part of an expression whose value can be another one on the next run, or None."""
+    ((text,),) = con.execute("select json_serialize_sql(?)", [f"select 1 where ({expression}\n)"]).fetchall()
+    unstable = UNLISTED | {name for (name,) in con.execute(UNSTABLE).fetchall()}
+    waiting: list[Any] = [msgspec.json.decode(text)]
+    while waiting:
+        match node := waiting.pop():
+            case {"function_name": str(name)} if name.lower() in unstable:
+                return f"{name}()"
+            case {"class": "COLUMN_REF", "column_names": [str(name)]} if name.lower() in unstable:
+                return name  # such as current_date
+            case {"sample": {}}:
+                return "a sample"
+        waiting += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return None
 
 
 def _sampled(dialogues: list[Dialogue], number: int, seed: int) -> list[Dialogue]:

@@ -26,6 +26,7 @@ from dialogue_warehouse.common.json_values import RepeatedKeyError, pointer_toke
 from dialogue_warehouse.common.text import place_of, split_lines
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.releases import csv_tables
 from dialogue_warehouse.releases.file_kinds import PUBLISHED, answer_kind, refusal
 
 TOKEN = re.compile(
@@ -182,6 +183,8 @@ def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | 
     """Split a file into its parts and its records as JSON text. Raises LandingError for a file that is not JSON."""
     if entity.container is Container.LINES:
         return None, _split_lines(text)
+    if entity.container is Container.TABLE:
+        return None, _split_table(where, text)
     if entity.container is Container.JSON_LINES:
         return None, _split_json_lines(where, text)
     try:
@@ -247,6 +250,18 @@ def _split_lines(text: bytes) -> Iterator[Record]:
             content, refused = line, _why_refused(line, column)
         place = f"line {index + 1}, column {column + 1}"
         yield Record(index, None, f"/{index}", json.dumps(content).encode(), refused=refused, place=place)
+
+
+def _split_table(where: str, text: bytes) -> Iterator[Record]:
+    """Yield the lines below the names of the columns. Raises LandingError for a first line that does not name them."""
+    rows = csv_tables.read_table(text.decode(), csv_tables.separator_of(where))
+    try:
+        for index, (line, content, refused) in enumerate(rows):
+            encoded = json.dumps(content).encode()
+            yield Record(index, None, f"/{index}", encoded, refused=refused, place=f"line {line}")
+    except csv_tables.HeaderError as error:
+        refuse_answer(where, text)
+        raise LandingError(f"{where}: {error}: {PUBLISHED}") from error
 
 
 def _split_json_lines(where: str, text: bytes) -> Iterator[Record]:

@@ -1,6 +1,6 @@
-"""The pages about a published build: charts, the report, a dialogue as HTML.
+"""The pages about a published build: written to files as the report, and served as the dashboard.
 
-What belongs here: the content of a page (`contents`, `histories`, `dictionary`), charts (`pictures`, `drawing`), and
-writing the files (`report`); templates are in `templates/`. Pages load only the style sheets and the script beside
-them. What does not: computing data that SQL users would want too; they belong in a table of `analytics` or `quality`.
+What belongs here: templates, charts, the contents of each page, the server and the processes of users' queries. Both
+ways use the same templates; pages that need a server are only served. What does not: queries that SQL users would want
+too (they are models), and the search (`dialogue_warehouse.reading.search`). Text of a corpus is always escaped.
 """

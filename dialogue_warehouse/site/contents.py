@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import islice, zip_longest
 
-from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import dialogue_parts, findings
@@ -20,6 +20,7 @@ from dialogue_warehouse.reading.findings import Row, read_rows
 from dialogue_warehouse.site.dictionary import draw_relations, read_lineage, read_tables
 from dialogue_warehouse.site.histories import join_suites
 from dialogue_warehouse.site.pictures import Picture, Relations, read_pictures
+from dialogue_warehouse.site.results import PROFILES, VOICES, read_corpora, read_rules
 
 
 def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -> list[str]:
@@ -171,103 +172,8 @@ def is_page_name(name: str) -> bool:
     return re.fullmatch(r"dialogue-[0-9a-f]{16}\.html", name) is not None
 
 
-CASES_SHOWN = 50
-"""Cases of a rule that its page lists."""
 BUILDS_SHOWN = 10
 """Number of newest builds whose results are shown side by side."""
-
-_OUTCOMES = """
-            count(*) filter (where verdict = 'reproduced' and is_as_recorded) as reproduced,
-            count(*) filter (where verdict = 'refuted' and is_as_recorded) as refuted_as_recorded,
-            count(*) filter (where not is_as_recorded) as unexpected,
-            count(*) filter (where verdict = 'vacuous') as vacuous,
-            count(*) filter (where verdict = 'source_absent') as source_absent,
-            count(*) filter (where verdict = 'not_checkable') as not_checkable
-"""
-"""Columns that count claims by outcome."""
-
-_CORPORA = f"""
-    with
-
-    files as (
-        select
-            corpus_id,
-            count(*) as files_present,
-            count(*) filter (where verification = 'verified') as files_verified,
-            count(*) filter (where verification = 'simulated') as files_generated
-        from core.dim_source_files
-        group by corpus_id
-    ),
-
-    verdicts as (
-        select
-            corpus_id,
-            {_OUTCOMES}
-        from quality.claim_checks
-        group by corpus_id
-    ),
-
-    outcomes as (
-        select
-            suite,
-            count(*) filter (where success) as passed,
-            count(*) filter (where not success) as not_passed
-        from quality.expectation_results
-        where build_id = ?
-        group by suite
-    )
-
-    select
-        overview.*,
-        corpora.homepage,
-        corpora.carried_from,
-        corpora.carried_because,
-        coalesce(files.files_present, 0) as files_present,
-        coalesce(files.files_verified, 0) as files_verified,
-        coalesce(files.files_generated, 0) as files_generated,
-        coalesce(verdicts.reproduced, 0) as reproduced,
-        coalesce(verdicts.refuted_as_recorded, 0) as refuted_as_recorded,
-        coalesce(verdicts.unexpected, 0) as unexpected,
-        coalesce(verdicts.vacuous, 0) as vacuous,
-        coalesce(verdicts.source_absent, 0) as source_absent,
-        coalesce(verdicts.not_checkable, 0) as not_checkable,
-        coalesce(outcomes.passed, 0) as passed,
-        coalesce(outcomes.not_passed, 0) as not_passed
-    from analytics.corpus_overview as overview
-    inner join core.dim_corpora as corpora
-        on overview.corpus_id = corpora.corpus_id
-    left join files
-        on overview.corpus_id = files.corpus_id
-    left join verdicts
-        on overview.corpus_id = verdicts.corpus_id
-    left join outcomes
-        on overview.corpus_id = outcomes.suite
-    order by overview.corpus_id
-"""
-"""One row per corpus: how complete it is, and the results about it in one build."""
-
-_VOICES = f"""
-    select
-        claims.quotes_whom,
-        checks.judged_on,
-        count(*) as claim_count,
-        {_OUTCOMES}
-    from quality.claims as claims
-    inner join quality.claim_checks as checks
-        on claims.claim_id = checks.claim_id
-    group by claims.quotes_whom, checks.judged_on
-    order by
-        list_position(['publisher', 'paper', 'other_project', 'own_measurement'], claims.quotes_whom),
-        checks.judged_on desc
-"""
-"""One row per quoted party and origin of the files: the outcomes of the claims."""
-
-
-_PROFILES = """
-    select *
-    from analytics.corpus_profile
-    order by corpus_id, is_whole_corpus desc, list_position(['train', 'validation', 'test'], split)
-"""
 
 
 @dataclass(frozen=True)
@@ -302,90 +208,111 @@ class Contents:
     """Inputs and dependents of each model, by model; empty without dbt's manifest."""
 
 
+class Reading:
+    """The contents of an open published build, each part read when a page first needs it."""
+
+    def __init__(self, con: Connection, paths: WarehousePaths) -> None:
+        self._con, self._paths = con, paths
+
+    @functools.cached_property
+    def _all_builds(self) -> list[Row]:
+        """The builds, newest first; the published one has no later one beside it."""
+        return read_rows(self._con, "select * from quality.builds order by started_at desc, build_id desc")
+
+    @property
+    def build(self) -> Row:
+        """The row of this build in `quality.builds`: the newest one."""
+        return self._all_builds[0]
+
+    @property
+    def builds(self) -> list[Row]:
+        """The builds that are shown."""
+        return self._all_builds[:BUILDS_SHOWN]
+
+    @property
+    def older_builds(self) -> int:
+        """Number of builds that are not shown."""
+        return len(self._all_builds) - len(self.builds)
+
+    @functools.cached_property
+    def corpora(self) -> list[Row]:
+        """The corpora."""
+        return read_corpora(self._con, self.build["build_id"])
+
+    @property
+    def generated(self) -> list[str]:
+        """Titles of the corpora with generated files."""
+        return [corpus["title"] for corpus in self.corpora if corpus["files_generated"]]
+
+    @functools.cached_property
+    def changes(self) -> list[str]:
+        """The differences from the build before."""
+        return describe_changes(self.builds[0], self.builds[1], self.suites) if len(self.builds) > 1 else []
+
+    @functools.cached_property
+    def voices(self) -> list[Row]:
+        """Number of claims per verdict."""
+        return read_rows(self._con, VOICES)
+
+    @functools.cached_property
+    def claims(self) -> list[Row]:
+        """The claims."""
+        query = findings.claims_query((), verdict=None, only_unexpected=False, is_short=False)
+        return read_rows(self._con, query)
+
+    @functools.cached_property
+    def rules(self) -> list[Row]:
+        """The rules."""
+        return read_rules(self._con)
+
+    @functools.cached_property
+    def differences(self) -> Differences:
+        """The changes by kind."""
+        return read_differences(self._con, self._all_builds, self.claims, self.rules)
+
+    @functools.cached_property
+    def suites(self) -> dict[str, list[Row]]:
+        """The expectations by suite."""
+        shown = [build["build_id"] for build in self.builds]
+        results = read_rows(
+            self._con,
+            "select * from quality.expectation_results where list_contains(?, build_id) order by suite, expectation",
+            [shown],
+        )
+        return join_suites(results, shown)
+
+    @functools.cached_property
+    def tables(self) -> list[Row]:
+        """The tables."""
+        return read_tables(self._con)
+
+    @functools.cached_property
+    def relations(self) -> Relations:
+        """The joins between the tables of core."""
+        return draw_relations(self.tables)
+
+    @functools.cached_property
+    def profiles(self) -> list[Row]:
+        """The profile of each corpus, and of its splits."""
+        return read_rows(self._con, PROFILES)
+
+    @functools.cached_property
+    def pictures(self) -> list[Picture]:
+        """The charts."""
+        return list(read_pictures(self._con))
+
+    @functools.cached_property
+    def conversations(self) -> Conversations:
+        """The dialogues that have a page."""
+        return read_conversations(self._con, self.rules, self.differences.rows)
+
+    @functools.cached_property
+    def lineage(self) -> dict[str, Row]:
+        """Inputs and dependents of each model."""
+        return read_lineage(self._paths)
+
+
 def read(con: Connection, paths: WarehousePaths) -> Contents:
     """Read the contents from an open published build; its own row is the newest of `quality.builds`."""
-    builds = read_rows(con, "select * from quality.builds order by started_at desc, build_id desc")
-    shown = builds[:BUILDS_SHOWN]
-    results = read_rows(
-        con,
-        "select * from quality.expectation_results where list_contains(?, build_id) order by suite, expectation",
-        [[build["build_id"] for build in shown]],
-    )
-    suites = join_suites(results, [build["build_id"] for build in shown])
-    claims = read_rows(con, findings.claims_query((), verdict=None, only_unexpected=False, is_short=False))
-    rules = _rules(con)
-    differences = read_differences(con, builds, claims, rules)
-    tables = read_tables(con)
-    corpora = _corpora(con, builds[0]["build_id"])
-    return Contents(
-        build=builds[0],
-        builds=shown,
-        older_builds=len(builds) - len(shown),
-        corpora=corpora,
-        generated=[corpus["title"] for corpus in corpora if corpus["files_generated"]],
-        changes=describe_changes(builds[0], builds[1], suites) if len(builds) > 1 else [],
-        voices=read_rows(con, _VOICES),
-        claims=claims,
-        rules=rules,
-        differences=differences,
-        suites=suites,
-        tables=tables,
-        relations=draw_relations(tables),
-        profiles=read_rows(con, _PROFILES),
-        pictures=list(read_pictures(con)),
-        conversations=read_conversations(con, rules, differences.rows),
-        lineage=read_lineage(paths),
-    )
-
-
-def _corpora(con: Connection, build_id: str) -> list[Row]:
-    """Return one row per corpus: how complete it is, and the results about it."""
-    rows = read_rows(con, _CORPORA, [build_id])
-    known = set(registry.corpus_ids())
-    for row in rows:
-        files = registry.load_corpus(row["corpus_id"]).files if row["corpus_id"] in known else ()
-        row["files_listed"] = sum(not file.is_documentation for file in files)
-    return rows
-
-
-def _rules(con: Connection) -> list[Row]:
-    """Return the rules, broken ones first, each with its first cases, in its corpus or in all corpora."""
-    rules = read_rows(con, "select * from quality.violation_rules")
-    cases = read_rows(
-        con,
-        f"""
-        select *
-        from quality.violations
-        qualify
-            row_number() over (
-                partition by rule_id, corpus_id
-                order by source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
-            ) <= {CASES_SHOWN}
-        order by
-            rule_id, corpus_id, source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
-        """,
-    )
-    counts = read_rows(con, "select rule_id, corpus_id, count(*) as observed from quality.violations group by all")
-    listed = {rule["rule_id"] for rule in rules}
-    unknown = ("corpus_id", "kind", "title", "description", "upstream_reference", "expected", "cases_read", "why")
-    nothing = dict.fromkeys(unknown)
-    for rule_id in sorted({row["rule_id"] for row in counts} - listed):
-        observed = sum(row["observed"] for row in counts if row["rule_id"] == rule_id)
-        rules.append(nothing | {"rule_id": rule_id, "observed": observed, "is_guarded": False})
-    for rule in rules:
-        own = [
-            case
-            for case in cases
-            if case["rule_id"] == rule["rule_id"] and rule["corpus_id"] in (None, case["corpus_id"])
-        ]
-        for case in own:
-            case["key"] = case.get("row_key") or _turn_key(case)
-            rule["upstream_reference"] = rule["upstream_reference"] or case["upstream_reference"]
-        rule["cases"] = own[:CASES_SHOWN]
-    return sorted(rules, key=lambda rule: (not rule["observed"], rule["corpus_id"] or "", rule["rule_id"]))
-
-
-def _turn_key(case: Row) -> str | None:
-    if case["dialogue_key"] is None or case["turn_index"] is None:
-        return case["dialogue_key"]
-    return f"{case['dialogue_key']}/{case['turn_index']}"
+    reading = Reading(con, paths)
+    return Contents(**{one.name: getattr(reading, one.name) for one in fields(Contents)})

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import importlib.metadata
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,12 @@ def style() -> str:
     return (TEMPLATES / "dialogue.css").read_text(encoding="utf-8")
 
 
+def render_summary(place: str, build_id: str, corpora: Sequence[Any], verdicts: Mapping[str, int]) -> str:
+    """Return a short summary of a warehouse: its corpora with their numbers, and its claims by verdict."""
+    values = {"place": place, "build_id": build_id, "corpora": corpora, "verdicts": verdicts}
+    return _environment().get_template("summary.html").render(values)
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     return environment(TEMPLATES, counted=counted, text=text_of, harmless=harmless, moment=moment)
@@ -122,7 +128,7 @@ def harmless(text: str) -> str:
     return STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
-def sides(turns: list[dialogue_parts.Turn]) -> dict[tuple[str, str | None], str]:
+def sides(turns: Sequence[dialogue_parts.Turn]) -> dict[tuple[str, str | None], str]:
     """Return the side of each speaker: users left, systems right, others alternating in speaking order."""
     found: dict[tuple[str, str | None], str] = {}
     for turn in turns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import shutil
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import markupsafe
 
 from dialogue_warehouse.common import files
@@ -181,9 +183,10 @@ def is_about(build_id: str, folder: Path) -> bool:
     return parser.build_id == build_id
 
 
-def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, str]:
-    """Return the pages by file name. All values are escaped; only http and https addresses become links."""
-    environment = rendering.environment(
+@functools.cache
+def templates() -> jinja2.Environment:
+    """Return the templates of the pages. All values are escaped; only http and https addresses become links."""
+    return rendering.environment(
         TEMPLATES,
         anchor=anchor,
         choices=_choices,
@@ -198,27 +201,42 @@ def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, st
         moment=_moment,
         outcome=outcome,
         prose=prose,
+        text=rendering.text_of,
     )
-    shared = {
+
+
+def shared(found: Any, dbt_docs: str = "") -> dict[str, Any]:
+    """Return what every page needs; `dbt_docs` is the address of dbt's own documentation."""
+    return {
         "found": found,
         "pages": PAGES,
+        "menu": [(f"{name}.html", title) for name, title in PAGES.items()],
+        "is_live": False,
+        "asked": {},
+        "paging": None,
         "claim_outcomes": CLAIM_OUTCOMES,
         "voices": VOICES,
         "rule_kinds": RULE_KINDS,
         "profile_columns": PROFILE_COLUMNS,
         "change_kinds": contents.KINDS,
-        "cases_shown": contents.CASES_SHOWN,
         "mark": MARK,
         "build_meta": BUILD_META,
         "everywhere": dictionary.EVERYWHERE,
         "generated": GENERATED,
+        "dbt_docs": dbt_docs,
     }
-    shared["dbt_docs"] = DBT_DOCS if has_dbt_docs else ""
-    pages = {f"{name}.html": environment.get_template(f"{name}.html").render(shared, page=name) for name in PAGES}
-    conversation = environment.get_template("conversation.html")
+
+
+def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, str]:
+    """Return the pages by file name."""
+    values = shared(found, DBT_DOCS if has_dbt_docs else "")
+    pages = {
+        f"{name}.html": templates().get_template(f"{name}.html").render(values, page=f"{name}.html") for name in PAGES
+    }
+    conversation = templates().get_template("conversation.html")
     for dialogue in found.conversations.values():
         fragment = rendering.render_fragment(dialogue)
-        pages[page_name(dialogue.key)] = conversation.render(shared, page="", dialogue=dialogue, fragment=fragment)
+        pages[page_name(dialogue.key)] = conversation.render(values, page="", dialogue=dialogue, fragment=fragment)
     return pages
 
 

@@ -81,7 +81,7 @@ def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
         publish(started.build_id, paths)
         yield f"build {started.build_id} had passed, but its publication was interrupted: it is finished now"
     elif started:
-        for file in (paths.build_manifest, paths.build_tables):
+        for file in (paths.build_manifest, paths.build_tables, paths.build_search):
             files.remove(file(started.build_id))
         yield f"build {started.build_id} had passed, but its publication was interrupted: it is undone"
     files.remove(paths.started_publication)

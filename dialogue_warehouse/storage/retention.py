@@ -143,5 +143,5 @@ def _beside(paths: WarehousePaths, build_id: str) -> tuple[Path, ...]:
     """Return the paths beside the database of a build; empty for a name that is not a build id."""
     if not BUILD_ID.fullmatch(build_id):
         return ()
-    beside = (paths.build_tables, paths.build_manifest, paths.build_restorations, paths.build_report)
-    return tuple(file(build_id) for file in beside)
+    kinds = (paths.build_tables, paths.build_manifest, paths.build_restorations, paths.build_report, paths.build_search)
+    return tuple(file(build_id) for file in kinds)

@@ -5,7 +5,7 @@ Without a terminal the same lines are plain. The marks of spans are always writt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import Console
@@ -162,7 +162,7 @@ def _notes(turn: dialogue_parts.Turn, shown: str | None, words: GoalWords) -> It
         yield "", [("", _violation(violation))]
 
 
-def _calls(calls: list[dialogue_parts.Call]) -> Iterator[Note]:
+def _calls(calls: Sequence[dialogue_parts.Call]) -> Iterator[Note]:
     for call in calls:
         yield "call", [(call.key, _plain(f"{call.service}.{call.method}({_pairs(call.parameters)})"))]
         for position, result in enumerate(call.results):
@@ -241,7 +241,7 @@ def _knowledge(base: dialogue_parts.KnowledgeBase, mark: dialogue_parts.Mark | N
     return table
 
 
-def _answers(answers: list[dialogue_parts.Answer], mark: dialogue_parts.Mark | None) -> Table:
+def _answers(answers: Sequence[dialogue_parts.Answer], mark: dialogue_parts.Mark | None) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for name, justify in (("", "left"), ("votes", "right"), ("", "left"), ("agent", "left"), ("answer", "left")):
         table.add_column(name, justify=justify, overflow="fold")

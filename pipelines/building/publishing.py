@@ -9,10 +9,12 @@ a build are Parquet, there is one copy of those files, beside the database that 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 from msgspec import structs
 
 from dialogue_warehouse.common import files
@@ -20,7 +22,7 @@ from dialogue_warehouse.common.database import connect
 from dialogue_warehouse.errors import BuildError, InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import PARQUET_TABLES, Settings
-from dialogue_warehouse.storage import builds, publication, retention
+from dialogue_warehouse.storage import builds, publication, retention, search_index
 from dialogue_warehouse.storage.builds import UNEXPECTED, BuildManifest, describe_file, encode_manifest
 from dialogue_warehouse.storage.checked import record_check
 from pipelines.building import compacting, parquet_tables
@@ -48,6 +50,7 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
     manifest = structs.replace(_manifest(build, database, folder, paths, settings), whole_bytes=whole_bytes)
     publication.write_pointer(paths.started_publication, build.build_id)
     files.write_atomically(paths.build_manifest(build.build_id), encode_manifest(manifest))
+    _index(paths.scratch_database, paths.build_search(build.build_id), settings)
     if folder.is_dir():
         folder.rename(paths.build_tables(build.build_id))
     database.rename(paths.build_database(build.build_id))
@@ -55,6 +58,13 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
     paths.started_publication.unlink()
     record_check(paths)
     return paths.published
+
+
+def _index(database: Path, to: Path, settings: Settings) -> None:
+    """Write the search index of a build. A build without the tables of this version has none: readers scan it."""
+    with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException):
+        search_index.write(database, to, settings)
+        files.flush(to)
 
 
 def end_early(session: Session) -> bool:

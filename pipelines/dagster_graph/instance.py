@@ -138,13 +138,27 @@ def report_build(result: dg.ExecuteInProcessResult, paths: WarehousePaths, repor
         with open_instance(paths, report) as instance:
             events = events_of(result)
             is_full = bool(events) and _forget_old_builds(instance)
-            for event in events:
-                if is_full and isinstance(event, dg.AssetMaterialization):  # its old checks too
-                    instance.wipe_assets([event.asset_key])
-                instance.report_runless_asset_event(event)
+            with _kept_open(paths):
+                for event in events:
+                    if is_full and isinstance(event, dg.AssetMaterialization):  # its old checks too
+                        instance.wipe_assets([event.asset_key])
+                    instance.report_runless_asset_event(event)
     except Exception as error:
         reason = said_by_sqlite(error) or first_line(error)
         report(f"{paths.dagster_home}: the history of this build cannot be kept there: {reason}")
+
+
+@contextlib.contextmanager
+def _kept_open(paths: WarehousePaths) -> Generator[None]:
+    """Keep a connection to each of Dagster's databases, so that SQLite does not write its log back at each event.
+
+    It does so when the last connection is closed, and Dagster closes its connection after each event: half of the time.
+    """
+    with contextlib.ExitStack() as connections:
+        for database in _databases(paths):
+            con = connections.enter_context(contextlib.closing(sqlite3.connect(database)))
+            con.execute("select count(*) from sqlite_master").fetchall()
+        yield
 
 
 def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
@@ -258,11 +272,16 @@ def _remove_history(paths: WarehousePaths) -> None:
         files.remove(paths.dagster_home)
 
 
+def _databases(paths: WarehousePaths) -> list[Path]:
+    """Return the files of SQLite in which Dagster keeps its history."""
+    return sorted(path for name in OF_HISTORY for path in (paths.dagster_home / name).rglob("*.db"))
+
+
 def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
     """Yield Dagster's databases that SQLite cannot read."""
     if paths.dagster_home.exists() and not paths.dagster_home.is_dir():
         yield paths.dagster_home
-    for database in sorted(path for name in OF_HISTORY for path in (paths.dagster_home / name).rglob("*.db")):
+    for database in _databases(paths):
         try:
             with contextlib.closing(sqlite3.connect(database)) as con:
                 is_sound = con.execute("pragma quick_check(1)").fetchall() == [("ok",)]

@@ -81,7 +81,7 @@ class RecordCheck:
 
     def _split(self, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
         where = self.landed.source_file_id
-        if self.entity.container in (Container.LINES, Container.JSON_LINES):
+        if self.entity.container in (Container.LINES, Container.TABLE, Container.JSON_LINES):
             if not text.strip():
                 self.notes.append("is empty")
             elif not text.endswith((b"\n", b"\r")):

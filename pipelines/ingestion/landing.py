@@ -45,6 +45,7 @@ LANDING_CODE = (
     "dialogue_warehouse/common/text.py",
     "dialogue_warehouse/corpora/column_types.py",
     "dialogue_warehouse/corpora/release.py",
+    "dialogue_warehouse/releases/csv_tables.py",
     "dialogue_warehouse/releases/file_kinds.py",
     "dialogue_warehouse/releases/records.py",
     "dialogue_warehouse/releases/unpacking.py",

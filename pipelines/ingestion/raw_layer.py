@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from dialogue_warehouse.common.files import link_or_copy, write_table
+from dialogue_warehouse.common.files import link_or_copy, write_tables
 from dialogue_warehouse.corpora.claims import load_defects
 from dialogue_warehouse.corpora.release import Corpus, raw_table
 from dialogue_warehouse.paths import WarehousePaths
@@ -125,8 +125,13 @@ def write_catalog(
         rows["source_files"].append(facts | identity)
         rows["source_extras"] += [identity | extra for extra in file.extras]
         rows["source_quarantine"] += [identity | record for record in file.quarantine]
-    for name, columns in CATALOG_TABLES.items():
-        write_table(_fresh_folder(paths.scratch_raw / name) / "00000.parquet", columns, rows[name], settings)
+    write_tables(
+        {
+            _fresh_folder(paths.scratch_raw / name) / "00000.parquet": (columns, rows[name])
+            for name, columns in CATALOG_TABLES.items()
+        },
+        settings,
+    )
     return {name: len(table) for name, table in rows.items()}
 
 

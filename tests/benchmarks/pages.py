@@ -1,93 +1,63 @@
-"""`make bench-pages`: measure the dashboard's pages in a browser, from a key press until the page no longer changes."""
+"""`make bench-pages`: measure the dashboard's pages in a browser, from the address until the page is loaded."""
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 
-from dialogue_warehouse.dashboard import showing
+from dialogue_warehouse.common.text import address
+from dialogue_warehouse.site.application import MENU
 from tests.integration.browser import Browser, find_chromium
-from tests.integration.test_dashboard_in_a_browser import LAST, PATIENCE, TITLES, Site, served
+from tests.integration.test_site_in_a_browser import Site, served
 
-REPEATS = 5
-APP = "document.querySelector('[data-test-script-state]')"
-WATCH = f"""
-    window.ran = false;
-    new MutationObserver(() => {{ window.ran = true; }}).observe({APP}, {{attributeFilter: ['data-test-script-state']}})
-"""
-STANDS = f"window.ran && {APP}.dataset.testScriptState === 'notRunning'"
-FILTERS = (("Corpus", "sgd"), ("Split", "train"), ("Act", "INFORM"), ("Slot", "city"))
+REPEATS = 20
+PAGES = {
+    **{title: f"/{name}" for name, title in MENU},
+    "dialogues, filtered": "/dialogues?split=train",
+    "dialogues, searched": "/dialogues?said=restaurant",
+    "dialogues, searched and filtered": "/dialogues?said=restaurant&split=train",
+    "rows of a table": "/tables?_table=core.fct_turns",
+    "rows of a table, filtered and ordered": "/tables?_table=core.fct_turns&role=user&_order=utterance",
+    "an answer to SQL": "/sql?query=select+corpus_id,+count(*)+from+fct_turns+group+by+all",
+}
 
 
 def main(folder: Path) -> int:
-    """Print the median seconds of each interaction with a published warehouse. Return 1 if there is no Chromium."""
+    """Print the median seconds of each page of a published warehouse. Return 1 if there is no Chromium."""
     program = find_chromium()
     if program is None:
         print("error: no Chromium is installed", file=sys.stderr)
         return 1
-    times: dict[str, list[float]] = {}
-    for _ in range(REPEATS):
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-            browser = Browser(program, Path(profile), reachable="127.0.0.1")
-            with served(folder.absolute(), browser) as site:
-                visit_all(site, lambda what, seconds: times.setdefault(what, []).append(seconds))
-            browser.close()
-    for what, taken in times.items():
-        print(f"{what:44} {statistics.median(taken):6.2f} s (at most {max(taken):.2f})")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        browser = Browser(program, Path(profile), reachable="127.0.0.1")
+        begun = time.perf_counter()
+        with served(folder.absolute(), browser) as site:
+            site.open()
+            print(f"{'first page, from the command':44} {time.perf_counter() - begun:6.2f} s")
+            for title, page in (PAGES | _dialogues(site)).items():
+                taken = [_opened(site, page) for _ in range(REPEATS)]
+                print(f"{title:44} {statistics.median(taken):6.3f} s (at most {max(taken):.3f})")
+        browser.close()
     return 0
 
 
-def visit_all(site: Site, note: Callable[[str, float], None]) -> None:
-    """Do what a reader does, in a new session."""
-    note("first page, opened", _timed(lambda: site.open()))
-    for title in reversed(TITLES):  # the first is open
-        note(f"page {title}", _timed(lambda title=title: site.page(title)))
-    site.page("Dialogues")
-    site.wait_for("a key opens one")
-    for label, value in FILTERS:
-        note(f"filter {label}: {value}", _entered(site, label, value))
-    note("filter Said: restaurant", _entered(site, "Said", "restaurant"))
+def _dialogues(site: Site) -> dict[str, str]:
+    """Return the address of a turn of each corpus."""
     with duckdb.connect(str(site.database), read_only=True) as con:
-        keys = con.execute(
-            "select max(turn_key), corpus_id from core.fct_turns group by corpus_id order by corpus_id"
-        ).fetchall()
-    site.open(showing.address(keys[-1][0]), text="Find others")
-    for key, corpus in keys:
-        note(f"dialogue of {corpus}, its key typed", _entered(site, "Key", key))
-    for key, corpus in keys:
-        note(
-            f"dialogue of {corpus}, by its address",
-            _timed(lambda key=key: site.open(showing.address(key), text="Find others")),
-        )
-    site.page("SQL")
-    note("SQL, run", _timed(lambda: (site.press("Run"), site.wait_for("Download Parquet"))))
+        keys = con.execute("select max(turn_key), corpus_id from core.fct_turns group by all order by 2").fetchall()
+    return {f"a turn of {corpus}": address(key) for key, corpus in keys}
 
 
-def _timed(act: Callable[[], object]) -> float:
+def _opened(site: Site, page: str) -> float:
+    """Open a page that the browser does not keep, and return the seconds."""
+    site.browser.send("Network.setCacheDisabled", cacheDisabled=True)
     begun = time.perf_counter()
-    act()
-    return time.perf_counter() - begun
-
-
-def _entered(site: Site, label: str, text: str) -> float:
-    """Enter a text into the field with a label. Return the seconds from the key press until the page no longer changes."""
-    field = f"[...document.querySelectorAll('input')].find((one) => one.ariaLabel?.includes({json.dumps(label)}))"
-    time.sleep(0.2)  # the page may still replace the field after an earlier entry
-    site.browser.evaluate(f"{WATCH}; {field}.focus(); {field}.select()")
-    site.browser.send("Input.insertText", text=text)
-    begun = time.perf_counter()
-    for kind in ("keyDown", "keyUp"):
-        site.browser.send("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13)
-    while not (site.browser.evaluate(STANDS) and LAST in site.text()):
-        assert time.perf_counter() < begun + PATIENCE, (label, text, site.text()[:2000])
-        time.sleep(0.01)
+    site.open(page)
     return time.perf_counter() - begun
 
 

@@ -1,175 +1,178 @@
-"""Every expectation of every suite holds for the sample warehouse, and fails if the warehouse is made wrong.
+"""Every claim notices an error in a source file: the embedded sample is edited, and the claim is judged again.
 
-The statements that make it wrong are in the twins.toml of each corpus's fixtures and in shared_twins.toml. Each is
-applied alone to a copy of the sample, its expectation is audited, and the changed table is restored.
+The errors are in the twins.py of each corpus's fixtures. One that changes a number is applied alone. Errors that break
+rows of different claims are applied together, each to another record, because each claim must be broken by exactly as
+many rows as its error says; one that does not do so in company is applied alone. A claim about a column that this
+project computes has a statement instead, because no source file can break it.
 """
 
 from __future__ import annotations
 
-import re
-import shutil
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
-import duckdb
 import pytest
 
-from dialogue_warehouse.corpora.claims import load_claims
-from dialogue_warehouse.corpora.registry import corpus_ids
-from dialogue_warehouse.corpora.suites import QUERY_ROWS, Expectation, load_suites
-from expectations.client import AuditProcess
-from tests.contract import twins
-from tests.contract.twins import TWINS
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.claims import Claim, load_claims
+from pipelines.ingestion.simulating import simulate
+from tests import fixtures
+from tests.contract.source_builds import Found, SourceBuilds, compile_models
+from tests.fixtures.twins import Files, Twin, breaks
 
-EXPECTATIONS = {
-    f"{suite.name}/{expectation.expectation_id}": expectation
-    for suite in load_suites()
-    for expectation in suite.expectations
-    if expectation.type != QUERY_ROWS
+SCALE = 0.005
+"""The scale of the releases: half of that of the embedded sample, which takes less time."""
+CORPORA = registry.corpus_ids()
+CLAIMS: dict[str, dict[str, Claim]] = {
+    corpus_id: {claim.claim_id: claim for claim in load_claims(corpus_id) if not claim.not_checkable}
+    for corpus_id in CORPORA
 }
-"""Numbers are not judged on the sample; `integration/test_ledger.py` changes the rows that they count."""
-RECORDED = {
-    f"{claim.corpus_id}/{claim.claim_id}": claim
-    for corpus_id in corpus_ids()
-    for claim in load_claims(corpus_id)
-    if claim.kind == "invariant" and claim.recorded
-}
-"""Rules for which a number of breaches in the complete release is recorded."""
-TARGET = re.compile(r"^(?:update|insert into|delete from) (core\.\w+) ")
+TWINS = {corpus_id: fixtures.twins(corpus_id) for corpus_id in CORPORA}
+TOGETHER = 10
+"""The largest number of errors that are applied together."""
 
 
-def twin_of(key: str) -> str | None:
-    """Return the statement for an expectation's key, `<suite>/<expectation>`."""
-    suite, _, identifier = key.partition("/")
-    return twins.twin_of(suite, identifier, EXPECTATIONS[key].table if key in EXPECTATIONS else "")
+def groups(twins: Mapping[str, Twin]) -> list[list[str]]:
+    """Return the names of the errors that are applied together: they break rows of different claims."""
+    found: list[list[str]] = []
+    for name, twin in twins.items():
+        fitting = [
+            group
+            for group in found
+            if len(group) < TOGETHER
+            and not any(twins[other].numbers or twins[other].rows.keys() & twin.rows.keys() for other in group)
+        ]
+        if fitting and not twin.numbers:
+            fitting[0].append(name)
+        else:
+            found.append([name])
+    return found
 
 
-@dataclass(frozen=True)
-class Copy:
-    """Copy of the sample's tables, without constraints, and the audit that reads it."""
-
-    database: Path
-    pristine: Path
-    corpora: list[str]
-    audit: AuditProcess
-    output: Path
-
-    def run(self, *only: str) -> dict[str, Any]:
-        """Audit the copy: these expectations, or all."""
-        request = {
-            "database": str(self.database),
-            "suites": "all",
-            "corpora": self.corpora,
-            "output": str(self.output),
-            "build_id": "copy",
-            "run_at": "2026-01-01T00:00:00",
-        }
-        return self.audit.run(request | ({"only": list(only)} if only else {}))
-
-    def change(self, statement: str) -> int:
-        """Make the copy wrong; return the number of changed rows."""
-        with duckdb.connect(str(self.database)) as connection:
-            row = connection.execute(statement).fetchone()
-        return row[0] if row else 0
-
-    def restore(self, table: str) -> None:
-        """Restore a table."""
-        with duckdb.connect(str(self.database)) as connection:
-            connection.execute(f"attach '{self.pristine}' as pristine (read_only)")
-            connection.execute(f"create or replace table {table} as from pristine.{table}")
-
-    def empty_table(self, suite: str, expectation: Expectation) -> str | None:
-        """Return a table that the expectation reads and that has no rows in the sample (of its corpus, if any)."""
-        tables = {expectation.table, *re.findall(r"\bcore\.\w+", str(expectation.kwargs.get("query", "")))}
-        with duckdb.connect(str(self.database), read_only=True) as connection:
-            for table in sorted(tables):
-                columns = [name for name, *_ in connection.execute(f"describe {table}").fetchall()]
-                is_narrowed = suite in self.corpora and "corpus_id" in columns
-                where = f" where corpus_id = '{suite}'" if is_narrowed else ""
-                if connection.execute(f"select 1 from {table}{where} limit 1").fetchone() is None:
-                    return table
-        return None
+Together = Callable[[str], set[str]]
+Builds = Callable[[str], tuple[SourceBuilds, dict[str, Found]]]
 
 
 @pytest.fixture(scope="module")
-def copy(sample_warehouse: Path, audit: AuditProcess, tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """Return a copy that tests can change without changing the sample."""
-    folder = tmp_path_factory.mktemp("twins")
-    database, pristine = folder / "copy.duckdb", folder / "pristine.duckdb"
-    with duckdb.connect(str(pristine)) as connection:
-        connection.execute(f"attach '{sample_warehouse}' as sample (read_only)")
-        tables = connection.execute(
-            "select schema_name, table_name from duckdb_tables() where database_name = 'sample'"
-        ).fetchall()
-        for schema, table in tables:
-            connection.execute(f"create schema if not exists {schema}")
-            connection.execute(f"create table {schema}.{table} as from sample.{schema}.{table}")
-        corpora = connection.execute("select corpus_id from core.dim_corpora order by corpus_id").fetchall()
-    shutil.copyfile(pristine, database)
-    return Copy(database, pristine, [corpus for (corpus,) in corpora], audit, folder)
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builds]:
+    """Return, for a corpus, builds of its generated release, and the verdicts on the unchanged release."""
+    source, work = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("warehouses")
+    models = compile_models(work / "dbt")
+
+    @cache
+    def of_corpus(corpus_id: str) -> tuple[SourceBuilds, dict[str, Found]]:
+        simulate(source, SCALE, corpora=(corpus_id,))
+        made = SourceBuilds(corpus_id, source, work / corpus_id, models)
+        return made, made.verdicts(CLAIMS[corpus_id])
+
+    gc.freeze()  # the libraries have a million objects, which each collection would visit
+    yield of_corpus
+    gc.unfreeze()
+
+
+def unnoticed(
+    claims: Mapping[str, Claim], before: Mapping[str, Found], after: Mapping[str, Found], rows: Mapping[str, int]
+) -> dict[str, str]:
+    """Return the claims whose verdict is not the one that an error must cause, each with the difference.
+
+    `rows` has, by claim about every row, the number of further rows that must break it.
+    """
+    found = {}
+    for claim_id, new in after.items():
+        old = before[claim_id]
+        if claims[claim_id].kind == "count" and new.check.observed == old.check.observed:
+            found[claim_id] = f"still {old.check.observed}"
+        elif claims[claim_id].kind == "invariant":
+            further = (new.broken or 0) - (old.broken or 0)
+            if further != rows[claim_id] or new.check.verdict != "refuted":
+                found[claim_id] = f"{new.check.verdict}, {further} further rows, not {rows[claim_id]}"
+    return found
 
 
 @pytest.fixture(scope="module")
-def baseline(copy: Copy) -> dict[str, dict[str, str]]:
-    """Return the violations of each suite on the unchanged sample: observed values, by expectation."""
-    return {
-        suite: {failure["expectation"]: failure["observed"] for failure in summary["failures"]}
-        for suite, summary in copy.run().items()
-    }
+def together(builds: Builds) -> Together:
+    """Return, for a corpus, the errors that all their claims notice when they are applied together with others."""
+
+    @cache
+    def of_corpus(corpus_id: str) -> set[str]:
+        made, before = builds(corpus_id)
+        twins, claims = TWINS[corpus_id], CLAIMS[corpus_id]
+        left, found, more = dict(twins), set(), True
+        while more:
+            more = False
+            for group in [group for group in groups(left) if len(group) > 1]:
+                noticing = [claim_id for name in group for claim_id in twins[name].claims]
+                with contextlib.suppress(LookupError, StopIteration):  # an error that does not fit another record
+                    after = made.edited(noticing, *(twins[name].edit for name in group))
+                    for name in group:
+                        own = {claim_id: after[claim_id] for claim_id in twins[name].claims}
+                        if not unnoticed(claims, before, own, twins[name].rows):
+                            found.add(name)
+                            del left[name]
+                            more = True
+        return found
+
+    return of_corpus
 
 
-def test_every_expectation_has_a_twin() -> None:
-    assert [key for key in (*EXPECTATIONS, *RECORDED) if twin_of(key) is None] == []
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_every_claim_has_a_twin_and_every_twin_a_claim(corpus_id: str) -> None:
+    noticed = {claim_id for twin in TWINS[corpus_id].values() for claim_id in twin.claims}
+    known = noticed | set(fixtures.statements(corpus_id))
+    assert (sorted(CLAIMS[corpus_id].keys() - known), sorted(known - CLAIMS[corpus_id].keys())) == ([], [])
 
 
-def test_every_twin_belongs_to_an_expectation() -> None:
-    keys = (*EXPECTATIONS, *RECORDED)
-    known = {key.partition("/")[0] + "/" + key.partition("/")[2].partition("/")[0] for key in keys}
-    assert [
-        f"{suite}/{name}"
-        for suite, names in TWINS.items()
-        if suite != "dbt"
-        for name in names
-        if f"{suite}/{name}" not in known
-    ] == []
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_only_claims_about_our_own_columns_have_a_statement(corpus_id: str) -> None:
+    stated = [CLAIMS[corpus_id][claim_id] for claim_id in fixtures.statements(corpus_id)]
+    assert [claim.claim_id for claim in stated if claim.quotes_whom != "own_measurement"] == []
 
 
-@pytest.mark.parametrize("key", EXPECTATIONS)
-def test_expectation_holds_and_its_twin_fails(key: str, copy: Copy, baseline: dict[str, dict[str, str]]) -> None:
-    suite, _, identifier = key.partition("/")
-    if suite not in baseline:
-        pytest.skip(f"the sample has no corpus {suite}")
-    assert identifier not in baseline[suite], f"{key} does not hold of the sample: {baseline[suite][identifier]}"
-    statement = twin_of(key) or ""
-    target = TARGET.match(statement)
-    assert target, f"{key}: the twin changes no table of core"
-    try:
-        if copy.change(statement) == 0:
-            if empty := copy.empty_table(suite, EXPECTATIONS[key]):
-                pytest.skip(f"{key}: the sample has no row of {empty}")
-            pytest.fail(f"{key}: the twin changes nothing")
-        summary = copy.run(key)[suite]
-        assert [failure["expectation"] for failure in summary["failures"]] == [identifier]
-        assert summary["failures"][0]["severity"] == EXPECTATIONS[key].severity
-        assert summary["failures"][0]["observed"].startswith("{"), summary["failures"][0]["observed"]
-    finally:
-        copy.restore(target[1])
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_claims_that_hold_of_the_sample_have_no_row_that_breaks_them(builds: Builds, corpus_id: str) -> None:
+    before = builds(corpus_id)[1]
+    invariants = [claim for claim in CLAIMS[corpus_id].values() if claim.kind == "invariant" and not claim.recorded]
+    assert [claim.claim_id for claim in invariants if before[claim.claim_id].broken] == []
 
 
-@pytest.mark.parametrize("key", RECORDED)
-def test_one_more_row_that_breaks_a_known_rule_is_counted(key: str, copy: Copy) -> None:
-    claim, statement = RECORDED[key], twin_of(key) or ""
-    target = TARGET.match(statement)
-    assert target, f"{key}: the twin changes no table of core"
+@pytest.mark.parametrize(
+    ("corpus_id", "name"),
+    [pytest.param(corpus_id, name, id=f"{corpus_id}/{name}") for corpus_id in CORPORA for name in TWINS[corpus_id]],
+)
+def test_claims_notice_an_error_in_a_source_file(builds: Builds, together: Together, corpus_id: str, name: str) -> None:
+    twin = TWINS[corpus_id][name]
+    if name not in together(corpus_id):
+        made, before = builds(corpus_id)
+        after = made.edited(twin.claims, twin.edit)
+        assert unnoticed(CLAIMS[corpus_id], before, after, twin.rows) == {}
 
-    def broken() -> int:
-        with duckdb.connect(str(copy.database), read_only=True) as connection:
-            return connection.execute(claim.query or "").fetchall()[0][0]
 
-    before = broken()
-    try:
-        assert copy.change(statement), f"{key}: the twin changes nothing"
-        assert broken() > before
-    finally:
-        copy.restore(target[1])
+@pytest.mark.parametrize(
+    ("corpus_id", "claim_id"),
+    [
+        pytest.param(corpus_id, claim_id, id=f"{corpus_id}/{claim_id}")
+        for corpus_id in CORPORA
+        for claim_id in fixtures.statements(corpus_id)
+    ],
+)
+def test_claim_about_our_own_column_notices_a_wrong_row(builds: Builds, corpus_id: str, claim_id: str) -> None:
+    made, before = builds(corpus_id)
+    after = made.verdicts([claim_id], fixtures.statements(corpus_id)[claim_id])
+    assert unnoticed(CLAIMS[corpus_id], before, after, {claim_id: 1}) == {}
+
+
+def test_error_that_no_claim_notices_is_named(builds: Builds) -> None:
+    @breaks()
+    def nothing_is_wrong(files: Files) -> None:
+        pass
+
+    corpus_id = CORPORA[0]
+    made, before = builds(corpus_id)
+    chosen = [
+        next(claim_id for claim_id, claim in CLAIMS[corpus_id].items() if claim.kind == kind)
+        for kind in ("count", "invariant")
+    ]
+    after = made.edited(chosen, nothing_is_wrong.edit)
+    assert set(unnoticed(CLAIMS[corpus_id], before, after, dict.fromkeys(chosen, 1))) == set(chosen)

@@ -1,6 +1,6 @@
-"""Changes that must make a check fail, if they cannot be derived from the declaration of the check.
+"""Changes that must make a check of the shared tables fail, if they cannot be derived from its declaration.
 
-The changes for a corpus's claims are in the twins.toml of its fixtures, the others in shared_twins.toml.
+The errors that claims must notice are in the twins.py of each corpus's fixtures.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from tests import fixtures
-
-SHARED = Path(__file__).with_name("shared_twins.toml")
-TWINS: dict[str, dict[str, str]] = fixtures.twins() | tomllib.loads(SHARED.read_text(encoding="utf-8"))
+TWINS: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("shared_twins.toml").read_text(encoding="utf-8")
+)
 """Maps suite and check to the statement that makes a warehouse wrong in exactly the way that the check should notice.
 """
 

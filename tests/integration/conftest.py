@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import http.server
 import shutil
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.exporting import chat
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import builds
 from pipelines.ingestion.connections import VARIABLES
-from tests.conftest import Once
+from tests.conftest import Once, run_command
 from tests.integration.downloads import Handler, Web
 from tests.unit.dialogues import HOSTILE
 
@@ -37,7 +40,12 @@ def hostile_folder(once: Once, sample_folder: Path) -> Path:
     """Return the folder of the sample's warehouse, with hostile texts that a corpus could contain."""
 
     def fill(folder: Path) -> None:
-        shutil.copytree(sample_folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "raw", "sample"))
+        shutil.copytree(
+            sample_folder,
+            folder,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns(".*", "raw", "sample", "*.search.*"),
+        )
         database = builds.published_build(WarehousePaths(folder))[1]
         database.chmod(0o644)
         with duckdb.connect(str(database)) as con:
@@ -106,3 +114,39 @@ def company_web(no_proxy_of_the_machine: None, company_context: ssl.SSLContext) 
     """Return a server with this certificate."""
     with serving(company_context) as web:
         yield web
+
+
+Exports = Callable[..., Path]
+"""Function that exports a warehouse, named by its fixture, as chat with these options, and returns the folder."""
+
+
+@pytest.fixture(scope="session")
+def export(once: Once, request: pytest.FixtureRequest) -> Exports:
+    """Return a function that exports a warehouse with these options, once."""
+
+    def export(source: str, *options: str) -> Path:
+        warehouse = request.getfixturevalue(f"{source}_folder")
+
+        def fill(folder: Path) -> None:
+            arguments = ("--form", "chat", "--to", folder, "--warehouse", warehouse, *options)
+            completed = run_command("export", *arguments)
+            assert completed.returncode == 0, completed.stderr
+
+        return once(f"exported_{source}{'_'.join(options).replace('/', '')}", fill)
+
+    return export
+
+
+@pytest.fixture
+def with_messages_sql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, str], None]:
+    """Return a function that gives a corpus another messages.sql."""
+    load = registry.load_corpus
+
+    def replace_sql(corpus_id: str, text: str) -> None:
+        folder = tmp_path / corpus_id
+        shutil.copytree(registry.corpus_folder(corpus_id), folder)
+        (folder / chat.MESSAGES_SQL).write_text(text, encoding="utf-8")
+        other = dataclasses.replace(load(corpus_id), folder=folder)
+        monkeypatch.setattr(registry, "load_corpus", lambda name: other if name == corpus_id else load(name))
+
+    return replace_sql

@@ -7,7 +7,9 @@ records. `tests/fixtures/<corpus>/strategies.py` says what a record must satisfy
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import itertools
 import json
 import os
@@ -391,6 +393,8 @@ def content_of(drawn: list[Drawn]) -> bytes:
             return texts[0]
         case Container.LINES:
             return b"".join(map(_line, texts))
+        case Container.TABLE:
+            return _table(drawn)
         case Container.JSON_LINES:
             return b"".join(text.replace(b"\n", b" ") + b"\n" for text in texts)
         case Container.ENTRIES:
@@ -404,6 +408,18 @@ def content_of(drawn: list[Drawn]) -> bytes:
             return b"{" + b",\n".join(arrays) + b"}"
         case _:
             return b"[" + b",\n".join(texts) + b"]"
+
+
+def _table(drawn: list[Drawn]) -> bytes:
+    """Return a CSV file of the records; a record that no line can hold is written as one value."""
+    header = [each.encode_name for each in msgspec.structs.fields(drawn[0].entity.record)]
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow(header)
+    for value in (json.loads(record.text) for record in drawn):
+        cells = [value.get(name) for name in header] if isinstance(value, dict) else [None]
+        writer.writerow(cells if all(isinstance(cell, str) for cell in cells) else [json.dumps(value)])
+    return stream.getvalue().encode()
 
 
 def _line(text: bytes) -> bytes:

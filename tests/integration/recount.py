@@ -56,6 +56,7 @@ class Part(Protocol):
 
     DATA_FILES: str
     ONE_RECORD: set[str]
+    WITH_HEADER: set[str]
 
     def count(self, folder: Path, rows: Rows) -> None:
         """Add the rows of the release in this folder."""
@@ -98,7 +99,8 @@ def recount_shared(parts: Mapping[str, Part], corpora: Path) -> Rows:
             data = (corpora / corpus_id / path).read_bytes()
             members, record_count = None, 1
             if path.endswith(".csv"):
-                record_count = len(data.splitlines())
+                with (corpora / corpus_id / path).open(newline="", encoding="utf-8") as stream:
+                    record_count = sum(1 for _ in csv.reader(stream)) - (path in part.WITH_HEADER)
             elif path not in part.ONE_RECORD:
                 content = load(corpora / corpus_id / path)
                 record_count = len(content)

@@ -8,20 +8,17 @@ from __future__ import annotations
 import functools
 import io
 import itertools
-import os
 import re
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
-from unittest import mock
 
 from rich.console import Console
-from streamlit.testing.v1 import AppTest
+from starlette.testclient import TestClient
 
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.dashboard import app
 from dialogue_warehouse.errors import CheckError, InputError, first_line
 from dialogue_warehouse.lineage import tracing, verifying
 from dialogue_warehouse.paths import WarehousePaths
@@ -30,6 +27,7 @@ from dialogue_warehouse.reading.findings import KEYED_TABLES
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import rendering
+from dialogue_warehouse.site.application import MENU, application
 from dialogue_warehouse.terminal.dialogue_text import print_dialogue
 from pipelines.building import dbt
 from pipelines.ingestion import raw_layer
@@ -128,25 +126,14 @@ def trace(place: Place) -> str | None:
     return None
 
 
-def script(name: str) -> None:
-    """Show a page of the dashboard, as Streamlit runs it."""
-    import importlib
-
-    importlib.import_module(f"dialogue_warehouse.dashboard.{name}").show()
-
-
 def browse(place: Place) -> str | None:
-    """Open each page of the dashboard; the page of the corpora once for each corpus."""
-    pages = [(name, {}) for name in app.PAGES]
-    pages += [("corpora", {"corpus": corpus_id}) for corpus_id in registry.corpus_ids()]
-    for name, address in pages:
-        test = AppTest.from_function(script, default_timeout=600, kwargs={"name": name})
-        for parameter, value in address.items():
-            test.query_params[parameter] = value
-        with mock.patch.dict(os.environ, {"DIALOGUE_WAREHOUSE": str(place.warehouse)}):
-            test.run()
-        if test.exception:
-            return f"page {name} {address}: {test.exception[0].value}"
+    """Open each page of the dashboard, and the list of the dialogues of each corpus."""
+    pages = [address for address, _ in MENU] + [f"dialogues?corpus={corpus_id}" for corpus_id in registry.corpus_ids()]
+    with TestClient(application(WarehousePaths(place.warehouse), Settings()), "http://127.0.0.1") as client:
+        for page in pages:
+            answer = client.get(f"/{page}")
+            if answer.status_code != 200:
+                return f"page {page}: {answer.text}"
     return None
 
 

@@ -17,8 +17,8 @@ from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import builds
-from tests import fixtures
-from tests.benchmarks import bench, comparison, engines, floor, harness, report, targets
+from tests import fixtures, validators
+from tests.benchmarks import bench, comparison, dialogues, engines, exports, floor, harness, report, targets
 from tests.benchmarks.harness import BenchmarkError, Run, Stage, spread
 from tests.conftest import CLONE
 
@@ -182,6 +182,47 @@ def test_comparison_runs_a_peer_and_compares_its_rows(tmp_path: Path) -> None:
     text = report.peer_report(result)
     assert re.search(r"\| pandas \S+ `json_normalize` \|.*\| the same \|", text)
     assert json.loads((tmp_path / "results" / report.PEERS).read_text())["sets"]
+
+
+def test_dialogues_in_python_are_measured_and_counted(sample_folder: Path, tmp_path: Path) -> None:
+    run = harness.run_command(sys.executable, "-m", "tests.benchmarks.peers.objects", dialogues.OURS, sample_folder)
+    query = """
+        select
+            (select count(*) from core.dim_dialogues where corpus_id = 'sgd'),
+            (select count(*) from core.fct_turns where corpus_id = 'sgd'),
+            (select count(*) from core.fct_actions where corpus_id = 'sgd')
+    """
+    with duckdb.connect(str(sample_folder / "dialogues.duckdb"), read_only=True) as con:
+        assert tuple(run.result["counts"].values()) == con.execute(query).fetchone()
+    ours = dialogues.summarize([run.result, run.result])
+    other = ours | {"library": "convokit"}
+    text = dialogues.section([ours, other], harness.machine(), 2)
+    assert re.search(r"\| convokit \S+ \| [\d.]+ \| [\d.]+ \| [\d,]+ MB \| the JSON files", text)
+    with pytest.raises(harness.BenchmarkError, match="convokit counts"):
+        dialogues.section([ours, other | {"counts": {"turns": 1}}], harness.machine(), 2)
+    with pytest.raises(harness.BenchmarkError, match="is not there"):
+        dialogues.measure(sample_folder, sample_folder / "sample" / "sgd", 1, tmp_path)
+    assert report.PAGE.read_text(encoding="utf-8").count(dialogues.BEGIN) == 1
+
+
+def test_exports_are_measured_beside_datasets(sample_folder: Path, tmp_path: Path) -> None:
+    """`datasets` writes as many examples as the export; the environment is that of the validators."""
+    environments, page = tmp_path / "environments", tmp_path / "page.md"
+    environments.mkdir()
+    (environments / "datasets").symlink_to(validators.python().parent.parent)
+    page.write_text("before\n<!-- exports: begin -->\nold\n<!-- exports: end -->\nbehind\n")
+    given = [sample_folder, "--repeats", "1", "--environments", environments, "--page", page]
+    assert exports.main(list(map(str, given))) == 0
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("behind\n")
+    assert "old" not in text
+    names = re.findall(r"^\| ((?:`export|datasets).*?) \|", text, re.M)
+    assert names[:2] == ["`export --form chat`", "`export --form huggingface`"]
+    assert [re.sub(r"[\d.]+", "N", name) for name in names[2:]] == [
+        "datasets N `from_generator`",
+        "datasets N `load_dataset`",
+    ]
 
 
 def test_every_peer_has_a_script_and_exact_pins() -> None:

@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
-import shutil
+import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from dialogue_warehouse.common import files
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.sections import file_of
-from dialogue_warehouse.exporting import chat, losses, writing
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.exporting import chat, writing
 from dialogue_warehouse.exporting.chat import ChatOptions
-from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.selection import Selection, select_published
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds
 from tests import exported, fixtures
-from tests.conftest import Once, rows, run_command
+from tests.conftest import rows, run_command
+from tests.integration.conftest import Exports
 from tests.unit.published import snapshot
 
 CORPORA = registry.corpus_ids()
 SOURCES = ("sample", "real")
-Exports = Callable[..., Path]
-
-
-@pytest.fixture(scope="module")
-def export(once: Once, request: pytest.FixtureRequest) -> Exports:
-    """Return a function that exports a warehouse with these options, once, and returns the folder."""
-
-    def export(source: str, *options: str) -> Path:
-        warehouse = request.getfixturevalue(f"{source}_folder")
-
-        def fill(folder: Path) -> None:
-            arguments = ("--form", "chat", "--to", folder, "--warehouse", warehouse, *options)
-            completed = run_command("export", *arguments)
-            assert completed.returncode == 0, completed.stderr
-
-        return once(f"exported_{source}{'_'.join(options).replace('/', '')}", fill)
-
-    return export
+RECOUNT = Path(__file__).with_name("recount_messages.py")
 
 
 @pytest.fixture
@@ -54,18 +42,27 @@ def con(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
 
 
-def source_of(source: str, request: pytest.FixtureRequest) -> Path:
+@functools.cache
+def recounted(releases: Path) -> dict[str, dict[str, list]]:
+    """Return the expected messages of each corpus and example, which another process reads from the files."""
+    command = [sys.executable, "-I", RECOUNT, releases]
+    counted = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    assert counted.returncode == 0, counted.stderr
+    return json.loads(counted.stdout)
+
+
+def releases_of(source: str, request: pytest.FixtureRequest) -> Path:
     """Return the folder of the releases."""
     if source == "real":
         return request.getfixturevalue("real_corpora")
     return request.getfixturevalue("sample_folder") / "sample"
 
 
-def with_values(message: tuple) -> tuple:
+def with_values(message: tuple) -> list:
     """Return a message with the JSON value of its result instead of the text, if the text is JSON."""
     if message[0] != "call" or not message[3].startswith(("[", "{")):
-        return message
-    return (*message[:3], json.loads(message[3]))
+        return [*message]
+    return [*message[:3], json.loads(message[3])]
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -73,15 +70,16 @@ def with_values(message: tuple) -> tuple:
 def test_messages_are_those_of_the_files(
     export: Exports, request: pytest.FixtureRequest, source: str, corpus_id: str
 ) -> None:
-    release = source_of(source, request) / corpus_id
-    if not release.is_dir():
+    """Every call, result and text of every example, and no other, as another process counts them."""
+    releases = releases_of(source, request)
+    if not (releases / corpus_id).is_dir():
         pytest.skip(f"no real files of {corpus_id}")
     if corpus_id not in fixtures.having("messages.py"):
         pytest.skip(f"{corpus_id} has the usual messages, and no second reading of them")
-    expected = fixtures.load(corpus_id, "messages").messages(release)
     examples = exported.examples(export(source), corpus_id)
     assert examples
-    assert {example["id"]: [with_values(each) for each in exported.said(example)] for example in examples} == expected
+    found = {example["id"]: [with_values(each) for each in exported.said(example)] for example in examples}
+    assert found == recounted(releases)[corpus_id]
 
 
 @pytest.mark.parametrize("profile", chat.PROFILES)
@@ -295,19 +293,47 @@ def test_existing_file_is_overwritten_only_on_request(sample_folder: Path, tmp_p
     assert snapshot(to) == written
 
 
-@pytest.fixture
-def broken_corpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, str], None]:
-    """Return a function that gives a corpus another messages.sql."""
-    load = registry.load_corpus
+def test_killed_export_leaves_no_visible_file_and_the_next_one_removes_the_rest(
+    sample_folder: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "dialogue_warehouse", "export", "--form", "chat", "--to", tmp_path / "out"]
+    with subprocess.Popen([*map(str, command), "--warehouse", str(sample_folder), "--quiet"]) as process:
+        while process.poll() is None and not list(tmp_path.glob("out/.*/*/*.jsonl")):
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    (left,) = (tmp_path / "out").iterdir()
+    assert left.name.startswith(".")
+    write(sample_folder, tmp_path / "out", Selection(splits=("test",)), ChatOptions())
+    assert [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")] == []
 
-    def replace_sql(corpus_id: str, text: str) -> None:
-        folder = tmp_path / corpus_id
-        shutil.copytree(registry.corpus_folder(corpus_id), folder)
-        (folder / chat.MESSAGES_SQL).write_text(text, encoding="utf-8")
-        other = replace(load(corpus_id), folder=folder)
-        monkeypatch.setattr(registry, "load_corpus", lambda name: other if name == corpus_id else load(name))
 
-    return replace_sql
+def test_two_exports_do_not_write_into_one_folder_at_once(sample_folder: Path, tmp_path: Path) -> None:
+    with files.alone_in(tmp_path), pytest.raises(InputError) as refused:
+        write(sample_folder, tmp_path, Selection(splits=("test",)), ChatOptions())
+    told = f"{tmp_path}: another export writes there; wait until it has ended, or name another folder"
+    assert (str(refused.value), list(tmp_path.iterdir())) == (told, [])
+
+
+@pytest.mark.parametrize("name", ['it\'s "here" {x} %20 *', "\udcff", "-\n"])
+def test_folder_may_have_any_name(export: Exports, sample_folder: Path, tmp_path: Path, name: str) -> None:
+    write(sample_folder, tmp_path / name, Selection(splits=("test",)), ChatOptions())
+    (path, *_) = sorted((tmp_path / name).glob("*/*.jsonl"))
+    assert path.read_bytes() == (export("sample") / path.relative_to(tmp_path / name)).read_bytes()
+
+
+@pytest.mark.parametrize("place", ["out", "out/below", "out/corpus"])
+def test_file_in_place_of_a_folder_is_named_in_one_line(sample_folder: Path, tmp_path: Path, place: str) -> None:
+    file = tmp_path / "out"
+    if place == "out/corpus":
+        file = tmp_path / "out" / CORPORA[0]
+        file.parent.mkdir()
+    file.write_text("mine", encoding="utf-8")
+    to = tmp_path / "out" if place == "out/corpus" else tmp_path / place
+    ended = run_command("export", "--form", "chat", "--to", to, "--warehouse", sample_folder, "--quiet")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert re.fullmatch(rf"error: {re.escape(str(tmp_path))}/out\S*: .+\n", ended.stderr)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
 
 
 @pytest.mark.parametrize(
@@ -319,40 +345,15 @@ def broken_corpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[
     ],
 )
 def test_wrong_query_of_a_corpus_names_its_file_and_writes_nothing(
-    sample_folder: Path, tmp_path: Path, broken_corpus: Callable[[str, str], None], text: str, message: str
+    sample_folder: Path, tmp_path: Path, with_messages_sql: Callable[[str, str], None], text: str, message: str
 ) -> None:
     """The files of the corpora before it are not written either."""
     corpus_id = CORPORA[-1]
-    broken_corpus(corpus_id, text)
+    with_messages_sql(corpus_id, text)
     with pytest.raises(registry.CorpusError, match=rf"\A{corpus_id}/{chat.MESSAGES_SQL}: .*{message}") as refused:
         write(sample_folder, tmp_path / "out", Selection(), ChatOptions())
     assert "\n" not in str(refused.value)
     assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_name_of_a_tool_is_valid_and_results_stay_with_their_calls(
-    sample_folder: Path, tmp_path: Path, broken_corpus: Callable[[str, str], None]
-) -> None:
-    """Characters that a name of a tool cannot have are replaced in the tool and in its calls."""
-    corpus_id, name = CORPORA[-1], "Find a (good) place! " * 5
-    row = "select dialogue_key, null as variant, 0 as turn_index, {} as place, null as turn_key, '{}' as role,"
-    call = f"'result' as content, '{name}' as call_name, '{{}}'::json as arguments from batch"
-    broken_corpus(
-        corpus_id,
-        f"-- part: messages\n{row.format(0, 'call')} {call} union all {row.format(1, 'user')} 'Hi', null, null from batch\n"
-        f"-- part: tools\nselect dialogue_key, 0 as position, '{name}' as name, null as description,"
-        """ '{"type": "object", "properties": {}, "required": []}'::json as parameters from batch""",
-    )
-    with open_core(builds.published_build(WarehousePaths(sample_folder))[1], Settings()) as con:
-        dialogues = select_published(
-            WarehousePaths(sample_folder), Settings(warehouse=sample_folder), Selection((corpus_id,))
-        )
-        path = tmp_path / "x.jsonl"
-        con.execute(losses.EXPORTED)
-        chat.write(con, registry.load_corpus(corpus_id), dialogues, path, ChatOptions(), lambda text: None)
-    examples = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert len(examples) == len(dialogues)
-    assert [problem for example in examples for problem in exported.problems(example) if problem != "turn_keys"] == []
 
 
 @pytest.mark.parametrize("source", ["awkward", "defective"])

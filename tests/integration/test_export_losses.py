@@ -15,12 +15,14 @@ from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.exporting import losses, writing
 from dialogue_warehouse.exporting.chat import ChatOptions
+from dialogue_warehouse.exporting.huggingface import HuggingFaceOptions
+from dialogue_warehouse.exporting.preference import PreferenceOptions
 from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.selection import Selection
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
-from tests import exported
+from tests import exported, exports_page
 from tests.conftest import Once, rows
 
 CORPORA = registry.corpus_ids()
@@ -28,8 +30,11 @@ EXPORTS = {
     "faithful": (Selection(), ChatOptions(instructions=True)),
     "alternating": (Selection(), ChatOptions(profile="alternating")),
     "short": (Selection(splits=("train", "none"), sample=80), ChatOptions(max_characters=9000)),
+    "huggingface": (Selection(splits=("test",)), HuggingFaceOptions(profile="alternating")),
+    "preference": (Selection(), PreferenceOptions()),
+    "short preference": (Selection(splits=("test",)), PreferenceOptions(max_characters=250)),
 }
-FATES = ("kept", "merged", "joinable", "dropped")
+FATES = losses.FATES
 
 
 @pytest.fixture(scope="module", params=EXPORTS)
@@ -106,6 +111,8 @@ def texts_of(value: Any) -> Iterator[str]:
         case list():
             for each in value:
                 yield from texts_of(each)
+        case bool() | int():
+            yield json.dumps(value)
         case str():
             yield value
             if value.startswith(("[", "{")):
@@ -137,7 +144,27 @@ def parts_of(value: Any) -> list[str]:
             return [text for pair in value.items() for text in pair]
         case list():
             return value
+        case bool():
+            return [json.dumps(value)]
     return [str(value)]
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_joinable_rows_are_found_through_the_keys_of_the_examples(
+    folder: Path, con: duckdb.DuckDBPyConnection, corpus_id: str
+) -> None:
+    """A second count, from `source`: the rows of the dialogues that it names; all rows of a corpus without such a key."""
+    keys = {example["source"]["dialogue_key"] for example in exported.examples(folder, corpus_id)}
+    con.execute("create or replace temp table named as select unnest(?::varchar[]) as key", [sorted(keys)])
+    columns = columns_of(con)
+    for table, entry in tables_of(folder, corpus_id).items():
+        key = next((name for name in ("dialogue_key", "scenario_key") if name in columns[table]), None)
+        found = f"{key} in (select key from named)" if key else str(bool(keys))
+        (number,) = rows(
+            con,
+            f"select count(*) filter ({found}) from core.{table} where {of_corpus(corpus_id, columns[table])}",
+        )[0]
+        assert entry["joinable_rows"] == number, table
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)
@@ -193,6 +220,21 @@ def test_kept_utterances_are_those_of_the_files(
         for key in keys
     }
     assert fates(folder)["kept"] == len(turns & with_text)
+
+
+def test_page_that_compares_the_forms_is_current(once: Once, sample_folder: Path) -> None:
+    """`chat` and `huggingface` are one column of it, because their ledgers are equal."""
+    names = dict(zip(exports_page.FORMS, ("faithful", "alternating", "preference"), strict=True))
+    assert {head: EXPORTS[name] for head, name in names.items()} == {
+        head: (Selection(), options) for head, options in exports_page.FORMS.items()
+    }
+    ledgers = {
+        head: exports_page.ledger_of(once(f"ledger_{name}", lambda to, name=name: export(sample_folder, to, name)))
+        for head, name in names.items()
+    }
+    text = exports_page.PAGE.read_text(encoding="utf-8")
+    assert exports_page.rewrite(text, ledgers) == text, "python -m tests.exports_page WAREHOUSE writes it"
+    assert exports_page.rewrite(text.replace("`utterance`", "`intent`", 1), ledgers) == text
 
 
 WRONG = {

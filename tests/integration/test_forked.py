@@ -37,7 +37,7 @@ def test_forked_command_prints_and_ends_like_a_started_one(
 
 def test_libraries_in_the_process_of_the_tests_change_nothing(tmp_path: Path) -> None:
     """Variables that they set on import are not passed to a command; otherwise no command would be forked."""
-    libraries = "dagster, dagster_dbt, dbt.cli.main, great_expectations, pandas, polars, pyarrow, streamlit"
+    libraries = "dagster, dagster_dbt, dbt.cli.main, great_expectations, pandas, polars, pyarrow, starlette"
     code = f"import os; before = {{*os.environ}}; import {libraries}; print('set', *{{*os.environ}} - before)"
     file = tmp_path / "imports.py"  # pyspark ends a process whose main module has no file
     file.write_text(code, encoding="utf-8")

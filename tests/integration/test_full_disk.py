@@ -167,3 +167,12 @@ def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:
     decorated = [re.findall(r"(\S+)\n +def \w+\(\s*context: dg\.AssetExecutionContext", text) for text in modules]
     assert sum(map(len, decorated)) == 8
     assert {decorator for found in decorated for decorator in found} == {"@explained"}
+
+
+def test_export_that_does_not_fit_leaves_no_file(sample_folder: Path, tmp_path: Path) -> None:
+    """DuckDB or Python notices it; the line names the folder of the export."""
+    (tmp_path / "disk").mkdir()
+    export = f"PYTHONPATH={CLONE} {sys.executable} -m dialogue_warehouse export --form chat --to out --quiet"
+    ended = on_a_disk_of(1, tmp_path / "disk", f"{export} --warehouse {sample_folder}; echo $?; find .")
+    assert ended.stderr == f"error: {tmp_path}/disk/out: No space left on device\n"
+    assert ended.stdout == "1\n.\n./out\n"

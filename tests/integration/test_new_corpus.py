@@ -330,7 +330,7 @@ def test_missing_entry_is_named(clone: Path) -> None:
 
 
 def test_missing_name_of_a_piece_and_claim_without_a_twin_are_named(clone: Path) -> None:
-    traces, twins = clone / FIXTURES / "traces.py", clone / FIXTURES / "twins.toml"
+    traces, twins = clone / FIXTURES / "traces.py", clone / FIXTURES / "twins.py"
     texts = traces.read_text(encoding="utf-8"), twins.read_text(encoding="utf-8")
     traces.write_text(texts[0].replace("AGREES", "FITS"), encoding="utf-8")
     twins.write_text("", encoding="utf-8")
@@ -341,4 +341,4 @@ def test_missing_name_of_a_piece_and_claim_without_a_twin_are_named(clone: Path)
         traces.write_text(texts[0], encoding="utf-8")
         twins.write_text(texts[1], encoding="utf-8")
     assert f"{FIXTURES}/traces.py has no AGREES" in shapes.stdout
-    assert f"{NAME}/{NAME}_H02" in claims.stdout
+    assert f"{NAME}_H02" in claims.stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
 import shutil
@@ -10,17 +12,21 @@ import sys
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pytest
 
+import dialogue_warehouse as dw
 from dialogue_warehouse.cli.main import cli
 from dialogue_warehouse.common import files
 from dialogue_warehouse.corpora import claims, registry
+from dialogue_warehouse.corpora.scores import load_scoring, scored_corpora
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.reading.connection import open_published
-from tests import quality_page
+from dialogue_warehouse.scoring import tables
+from tests import python_reference, quality_page
 
 DOCS = CLONE / "docs"
-PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim", "export")
+PAGES = ("first_ten_minutes", "query_it", "read_a_refuted_claim", "export", "score")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -73,6 +79,49 @@ def test_python_of_the_page_works(folder: Path, number: int) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+QUESTIONS = """
+select corpus_id, split, turns from (query) as found;
+select agent_id, cast(sum(right_questions) as integer) from (query) as found group by agent_id having sum(right_questions) > 0;
+select unnest(['twice', 'once']), cast(unnest([sum(labeled_twice), sum(labeled_once)]) as integer) from (query) as found;
+select subflow, 'exact', cast(round(dialogues * exact_percent / 100) as integer) as times from (query) as found where times > 0;
+select split, true, cast(round(retrievals * target_first_percent / 100) as integer) as times from (query) as found where times > 0;
+"""
+"""The same answers from the example queries."""
+ANSWERS = """
+select = {{"followed": lambda key: key[1] == "exact", "first": lambda key: key[1]}}.get({0!r}, lambda key: True)
+import json
+print(json.dumps([[*(key if isinstance(key, tuple) else [key]), times] for key, times in {0}.items() if select(key)]))
+"""
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_python_of_the_python_page_works(folder: Path, number: int) -> None:
+    ran = run(folder, sys.executable, "-W", "error", "-c", blocks("python", "python")[number])
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout
+
+
+@pytest.mark.parametrize(("number", "name"), [*enumerate(("turns", "right", "agreement", "followed", "first"))])
+def test_five_questions_have_the_answers_of_the_example_queries(
+    folder: Path, sample_warehouse: Path, number: int, name: str
+) -> None:
+    found = blocks("python", "python")[4:]
+    assert len(found) == 5
+    ran = run(folder, sys.executable, "-c", found[number] + ANSWERS.format(name))
+    assert ran.returncode == 0, ran.stderr
+    query = sorted((CLONE / "warehouse" / "queries").glob("*.sql"))[number].read_text(encoding="utf-8")
+    question = QUESTIONS.strip().split(";")[number].replace("(query)", f"({query})")
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        expected = con.execute(question).fetchall()
+    assert expected
+    assert sorted(json.loads(ran.stdout), key=str) == sorted(map(list, expected), key=str)
+
+
+def test_reference_of_python_is_made_from_the_docstrings() -> None:
+    assert sorted(name for names in python_reference.GROUPS.values() for name in names) == sorted(dw.__all__)
+    assert python_reference.PAGE.read_text(encoding="utf-8") == python_reference.page()
+
+
 def test_python_of_the_export_page_joins_the_exported_files(folder: Path) -> None:
     (block,) = blocks("export", "python")
     command = blocks("export", "")[0].splitlines()[0]
@@ -91,6 +140,36 @@ def test_export_page_describes_every_option_and_every_corpus() -> None:
     assert described == list(registry.corpus_ids())
 
 
+def test_score_page_describes_every_option_corpus_and_column() -> None:
+    text = (DOCS / "score.md").read_text(encoding="utf-8")
+    options = {name for option in cli.commands["score"].params for name in option.opts if name.startswith("--")}
+    missing = {name for name in options if f"{name} " not in text and f"{name}`" not in text}
+    assert missing == {"--warehouse"}
+    described = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \|$", text.partition("## The metrics of")[2], re.M)
+    assert described == scored_corpora()
+    with duckdb.connect() as con:
+        tables.attach(con)
+        tables.make(con)
+        columns = con.execute("select table_name, column_name from duckdb_columns() where database_name = 'scores'")
+        made: dict[str, list[str]] = {}
+        for table, column in columns.fetchall():
+            made.setdefault(table, []).append(column)
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (`run_id`.*) \|$", text, re.M)
+    assert {table: re.findall(r"`(\w+)`", names) for table, names in rows} == made
+
+
+@pytest.mark.parametrize("corpus_id", scored_corpora())
+def test_lines_of_the_score_page_are_of_a_form_of_the_corpus(corpus_id: str) -> None:
+    scoring = load_scoring(corpus_id)
+    lines = blocks("score", "json")
+    found = []
+    for line in lines:
+        for form in scoring.forms:
+            with contextlib.suppress(msgspec.ValidationError):
+                found.append(msgspec.json.decode(line, type=form.record))
+    assert len(found) == (1 if corpus_id != "mutualfriends" else 0)
+
+
 def test_r_of_the_page_works(folder: Path) -> None:
     if shutil.which("Rscript") is None:
         pytest.skip("no R is installed, so the page's R is not tried")
@@ -102,7 +181,7 @@ def test_r_of_the_page_works(folder: Path) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_queries_of_the_page_have_rows(sample_warehouse: Path, page: str) -> None:
     queries = blocks(page, "sql")
-    assert queries or page == "first_ten_minutes"
+    assert queries or page in ("first_ten_minutes", "score")
     with duckdb.connect(str(sample_warehouse), read_only=True) as con:
         for query in queries:
             assert con.execute(query).fetchall(), query
@@ -133,8 +212,11 @@ def test_notebook_runs_from_a_fresh_clone(folder: Path) -> None:
     exported = run(folder, "marimo", "export", "html", str(notebook), "-o", str(page))
     assert exported.returncode == 0, exported.stderr
     text = page.read_text(encoding="utf-8")
-    for told in ("What is in the warehouse", "vocabulary_count", "Dialogues by split", "sgd/dev/"):
+    for told in ("What is in the warehouse", "vocabulary_count", "Dialogues by number of turns", "sgd/dev/"):
         assert told in text
+    examples = (folder / "training" / "sgd" / "train.jsonl").read_bytes().splitlines()
+    assert examples
+    assert all("weight" in json.loads(line)["messages"][-1] for line in examples[:1])
 
 
 def test_backup_of_the_page_is_restored(sample_folder: Path, tmp_path: Path) -> None:

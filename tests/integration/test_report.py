@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.site import contents
+from dialogue_warehouse.site import results
 from dialogue_warehouse.site.contents import page_name
 from dialogue_warehouse.site.rendering import harmless
 from dialogue_warehouse.site.report import DBT_DOCS, PAGES, RULE_KINDS, outcome
@@ -183,11 +183,11 @@ def test_defects_are_listed_up_to_the_limit_and_the_rest_is_counted(site: Path, 
         assert [cell.strip() for cell in line[2:4]] == [RULE_KINDS[kind], f"{observed:,}"]
     listed = sum(len(row) == 5 and row[0] != "File" for row in page.table_rows)
     cases = con.execute(
-        "select least(count(*), ?) from quality.violations group by rule_id", [contents.CASES_SHOWN]
+        "select least(count(*), ?) from quality.violations group by rule_id", [results.CASES_SHOWN]
     ).fetchall()
     assert listed >= sum(count for (count,) in cases)
     hidden = con.execute(
-        "select count(*) from quality.violation_rules where observed > ?", [contents.CASES_SHOWN]
+        "select count(*) from quality.violation_rules where observed > ?", [results.CASES_SHOWN]
     ).fetchone()
     assert text.count("more are not shown") == hidden[0]
     read = con.execute(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from dialogue_warehouse.lineage.restored_files import SourceFile
 from dialogue_warehouse.releases.records import Record
 from tests import fixtures
 from tests.conftest import run_command
+from tests.released import read_file
 
 CORPORA = registry.corpus_ids()
 
@@ -100,17 +100,6 @@ def same(expected: Any, found: Any) -> bool:
     return expected == found
 
 
-def load(path: Path) -> Any:
-    content = path.read_bytes()
-    if path.suffix == ".gz":
-        content = gzip.decompress(content)
-    if path.suffix == ".csv":  # its values are restored, not the commas after them
-        return [line.removesuffix(",") for line in content.decode().splitlines()]
-    if path.suffix == ".jsonl":
-        return [json.loads(line) for line in content.decode().split("\n") if line]
-    return json.loads(content)
-
-
 @pytest.mark.parametrize("corpus", CORPORA)
 @pytest.mark.parametrize("kind", ["awkward", "sample", "real"])
 def test_restored_files_are_the_published_ones(request, tmp_path: Path, corpus: str, kind: str) -> None:
@@ -131,7 +120,8 @@ def test_restored_files_are_the_published_ones(request, tmp_path: Path, corpus: 
     written = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
     assert written == sorted(paths)
     for path in paths:
-        assert same(load(source / corpus / path), load(tmp_path / path)), path
+        published, again = (read_file(folder, corpus, path) for folder in (source / corpus, tmp_path))
+        assert same(published, again), path
 
 
 @pytest.mark.parametrize("kind", ["awkward", "sample", "real"])
@@ -233,7 +223,10 @@ def test_one_changed_value_anywhere_is_named(
             pass  # a value that makes the rebuilding fail is reported as well
         finally:
             core.execute("rollback")
-    assert not unnoticed, "restore.sql does not notice another value of " + ", ".join(unnoticed)
+    assert not unnoticed, (
+        f"restore.sql does not notice another value of {', '.join(unnoticed)}: let it read the column, "
+        f"or name it in REPEATED of tests/fixtures/{corpus}/differences.py if its value follows from other columns"
+    )
     assert changes > 10
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
@@ -18,7 +19,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import open_published
 from dialogue_warehouse.reading.selection import DEFECTS, SPLITS, Dialogue, Selection, select
-from tests.conftest import rows
+from tests.conftest import rows, run_command
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +102,60 @@ def test_text_that_is_not_a_condition_is_refused_in_one_line(con: duckdb.DuckDBP
 def test_expression_cannot_read_a_file(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(InputError, match="--where"):
         select(con, Selection(where="exists (select 1 from read_text('/etc/passwd'))"))
+
+
+@pytest.mark.parametrize(
+    ("where", "named"),
+    [
+        ("random() < 0.5", "random()"),
+        ("dialogue_key in (select dialogue_key from fct_turns order by uuid() limit 3)", "uuid()"),
+        ("length(task) > 2 and now() > timestamp '2020-01-01'", "now()"),
+        ("current_date > date '2020-01-01'", "current_date"),
+        ("localtimestamp > timestamp '2020-01-01'", "localtimestamp"),
+        ("exists (select 1 from fct_turns using sample 10%)", "a sample"),
+        ("exists (from query('select 1 where random() < 0.5'))", "query()"),
+    ],
+)
+def test_expression_that_changes_from_run_to_run_is_refused(
+    con: duckdb.DuckDBPyConnection, where: str, named: str
+) -> None:
+    with pytest.raises(
+        InputError, match=rf"\A--where: {re.escape(named)} can select other dialogues on the next run; "
+    ):
+        select(con, Selection(where=where))
+
+
+@pytest.mark.parametrize("where", ["true or error('x')", "length(task) >= 0 or task is null", "true /* ; -- */ -- ;"])
+def test_expression_that_is_always_the_same_is_accepted(con: duckdb.DuckDBPyConnection, where: str) -> None:
+    assert select(con, Selection(where=where)) == select(con, Selection())
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "exists (select * from glob('/*'))",
+        "exists (with written as (copy (select 1) to 'x.csv') select 1)",
+        "exists (from query('select * from read_text(''/etc/passwd'')'))",
+        "getenv('HOME') <> ''",
+        "turn_count > $1",
+        "true /* not closed",
+        "true; set threads = 1",
+        "task = '\udcff'",
+    ],
+)
+def test_expression_reaches_nothing_outside_the_warehouse(con: duckdb.DuckDBPyConnection, where: str) -> None:
+    with pytest.raises(InputError, match=r"\A--where: .+\Z"):
+        select(con, Selection(where=where))
+
+
+def test_expression_that_does_not_end_is_stopped(sample_folder: Path, tmp_path: Path) -> None:
+    """Also if one step of it ignores the interrupt: the connection is busy then, and ends with the process."""
+    where = "list_sum(range(2000000000)) > 0"
+    arguments = ("--form", "chat", "--to", tmp_path, "--warehouse", sample_folder, "--where", where)
+    ended = run_command("export", *arguments, DIALOGUE_QUERY_TIMEOUT="1")
+    told = "--timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
+    assert (ended.returncode, ended.stderr) == (2, f"error: --where: stopped after 1 seconds; {told}\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("word", DEFECTS)

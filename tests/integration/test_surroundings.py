@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -52,7 +53,7 @@ https://docs.getdbt.com/reference/global-configs/about-global-configs
 OF_OTHERS = {
     **{f"{prefix}{name}": value for name, value in OF_DBT.items() for prefix in ("DBT_", "DBT_ENGINE_")},
     **{"DAGSTER_HOME": "/nowhere", "DAGSTER_IS_DEV_CLI": "1", "GX_HOME": "/nowhere", "GX_ANALYTICS_ENABLED": "true"},
-    **{"STREAMLIT_SERVER_BASE_URL_PATH": "other", "STREAMLIT_GLOBAL_DEVELOPMENT_MODE": "true"},
+    **{"WEB_CONCURRENCY": "3", "UVICORN_PORT": "1", "FORWARDED_ALLOW_IPS": "*"},
     **{"SPARK_HOME": "/nowhere", "PYSPARK_PYTHON": "/nowhere", "PYSPARK_SUBMIT_ARGS": "nonsense"},
     **{"PYTHONWARNINGS": "error", "PYTHONOPTIMIZE": "2", "PYTHONSTARTUP": "/nowhere", "PYTHONINSPECT": "1"},
     **{"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
@@ -60,14 +61,25 @@ OF_OTHERS = {
     **{"HOME": "/nowhere", "TMPDIR": "/nowhere", "XDG_STATE_HOME": "/nowhere", "PIP_USER": "1"},
 }
 MODULES = (
-    *("pipelines", "expectations", "streamlit", "dbt", "dagster", "great_expectations", "duckdb", "yaml", "json"),
+    *(
+        "pipelines",
+        "expectations",
+        "starlette",
+        "uvicorn",
+        "dbt",
+        "dagster",
+        "great_expectations",
+        "duckdb",
+        "yaml",
+        "json",
+    ),
     *("logging", "random", "click", "rich", "msgspec", "pandas", "numpy", "sqlalchemy"),
 )
 """Modules that a command imports, by their own names and by the names of libraries."""
 FILES = {
     **dict.fromkeys(("dbt_project.yml", "packages.yml", "profiles.yml", ".user.yml"), "nonsense: ["),
     **dict.fromkeys(("dagster.yaml", "workspace.yaml", "great_expectations.yml"), "nonsense: ["),
-    **dict.fromkeys(("pyproject.toml", "setup.cfg", ".sqlfluff", ".streamlit/config.toml"), "nonsense = ["),
+    **dict.fromkeys(("pyproject.toml", "setup.cfg", ".sqlfluff"), "nonsense = ["),
     **{".env": "DIALOGUE_WAREHOUSE=/nowhere\n", ".dbt/profiles.yml": "nonsense: [", "gx/great_expectations.yml": "["},
 }
 
@@ -146,10 +158,7 @@ def test_modules_of_the_working_folder_are_not_run(folder: Path, sample_folder: 
 
 
 def test_dashboard_ignores_files_of_the_working_folder(folder: Path, sample_folder: Path) -> None:
-    """Regression: it ran the folder's `pipelines.py`, and used its `.streamlit/config.toml`.
-
-    https://github.com/streamlit/streamlit/issues/596
-    """
+    """Regression: it ran the folder's `pipelines.py`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -160,11 +169,11 @@ def test_dashboard_ignores_files_of_the_working_folder(folder: Path, sample_fold
         command, cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as serving:
         try:
-            assert answer(serving, f"http://127.0.0.1:{port}/_stcore/health") == "ok"
-            assert "Streamlit" in answer(serving, f"http://127.0.0.1:{port}/")
+            assert "Data quality" in answer(serving, f"http://127.0.0.1:{port}/")
+            assert "Download all rows" in answer(serving, f"http://127.0.0.1:{port}/sql?query=select+1")
             serving.stdout.close()
             serving.terminate()
-            assert serving.wait(60) == 0, "it ends even if its output has no reader"
+            assert serving.wait(60) == 128 + signal.SIGTERM, "it ends even if its output has no reader"
         finally:
             serving.kill()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import json
 import shutil
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from dialogue_warehouse.storage import builds
 from tests import fixtures
 from tests.conftest import run_command
 from tests.fixtures.shapes import Row
+from tests.released import read_file
 
 KEYS_A_TABLE = 300
 """Number of keys per table and corpus that are traced."""
@@ -93,16 +93,13 @@ def copied(sample: Built, tmp_path: Path) -> Iterator[Built]:
 
 @functools.cache
 def document(source: Path, source_file_id: str) -> Any:
-    data = (source / source_file_id).read_bytes()
-    if source_file_id.endswith(".gz"):
-        data = gzip.decompress(data)
-    if source_file_id.endswith(".jsonl"):
-        return [json.loads(line) for line in data.decode().split("\n") if line]
-    return data.decode().split(",\n") if source_file_id.endswith(".csv") else json.loads(data)
+    corpus_id, _, path = source_file_id.partition("/")
+    return read_file(source / corpus_id, corpus_id, path)
 
 
 def disagreements(built: Built, table: str, corpus: str) -> list[tuple[str, str]]:
     """Return keys whose pointer leads to another value than the one in their row, and their pointers."""
+    assert table in KEYED_TABLES, f"{table} has no key in KEYED_TABLES of dialogue_warehouse/reading/findings.py"
     rows = built.rows(
         f"""
         select facts.*, core.json_pointer(facts.traced) as scalar_pointer, place.source_file_id as place_file,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import importlib.metadata
 import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
+import threading
+import urllib.request
 import venv
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -33,7 +39,7 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 FOLDERS = ("dialogue_warehouse", "pipelines", "expectations", "dbt_project", "warehouse/queries")
-LIGHT_PACKAGES, LIGHT_MEGABYTES = 20, 130
+LIGHT_PACKAGES, LIGHT_MEGABYTES = 24, 130
 """Distributions and their maximum size, in an environment that only reads."""
 
 
@@ -115,7 +121,7 @@ def test_wheel_builds_answers_and_reports_outside_the_clone(command: Path, tmp_p
     assert left == [path for path in installed if "__pycache__" not in path.parts]
 
 
-ABSENT = ("dagster", "dbt", "great_expectations", "pandas", "pyarrow", "pycurl", "requests", "sqlalchemy", "streamlit")
+ABSENT = ("dagster", "dbt", "great_expectations", "pandas", "pyarrow", "pycurl", "requests", "sqlalchemy")
 
 
 def test_reading_environment_has_no_libraries_for_builds(light: Path, tmp_path: Path) -> None:
@@ -146,6 +152,10 @@ def test_warehouse_that_was_built_elsewhere_is_read(light: Path, sample_folder: 
     asked("restore", "--corpus", corpus_id, "--to", tmp_path / "restored")
     assert any((tmp_path / "restored").rglob("*.json*"))
     assert corpus_id in asked("verify")
+    told = asked("export", "--form", "chat", "--to", tmp_path / "chat", "--where", "turn_count > 1", "--sample", "20")
+    lines = [line for path in (tmp_path / "chat").rglob("*.jsonl") for line in path.read_text("utf-8").split("\n")[:-1]]
+    assert f"{len(lines)} examples in " in told
+    assert all(json.loads(line)["messages"] for line in lines)
     asked("keep")
     assert "pinned" in asked("status")
     assert f"open {folder}/reports/index.html" in asked("report")
@@ -158,7 +168,6 @@ def test_warehouse_that_was_built_elsewhere_is_read(light: Path, sample_folder: 
     [
         (("build",), "build"),
         (("fetch",), "build"),
-        (("dashboard",), "dashboard"),
         (("sql", "select 1 as one", "--parquet", "one.parquet"), "arrow"),
         (("sql", "select 1 as one", "--format", "parquet"), "arrow"),
     ],
@@ -178,9 +187,90 @@ def test_missing_extra_is_named_in_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_light_install_serves_the_dashboard(light: Path, sample_folder: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [light, "dashboard", "--warehouse", sample_folder, "--port", str(port)]
+    with subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as serving:
+        try:
+            assert serving.stdout.readline().startswith(f"http://127.0.0.1:{port} ")
+            for page, expected in (("", "dialogues"), ("answer.csv?query=select+42+as+n", "n\n42\n")):
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}", timeout=60) as answer:
+                    assert expected in answer.read().decode()
+        finally:
+            serving.terminate()
+
+
 def test_help_of_a_package_does_not_mention_a_clone(light: Path, tmp_path: Path) -> None:
     listed = run(light, "--help", cwd=tmp_path).stdout.partition("Commands:")[2]
     names = re.findall(r"^  ([a-z-]+)", listed, flags=re.M)
     assert len(names) > 15
     for name in set(names) - {"new-corpus", "check-corpus"}:
         assert "clone" not in run(light, name, "--help", cwd=tmp_path).stdout
+
+
+def blocks_of_the_release_page() -> list[str]:
+    return re.findall(r"^```bash\n(.*?)^```", (CLONE / "docs" / "release.md").read_text(encoding="utf-8"), re.M | re.S)
+
+
+def checks(wheel: Path) -> list[subprocess.CompletedProcess[str]]:
+    """Run the two checks of the release page on a wheel."""
+    commands = [
+        line.strip("()").removeprefix("cd clone && ") for line in blocks_of_the_release_page()[0].splitlines()[2:]
+    ]
+    assert [command.split()[0] for command in commands] == ["twine", "check-wheel-contents"]
+    folder = Path(sys.executable).parent
+    return [
+        subprocess.run([folder / tool, *options, wheel], cwd=CLONE, env=ENVIRONMENT, capture_output=True, text=True)
+        for tool, *options in (command.split()[:-1] for command in commands)
+    ]
+
+
+def test_wheel_passes_the_checks_of_a_release(wheel: Path) -> None:
+    for ended in checks(wheel):
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_checks_of_a_release_find_a_wheel_without_a_module_and_a_description(wheel: Path, tmp_path: Path) -> None:
+    broken = tmp_path / wheel.name
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(broken, "w") as part:
+        for name in whole.namelist():
+            if not name.endswith("dialogue_warehouse/paths.py"):
+                content = whole.read(name)
+                if name.endswith("/METADATA"):
+                    content = content.partition(b"\n\n")[0].replace(b"text/markdown", b"text/x-rst") + b"\n\n"
+                if name.endswith("/RECORD"):
+                    content = re.sub(rb"(?m)^dialogue_warehouse/paths\.py,.*\n", b"", content)
+                part.writestr(name, content)
+    assert [ended.returncode != 0 for ended in checks(broken)] == [True, True]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves a folder without a log."""
+
+    def log_message(self, *_arguments: object) -> None:
+        """Write nothing."""
+
+
+def test_released_warehouse_is_opened_by_its_url(light: Path, sample_folder: Path, tmp_path: Path) -> None:
+    """The commands of the release page make the folder; the installed wheel reads it without the warehouse."""
+    (tmp_path / "warehouse").symlink_to(sample_folder)
+    run(
+        "bash", "-e", "-c", f"PATH={Path(sys.executable).parent}:$PATH\n{blocks_of_the_release_page()[1]}", cwd=tmp_path
+    )
+    assert json.loads((tmp_path / "release/dialogues.manifest.json").read_text())["build_id"]
+    handler = functools.partial(Quiet, directory=tmp_path / "release")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/dialogues.duckdb"
+        claims = run(light, "claims", "--json", "--warehouse", url, cwd=tmp_path)
+        assert (json.loads(claims.stdout)[0].keys() >= {"claim_id", "verdict"}, claims.stderr) == (True, "")
+        key = json.loads(claims.stdout)[0]["corpus_id"]
+        code = (
+            "import sys, dialogue_warehouse as dw\n"
+            "with dw.open(sys.argv[1]) as w: print(min(w.dialogues(corpus=sys.argv[2]).keys))"
+        )
+        key = run(light.with_name("python"), "-W", "error", "-c", code, url, key, cwd=tmp_path).stdout.strip()
+        shown = run(light, "show", key, "--warehouse", url, cwd=tmp_path).stdout
+        assert shown.startswith(key)
+        server.shutdown()

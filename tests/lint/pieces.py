@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sqlfluff.core.templaters import TemplatedFile
 
-SECTION = re.compile(r"^-- entity: (\w+)\n", flags=re.MULTILINE)
-"""The first line of each part of a file with the SQL of a corpus: one part per entity."""
+SECTION = re.compile(r"^-- (?:entity|part): (\w+)\n", flags=re.MULTILINE)
+"""The first line of each part of a file with the SQL of a corpus: one part per entity or query."""
 MADE_BY_DBT = "target"
 """A folder of compiled copies."""
 
@@ -25,7 +25,7 @@ class Piece:
 
     path: str
     name: str
-    """The name of the piece if its file has several: an entity, a claim."""
+    """The name of the piece if its file has several: an entity, a part, a claim."""
     variants: tuple[TemplatedFile, ...]
     """Its text, once for each way to render it: with the other branch of an `if`, for example."""
     line: int = 1
@@ -56,12 +56,12 @@ def files_of(root: Path, suffix: str) -> Iterator[Path]:
 
 
 def pieces_of_file(path: str, text: str) -> Iterator[Piece]:
-    """Yield the pieces of a SQL file: one, or one per entity. Text above the first entity is linted too."""
+    """Yield the pieces of a SQL file: one, or one per entity or part. Text above the first one is linted too."""
     starts = [0, *(section.start() for section in SECTION.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[start:end]
         if end < len(text):
-            # The blank lines before the next entity are not the end of a file.
+            # The blank lines before the next query are not the end of a file.
             part = part.rstrip("\n") + "\n"
         if part.strip():
             section = SECTION.match(part)

@@ -41,10 +41,11 @@ FLOORS = (
     ("pipelines.ingestion",),
     ("pipelines.cluster",),
     ("dialogue_warehouse.cli", "dialogue_warehouse.__main__"),
-    ("dialogue_warehouse.dashboard",),
+    ("dialogue_warehouse.api",),
     ("dialogue_warehouse.site",),
     ("dialogue_warehouse.terminal",),
     ("dialogue_warehouse.exporting",),
+    ("dialogue_warehouse.scoring",),
     ("dialogue_warehouse.lineage",),
     ("dialogue_warehouse.reading",),
     ("dialogue_warehouse.storage",),
@@ -60,6 +61,10 @@ FLOORS = (
 IMPORTS_WHEN_RUN = "dialogue_warehouse.cli."
 """The commands that build: their functions import `pipelines` and `expectations`, their modules do not."""
 PYTHON = sorted(path for folder in PACKAGES for path in (CLONE / folder).rglob("*.py"))
+
+
+FRONT_DOOR = CLONE / "dialogue_warehouse" / "__init__.py"
+"""It imports the public names at their first use, so modules below may be in the same package."""
 
 
 def test_page_lists_the_packages_in_their_order() -> None:
@@ -137,6 +142,7 @@ def test_imports_have_no_cycle() -> None:
         }
         - {module_of(path)}
         for path in PYTHON
+        if path != FRONT_DOOR
     }
     assert circle_of(imports) == set()
     assert circle_of({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": set()}) == {"a", "b", "c"}
@@ -376,9 +382,6 @@ LONGEST = {
     ("dialogue_warehouse", ".sql"): 240,
     ("tests", ".sql"): 240,
     ("warehouse/queries", ".sql"): 240,
-    ("dialogue_warehouse", ".toml"): 400,
-    ("expectations", ".toml"): 400,
-    ("tests", ".toml"): 400,
 }
 """Maximum number of lines of a file, by folder and kind.
 
@@ -435,16 +438,24 @@ def test_commands_start_without_the_heavy_libraries() -> None:
 PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z0-9,-]+\])?==(\S+).*\\$", flags=re.M)
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-spark.lock"])
+def direct_requirements(lock: str) -> list[str]:
+    """Return the requirements that a lock was made from."""
+    if lock == "requirements-validators.lock":
+        lines = (CLONE / "tests" / "validators" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if not line.startswith("#")]
+    project = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = {name for name in extras if (name == "spark") == (lock == "requirements-spark.lock")}
+    return [*project["dependencies"], *(one for extra in wanted for one in extras[extra])]
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-spark.lock", "requirements-validators.lock"])
 def test_lock_names_no_index_and_pins_every_hash(lock: str) -> None:
     text = (CLONE / lock).read_text(encoding="utf-8")
     assert re.findall(r"https?://|--index|--find-links|file:", text) == []
     pins = {name for name, _ in PINNED.findall(text)}
     assert len(PINNED.findall(text)) == len(re.findall(r"^[a-z0-9]", text, flags=re.M))
-    project = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    wanted = {name for name in extras if (name == "spark") == (lock == "requirements-spark.lock")}
-    for requirement in (*project["dependencies"], *(one for extra in wanted for one in extras[extra])):
+    for requirement in direct_requirements(lock):
         name = re.match(r"[a-z0-9-]+", requirement, flags=re.I)
         assert name is not None
         assert name[0].lower() in pins

@@ -60,9 +60,9 @@ def test_cases_of_rules_are_needed_where_defects_are_known(tmp_path: Path, monke
 
 def test_test_that_needs_a_missing_piece_says_where_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fixtures, "FOLDER", tmp_path)
-    message = r"tests/fixtures/some/twins.toml is missing; docs/add_a_corpus.md says what it is for"
+    message = r"tests/fixtures/some/twins.py is missing; docs/add_a_corpus.md says what it is for"
     with pytest.raises(fixtures.FixtureError, match=message):
-        fixtures._piece("some", "twins.toml")
+        fixtures._piece("some", "twins.py")
 
 
 def test_every_piece_is_described_in_the_page() -> None:
@@ -74,6 +74,8 @@ def test_every_piece_is_described_in_the_page() -> None:
 def test_shapes_have_the_documented_names() -> None:
     assert fixtures.offered(shapes.Traces) == {"AGREES", "WITHOUT_PLACE", "KEYS"}
     assert fixtures.offered(shapes.Strategies) == {"NEVER", "mend_record"}
+    assert fixtures.offered(shapes.Score) == {"MODES", "splits", "score"}
+    assert fixtures.offered(shapes.Predictions) == {"edit_gold", "predict"}
 
 
 @pytest.mark.all_corpora

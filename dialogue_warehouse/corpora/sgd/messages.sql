@@ -96,18 +96,30 @@ slots as (
 ),
 
 -- A default such as `dontcare` is a value, too, although the slot does not list it.
-properties as (
+listed as (
     select
         slots.*,
+        list_append(slots.possible_values, slots.default_value) as with_default
+    from slots
+),
+
+-- Each value once, where it is first.
+properties as (
+    select
+        listed.*,
         if(
-            len(slots.possible_values) > 0,
-            list_concat(
-                slots.possible_values,
-                list_filter([slots.default_value], lambda value : not list_contains(slots.possible_values, value))
+            len(listed.possible_values) > 0,
+            list_transform(
+                list_filter(
+                    range(1, len(listed.with_default) + 1),
+                    lambda place : list_position(listed.with_default, listed.with_default[place]) = place
+                    and listed.with_default[place] is not null
+                ),
+                lambda place : listed.with_default[place]
             ),
             null
         ) as allowed
-    from slots
+    from listed
 ),
 
 parameters as (

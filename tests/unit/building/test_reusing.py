@@ -158,7 +158,7 @@ def test_full_build_reuses_nothing(
 @pytest.mark.parametrize(
     ("place", "is_read"),
     [
-        ("dialogue_warehouse/dashboard/app.py", False),
+        ("dialogue_warehouse/site/application.py", False),
         ("dialogue_warehouse/site/report.py", False),
         ("dialogue_warehouse/terminal/printing.py", False),
         ("dialogue_warehouse/site/drawing.py", False),
@@ -171,7 +171,7 @@ def test_full_build_reuses_nothing(
     ],
 )
 def test_change_of_code_that_only_shows_a_build_runs_no_model(place: str, is_read: bool) -> None:
-    """Regression: a comment in the dashboard ran all models.
+    """Regression: a comment in a page ran all models.
 
     It still changes the fingerprint, so that the report is written.
     """

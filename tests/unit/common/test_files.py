@@ -159,9 +159,9 @@ OWN_CODE = {
     "dialogue_warehouse/corpora/claims.py",
     "dialogue_warehouse/corpora/left_over.py",
     "dialogue_warehouse/corpora/registry.py",
+    "dialogue_warehouse/corpora/scores.py",
     "dialogue_warehouse/corpora/sections.py",
     "dialogue_warehouse/corpora/starting.py",
-    "dialogue_warehouse/dashboard/sql.py",
     "dialogue_warehouse/exporting/losses.py",
     "dialogue_warehouse/reading/descriptions.py",
     "dialogue_warehouse/site/drawing.py",
@@ -176,6 +176,8 @@ OWN_CODE = {
 """Modules that read files of this project's own code, of libraries, or that the user names to be read."""
 OWN_WRITING = {
     "dialogue_warehouse/exporting/chat.py",
+    "dialogue_warehouse/exporting/huggingface.py",
+    "dialogue_warehouse/exporting/preference.py",
     "dialogue_warehouse/corpora/column_types.py",
     "dialogue_warehouse/common/files.py",
     "pipelines/cluster/session.py",

@@ -71,9 +71,14 @@ def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | Non
     own = ids("newcorpus")
     assert own
     assert all(own.isdisjoint(ids(corpus_id)) for corpus_id in registry.corpus_ids())
-    twins = tomllib.loads((clone / "tests/fixtures/newcorpus/twins.toml").read_text(encoding="utf-8"))
+    paths = (clone / "tests/fixtures/newcorpus").glob("*twins.py")
+    text = "".join(path.read_text(encoding="utf-8") for path in paths)
+    decorators = re.findall(r"^@breaks\(([^)]*)\)", text, flags=re.M)
+    noticed = {claim_id for found in decorators for claim_id in re.findall(r'"([\w.]+)"|(\w+)=', found)}
+    stated = re.findall(r'^    "([\w.]+)": "', text, flags=re.M)
+    twins = {*stated, *(positional or keyword for positional, keyword in noticed)}
     assert twins
-    assert set(twins) <= own
+    assert twins <= own
     path = clone / "tests/fixtures/newcorpus/sentences.toml"
     notes = read_notes(path if path.is_file() else None)
     assert notes or not path.is_file()
@@ -132,6 +137,7 @@ def test_command_lists_the_written_files(clone: Path, monkeypatch: pytest.Monkey
     shown = CliRunner().invoke(cli, ["new-corpus", "newcorpus", "--warehouse", "there"])
     *written, check, build = shown.output.splitlines()
     assert "dialogue_warehouse/corpora/newcorpus/schema.py" in written
-    assert all((clone / path).is_file() for path in written)
+    assert f"{starting.PROJECT} (one entry added)" in written
+    assert all((clone / path.removesuffix(" (one entry added)")).is_file() for path in written)
     assert "dialogue-warehouse check-corpus newcorpus --no-tests` says what is left to do" in check
     assert "dialogue-warehouse build --warehouse there` builds the sample with it" in build

@@ -59,7 +59,7 @@ def test_expectation_of_several_tables_becomes_one_for_each(tmp_path: Path) -> N
 @pytest.mark.parametrize("corpus_id", corpus_ids())
 def test_suite_of_a_corpus_judges_no_other_corpus(corpus_id: str) -> None:
     """A claim about a table of several corpora names its own, in SQL or in its rows."""
-    shared = {table for table, columns in core_tables.TABLES.items() if "corpus_id" in columns.split()}
+    shared = {table for table, columns in core_tables.contracts().items() if "corpus_id" in columns}
     for entry in load_corpus_suite(corpus_id).expectations:
         if entry.table.partition(".")[2] in shared:
             assert corpus_id in json.dumps(entry.kwargs), entry.expectation_id

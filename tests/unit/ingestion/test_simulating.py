@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
+import io
 import json
 from pathlib import Path
 
@@ -37,6 +39,8 @@ def decode(entity: Entity, data: bytes) -> int:
         assert all(line.endswith(",") and line.count(",") == 1 for line in lines)
         return len(lines)
     record = entity.record
+    if entity.container is Container.TABLE:
+        return len(msgspec.convert(list(csv.DictReader(io.StringIO(data.decode(), newline=""))), list[record]))
     if entity.container is Container.JSON_LINES:
         return len([msgspec.json.decode(line, type=record) for line in data.splitlines()])
     types = {

@@ -1,0 +1,200 @@
+"""Dialogues of the Python API: one with its methods, and the selected ones of a warehouse."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import groupby
+from pathlib import Path
+from typing import Any, ClassVar
+
+import duckdb
+import msgspec
+
+from dialogue_warehouse.common.files import open_regular
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError, counted
+from dialogue_warehouse.exporting import chat, losses
+from dialogue_warehouse.lineage.restoring import open_core
+from dialogue_warehouse.reading import connection, dialogue_parts
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.dialogues import read_dialogues
+from dialogue_warehouse.reading.selection import Dialogue as Selected
+
+Examples = Callable[[Sequence[Selected], dict[str, Any]], Iterator[dict[str, Any]]]
+"""A function that yields the examples of dialogues, with these options of the form."""
+
+BATCH_TURNS = 15_000
+"""Turns of the dialogues that are read at once, which bounds the memory."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Dialogue(dialogue_parts.Dialogue):
+    """A dialogue with all its data. It cannot be changed, and stays usable when the warehouse is closed."""
+
+    _read: ClassVar[Examples | None] = None
+    """Reads the examples in the warehouse of this dialogue; a copied or pickled dialogue has no warehouse."""
+
+    @property
+    def defects(self) -> tuple[dialogue_parts.Violation, ...]:
+        """The known defects of the dialogue and of its turns, without properties by design."""
+        found = (*self.violations, *(violation for turn in self.turns for violation in turn.violations))
+        return tuple(violation for violation in found if violation.kind == "defect")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as dicts, lists and values that JSON has: the same as `dialogue-warehouse show --json`."""
+        return msgspec.json.decode(msgspec.json.encode(self._values()))
+
+    def messages(self, **options: Any) -> list[dict[str, Any]]:
+        """Return the chat messages of its first example in the form `chat`; none if it has no answer to learn from.
+
+        Parameters
+        ----------
+        **options
+            The options of the form: `profile`, `arguments`, `targets`, `instructions`, `max_characters`.
+
+        Raises
+        ------
+        InputError
+            If an option is unknown, or the warehouse is closed.
+        """
+        return next(iter(self.examples(**options)), {"messages": []})["messages"]
+
+    def examples(self, **options: Any) -> list[dict[str, Any]]:
+        """Return its examples in the form `chat`, with `id`, `messages`, `source` and perhaps `tools`.
+
+        Parameters
+        ----------
+        **options
+            The options of the form, as in `messages`.
+        """
+        if self._read is None:
+            raise InputError(f"{self.key}: a copy has no warehouse; read it again")
+        selected = Selected(self.key, self.corpus_id, self.split, len(self.turns))
+        return list(self._read([selected], options))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"<Dialogue {self.key}: {counted(len(self.turns), 'turn')}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle it without the warehouse."""
+        return _dialogue_of, (self._values(),)
+
+    def _values(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(dialogue_parts.Dialogue)}
+
+    def _repr_html_(self) -> str:
+        """Return the dialogue as the viewer shows it, for a notebook."""
+        from dialogue_warehouse.site import rendering  # Jinja is needed only here
+
+        return f"<style>{rendering.style()}</style>{rendering.render_fragment(self)}"
+
+
+def _dialogue_of(values: dict[str, Any]) -> Dialogue:
+    return Dialogue(**values)
+
+
+def with_methods(read: dialogue_parts.Dialogue, examples: Examples) -> Dialogue:
+    """Return a dialogue with the methods of the API."""
+    dialogue = Dialogue(**vars(read))
+    object.__setattr__(dialogue, "_read", examples)  # it does not belong to the data
+    return dialogue
+
+
+class Dialogues:
+    """The selected dialogues of a warehouse, in the order of corpus, split and key.
+
+    Each iteration reads them again, in batches: they are never all in memory. All iterations read the build that was
+    open when they were selected.
+    """
+
+    def __init__(self, con: Connection, selected: Sequence[Selected], examples: Examples) -> None:
+        """Remember the selected dialogues of an open build."""
+        self._con, self._selected, self._read = con, tuple(selected), examples
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the dialogues."""
+        return tuple(one.key for one in self._selected)
+
+    def examples(self, **options: Any) -> Iterator[dict[str, Any]]:
+        """Yield the examples of the dialogues in the form `chat`, as `dialogue-warehouse export` writes them.
+
+        Parameters
+        ----------
+        **options
+            The options of the form: `profile`, `arguments`, `targets`, `instructions`, `max_characters`.
+
+        Raises
+        ------
+        InputError
+            If an option is unknown, or the warehouse is closed.
+        """
+        return self._read(self._selected, options)
+
+    def __len__(self) -> int:
+        return len(self._selected)
+
+    def __iter__(self) -> Generator[Dialogue]:
+        """Read the dialogues, in batches."""
+        try:
+            con = connection.another(self._con)
+        except duckdb.ConnectionException as error:
+            raise InputError("the warehouse of these dialogues is closed; open it again") from error
+        with con:
+            for batch in batches(self._selected, BATCH_TURNS):
+                for read in read_dialogues(con, [one.key for one in batch]):
+                    yield with_methods(read, self._read)
+
+    def __repr__(self) -> str:
+        corpora = {one.corpus_id for one in self._selected}
+        return f"<{counted(len(self), 'dialogue')} of {', '.join(sorted(corpora))}>"
+
+
+def batches(selected: Sequence[Selected], most_turns: int) -> Iterator[Sequence[Selected]]:
+    """Yield the dialogues in groups of about as many turns."""
+    start, turns = 0, 0
+    for number, one in enumerate(selected):
+        if turns and turns + one.turn_count > most_turns:
+            yield selected[start:number]
+            start, turns = number, 0
+        turns += max(one.turn_count, 1)
+    if selected:
+        yield selected[start:]
+
+
+def read_examples(
+    database: Path, settings: Any, selected: Sequence[Selected], chosen: chat.ChatOptions
+) -> Iterator[dict[str, Any]]:
+    """Yield the examples of dialogues of a build in the form `chat`."""
+    with open_core(database, settings) as con, tempfile.TemporaryDirectory(prefix="dialogue-warehouse-") as folder:
+        for corpus_id, of_corpus in groupby(selected, key=lambda one: one.corpus_id):
+            corpus = registry.load_corpus(corpus_id)
+            for batch in batches(list(of_corpus), BATCH_TURNS):
+                con.execute(losses.EXPORTED)
+                file = Path(folder, "examples.jsonl")
+                chat.write(con, corpus, batch, file, chosen, _ignore)
+                with open_regular(file) as lines:
+                    yield from map(msgspec.json.decode, lines)
+
+
+CHOICES = {"profile": chat.PROFILES, "arguments": chat.ARGUMENTS, "targets": (None, *chat.TARGETS)}
+
+
+def form_options(form: str, kind: Any, given: dict[str, Any]) -> Any:
+    """Return the options of a form; `kind` is their class. Raises InputError for an unknown name or value."""
+    known = {one.name for one in fields(kind)}
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(f"{name}: the form {form} has no such option; it has {', '.join(sorted(known))}")
+        if name in CHOICES and value not in CHOICES[name]:
+            raise InputError(f"{name}: {value!r} is not one of {', '.join(map(repr, CHOICES[name]))}")
+    return kind(**given)
+
+
+def _ignore(_progress: str) -> None:
+    """Show no progress."""

@@ -1,0 +1,417 @@
+"""The open warehouse of the Python API."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, form_options, read_examples, with_methods
+from dialogue_warehouse.api.selecting import Defects, Names, in_words_of_python, selection_of, words
+from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.common.text import Verdict
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.exporting.writing import OPTIONS, Exported, export_published
+from dialogue_warehouse.paths import absolute
+from dialogue_warehouse.reading import catalogue, connection, findings, query, selection
+from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.dialogues import read_dialogue
+from dialogue_warehouse.reading.places import Place
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def open_warehouse(
+    place: str | Path, *, raw: bool = False, memory_limit: str | None = None, threads: int | None = None
+) -> Warehouse:
+    """Open a published warehouse to read it.
+
+    Parameters
+    ----------
+    place
+        The folder of a warehouse, a published DuckDB file, a folder of Parquet tables (`builds/<build>.tables`), or
+        the URL of a published DuckDB file. A URL is downloaded once into the cache: `DIALOGUE_CACHE`, else
+        `dialogue-warehouse` in `XDG_CACHE_HOME`, else in `~/.cache`.
+    raw
+        Adds the landed files of the release as the schema `raw`. Only the folder of a warehouse has them.
+    memory_limit
+        The memory that queries may use, such as `"2GB"`; `DIALOGUE_QUERY_MEMORY_LIMIT` is the default.
+    threads
+        The threads that queries may use; `DIALOGUE_THREADS` is the default.
+
+    Returns
+    -------
+    Warehouse
+        It is read-only. Close it, or use it in a `with` statement.
+
+    Raises
+    ------
+    InputError
+        If there is no warehouse at the place, or it cannot be opened.
+    DownloadError
+        If a URL cannot be downloaded, or the file differs from its checksum.
+    """
+    return Warehouse(place, raw=raw, memory_limit=memory_limit, threads=threads)
+
+
+class Warehouse:
+    """A published warehouse, open and read-only. `dialogue_warehouse.open` returns one.
+
+    Threads may share it: each call opens another connection to the same build. Until `refresh` is called, it shows the
+    build that was published when it was opened.
+    """
+
+    def __init__(
+        self, place: str | Path, *, raw: bool = False, memory_limit: str | None = None, threads: int | None = None
+    ) -> None:
+        """Open it, as `dialogue_warehouse.open` does."""
+        self._settings = Settings.from_environment(query_memory_limit=memory_limit, threads=threads).for_queries()
+        self._raw = raw
+        self._lock = threading.Lock()
+        self._notices: list[str] = []
+        self._place = Place(place, self._settings, self._notices.append)
+        self._warn(stacklevel=4)
+        self._con: Connection | None = None
+        self._build_id = ""
+        self._open()
+
+    @property
+    def build_id(self) -> str:
+        """The id of the open build: the time of its start, in UTC."""
+        return self._build_id
+
+    @property
+    def place(self) -> str:
+        """The place that was opened; of a URL, without its query."""
+        return self._place.named
+
+    def sql(self, text: str, /, **parameters: Any) -> duckdb.DuckDBPyRelation:
+        """Run one SELECT or EXPLAIN, in the sandbox of the command `sql`.
+
+        Parameters
+        ----------
+        text
+            The query. Tables need no schema name.
+        **parameters
+            The values of `$name` in the query.
+
+        Returns
+        -------
+        duckdb.DuckDBPyRelation
+            DuckDB's relation. It runs when it is read: `.fetchall()`, or with the library installed `.df()` (pandas),
+            `.pl()` (polars) and `.to_arrow_table()` (pyarrow). Reading it may raise an error of DuckDB.
+
+        Raises
+        ------
+        QueryError
+            If the text is not one SELECT or EXPLAIN, or names something that is not there.
+        """
+        return query.run_query(self._another(), text, parameters).relation()
+
+    def tables(self) -> list[TableSummary]:
+        """List every table with its schema, its number of rows and the first sentence of its description."""
+        with self._another() as con:
+            return catalogue.list_tables(con)
+
+    def table(self, name: str) -> duckdb.DuckDBPyRelation:
+        """Return all rows of a table, such as `fct_turns` or `core.fct_turns`, as DuckDB's relation.
+
+        Raises
+        ------
+        QueryError
+            If there is no such table; it names similar ones.
+        """
+        con = self._another()
+        return con.sql(f"from {catalogue.address_of(con, name)}")
+
+    def describe(self, name: str) -> TableDescription:
+        """Describe a table: its grain, key, joins and columns, and which corpora fill them.
+
+        Raises
+        ------
+        QueryError
+            If there is no such table; it names similar ones.
+        """
+        with self._another() as con:
+            return catalogue.describe_table(con, name)
+
+    def claims(
+        self, *, corpus: Names = (), verdict: Verdict | None = None, unexpected: bool = False
+    ) -> duckdb.DuckDBPyRelation:
+        """Return the claims of the corpora's documents, each with the number in the data and a verdict.
+
+        Parameters
+        ----------
+        corpus
+            Only the claims about this corpus, or about these.
+        verdict
+            Only claims with this verdict.
+        unexpected
+            Only claims whose verdict or number is not the recorded one.
+        """
+        text = findings.claims_query(words(corpus, "corpus"), verdict, unexpected, is_short=False)
+        return self.sql(text)
+
+    def violations(
+        self, *, corpus: Names = (), rule: str | None = None, summary: bool = False
+    ) -> duckdb.DuckDBPyRelation:
+        """Return the violations: each row that breaks a rule, with its file, record and turn.
+
+        Parameters
+        ----------
+        corpus
+            Only the violations in this corpus, or in these.
+        rule
+            Only violations of this rule.
+        summary
+            Return the rules with their numbers of violations instead.
+
+        Raises
+        ------
+        InputError
+            If there is no such corpus or rule.
+        """
+        with self._another() as con:
+            findings.refuse_unknown_rule(con, rule, self._place.paths.root)
+        return self.sql(findings.violations_query(words(corpus, "corpus"), rule, summary, is_short=False))
+
+    def dialogue(self, key: str) -> Dialogue:
+        """Return the dialogue of a key with all its data.
+
+        Parameters
+        ----------
+        key
+            The key of a dialogue, or of any row that belongs to one; then `mark` has the row.
+
+        Raises
+        ------
+        TraceError
+            If no row has the key; it names the nearest keys.
+        InputError
+            If the row belongs to no dialogue.
+        """
+        with self._another() as con:
+            return with_methods(read_dialogue(con, key), self._examples)
+
+    def dialogues(
+        self,
+        *,
+        corpus: Names = (),
+        split: Names = (),
+        where: str | None = None,
+        without_defects: Defects | None = None,
+        without_leaks: bool = False,
+        license: Names = (),  # noqa: A002 the word of a selection
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> Dialogues:
+        """Select dialogues, in the words of every command that selects.
+
+        Parameters
+        ----------
+        corpus
+            Only this corpus, or these.
+        split
+            Only this split, or these: `train`, `validation`, `test`, `none` (the publisher gives none).
+        where
+            Only dialogues for which this expression over `core.dim_dialogues` is true.
+        without_defects
+            Leaves out a dialogue if a turn has a known defect (`here`), or carries one on (`from-then-on`).
+        without_leaks
+            Leaves out a training dialogue if a dialogue of another split has the same texts.
+        license
+            Only corpora with this license, or these, written as in `core.dim_corpora`.
+        sample
+            At most so many dialogues, chosen by a hash of key and seed: the same ones each time.
+        seed
+            The seed of the sample.
+
+        Returns
+        -------
+        Dialogues
+            They are read when they are iterated, in constant memory; `len` and `keys` read nothing.
+
+        Raises
+        ------
+        InputError
+            If a word is unknown, or no dialogue matches.
+        QueryError
+            If `where` is not one expression that can be run.
+        """
+        wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
+        con = self._another()
+        with in_words_of_python():
+            return Dialogues(con, selection.select(con, wanted, self._settings.query_timeout), self._examples)
+
+    def export(
+        self,
+        form: str,
+        to: str | Path,
+        *,
+        corpus: Names = (),
+        split: Names = (),
+        where: str | None = None,
+        without_defects: Defects | None = None,
+        without_leaks: bool = False,
+        license: Names = (),  # noqa: A002 the word of a selection
+        sample: int | None = None,
+        seed: int = 0,
+        force: bool = False,
+        **options: Any,
+    ) -> list[Exported]:
+        """Write dialogues in a form that people train from, one file per corpus and split, and the loss ledger.
+
+        Parameters
+        ----------
+        form
+            The form: `chat`, `huggingface` or `preference`. docs/export.md describes them.
+        to
+            The folder to write into.
+        corpus, split, where, without_defects, without_leaks, license, sample, seed
+            The selection, as in `dialogues`.
+        force
+            Overwrites existing files that differ.
+        **options
+            The options of the form: `profile`, `arguments`, `targets`, `instructions`, `max_characters`; `preference`
+            has only the last one.
+
+        Returns
+        -------
+        list[Exported]
+            The path of each written file below the folder, and its counts.
+
+        Raises
+        ------
+        InputError
+            If a word or an option is unknown, no dialogue matches, or an existing file differs. Nothing is written.
+        """
+        if form not in OPTIONS:
+            raise InputError(f"there is no form {form!r}; there are {', '.join(OPTIONS)}")
+        wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
+        chosen = form_options(form, OPTIONS[form], options)
+        self._database()
+        with in_words_of_python():
+            return export_published(
+                self._place.paths, self._settings, wanted, chosen, absolute(Path(to)), Reporter(quiet=True), force
+            )
+
+    def refresh(self) -> bool:
+        """Open the newest build if another one has been published since; return True if one was.
+
+        If a URL was opened, a newer file is downloaded. Results that were made before still show the old build.
+
+        Raises
+        ------
+        InputError, DownloadError
+            As `dialogue_warehouse.open` does. Then the old build stays open.
+        """
+        with self._lock:
+            self._opened()
+            is_replaced = self._place.look_again()
+            self._warn(stacklevel=3)
+            if not is_replaced and builds.pointed_build(self._place.paths) == self._build_id:
+                return False
+            self._open()  # earlier results keep the old connection open
+            return True
+
+    def close(self) -> None:
+        """Close it. Results that have not been read are lost. It may be closed twice."""
+        with self._lock:
+            if self._con is not None:
+                self._con.close()
+                self._con = None
+
+    def __enter__(self) -> Warehouse:
+        """Return itself; the end of the `with` statement closes it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        """Close it."""
+        self.close()
+        return False
+
+    def __repr__(self) -> str:
+        return f"<Warehouse {self.place!r}, {f'build {self._build_id}' if self._con else 'closed'}>"
+
+    def _repr_html_(self) -> str:
+        """Return a short summary for a notebook: the corpora with their numbers, and the claims by verdict."""
+        from dialogue_warehouse.site import rendering  # Jinja is needed only here
+
+        with self._another() as con:
+            corpora, verdicts = findings.read_rows(con, _CORPORA), con.execute(_VERDICTS).fetchall()
+        return rendering.render_summary(self.place, self._build_id, corpora, dict(verdicts))
+
+    def _open(self) -> None:
+        """Open the published build; the id is read before and after, because another may be published meanwhile."""
+        while True:
+            build_id, _ = builds.published_build(self._place.paths)
+            con = connection.open_published(self._place.paths, raw=self._raw, settings=self._settings)
+            if builds.pointed_build(self._place.paths) == build_id:
+                break
+            con.close()
+        self._con, self._build_id = con, build_id
+
+    def _examples(self, selected: Sequence[selection.Dialogue], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the examples of dialogues in the form `chat`; options are checked at once."""
+        chosen = form_options("chat", OPTIONS["chat"], options)
+        return read_examples(self._database(), self._settings, selected, chosen)
+
+    def _database(self) -> Path:
+        """Return the file of the open build. Raises InputError if another build has been published since."""
+        self._opened()
+        build_id, database = builds.published_build(self._place.paths)
+        if build_id != self._build_id:
+            raise InputError(f"{self.place}: build {build_id} has been published since; refresh() opens it")
+        return database
+
+    def _warn(self, stacklevel: int) -> None:
+        """Pass the notices of a download on, as warnings about the line of the user."""
+        while self._notices:
+            warnings.warn(self._notices.pop(0), UserWarning, stacklevel=stacklevel)
+
+    def _opened(self) -> Connection:
+        if self._con is None:
+            raise InputError(f"{self.place}: the warehouse is closed; open it again")
+        return self._con
+
+    def _another(self) -> Connection:
+        """Return another connection, for one call."""
+        with self._lock:
+            return connection.another(self._opened())
+
+
+_CORPORA = """
+    select
+        corpora.corpus_id,
+        corpora.title,
+        corpora.is_generated,
+        count(dialogues.dialogue_key) as dialogues,
+        coalesce(cast(sum(dialogues.turn_count) as bigint), 0) as turns,
+        (
+            select count(*)
+            from quality.violations as violations
+            where violations.corpus_id = corpora.corpus_id and violations.kind = 'defect'
+        ) as defects
+    from core.dim_corpora as corpora
+    left join core.dim_dialogues as dialogues
+        on corpora.corpus_id = dialogues.corpus_id
+    group by all
+    order by corpora.corpus_id
+"""
+_VERDICTS = """
+    select
+        verdict,
+        count(*) as number
+    from quality.claim_checks
+    group by verdict
+    order by number desc, verdict
+"""

@@ -1,0 +1,91 @@
+"""The command `score`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dialogue_warehouse.cli.options import Folder, cli, result_options, warehouse_option, warehouse_paths
+from dialogue_warehouse.errors import CheckError, counted
+from dialogue_warehouse.settings import Settings
+
+if TYPE_CHECKING:
+    from dialogue_warehouse.scoring.running import Scores
+
+Predicted = click.Path(path_type=Path)
+MOST_SLOTS = 10
+"""Number of slots that are listed below the metrics."""
+
+
+@cli.command()
+@click.option("--corpus", required=True, help="Corpus that the predictions are about.")
+@click.option("--split", help="Split that the predictions are about: train, validation, test or none.")
+@click.option("--predictions", type=Predicted, metavar="PATH", help="File or folder of predictions: .json or .jsonl.")
+@click.option(
+    "--fuzzy",
+    type=click.Choice(("difflib", "levenshtein", "exact")),
+    help="Only this way of comparing texts.  [default: all ways that the corpus has]",
+)
+@click.option("--across-turn", is_flag=True, help="Multiply joint metrics in each turn.")
+@click.option("--strict", is_flag=True, help="End with status 1 if a prediction is missing, or does not count.")
+@click.option(
+    "--without-defects",
+    type=click.Choice(("here", "from-then-on")),
+    help="Leave out turns that have a known defect (here), or carry one on (from-then-on).",
+)
+@click.option("--against", type=Predicted, metavar="PATH", help="Other predictions, for a paired test.")
+@click.option("--example", type=Folder, help="Write a small valid file of each form into this folder, and end.")
+@click.option(
+    "--to", "to", type=click.Path(dir_okay=False, path_type=Path), help="Keep the results in this DuckDB file, too."
+)
+@result_options
+@warehouse_option
+def score(
+    corpus: str,
+    predictions: Path | None,
+    fuzzy: str | None,
+    strict: bool,
+    example: Path | None,
+    to: Path | None,
+    form: str | None,
+    warehouse: Path | None,
+    **options: Any,
+) -> None:
+    """Compute the official metrics of a corpus over predictions.
+
+    The table has the main groups; --json, --csv and --to have all. docs/score.md describes metrics and files.
+
+    Example: dialogue-warehouse score --corpus CORPUS --split test --predictions FOLDER
+    """
+    from dialogue_warehouse.scoring.examples import write_examples
+    from dialogue_warehouse.scoring.running import Request, score_published
+
+    settings = Settings.from_environment(warehouse=warehouse)
+    paths = warehouse_paths(settings)
+    if example is not None:
+        for path in write_examples(paths, settings, corpus, options["split"], example):
+            click.echo(path)
+        return
+    if predictions is None:
+        raise click.UsageError("--predictions is missing; --example FOLDER writes files to begin with")
+    request = Request(corpus, predictions, variant=fuzzy, **options)
+    with score_published(paths, settings, request, to) as scores:
+        _print(scores, form)
+        if strict and not scores.is_complete():
+            raise CheckError(f"{corpus}: --strict: predictions are missing, or do not count")
+
+
+def _print(scores: Scores, form: str | None) -> None:
+    """Print the metrics; for people also the notices, and the slots with most errors."""
+    from dialogue_warehouse.reading.query import run_query
+    from dialogue_warehouse.scoring import summaries
+    from dialogue_warehouse.terminal import printing
+
+    is_short = form in (None, "table", "vertical")
+    for problem, times, file, place in scores.notices:
+        click.echo(f"{counted(times, 'time')}: {problem}; first in {file}: {place}", err=True)
+    printing.print_result(run_query(scores.con, summaries.metrics_query(scores, is_short)), form)
+    if is_short and (query := summaries.slots_query(scores, MOST_SLOTS)) is not None:
+        printing.print_result(run_query(scores.con, query), form)

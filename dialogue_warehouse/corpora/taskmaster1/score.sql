@@ -1,0 +1,173 @@
+-- The metrics of Taskmaster-1. `selected` has the dialogues of the split; `predicted_utterances` has the predictions.
+
+-- One row per utterance, and one per dialogue.
+-- part: cases
+select
+    turns.turn_key as unit_key,
+    turns.dialogue_key,
+    turns.turn_key,
+    selected.dialogue_id,
+    turns.turn_index,
+    list_filter(['#ALL', dialogues.task], lambda name : name is not null) as groups
+from fct_turns as turns
+inner join selected on turns.dialogue_key = selected.dialogue_key
+inner join dim_dialogues as dialogues on turns.dialogue_key = dialogues.dialogue_key
+
+union all
+select
+    selected.dialogue_key as unit_key,
+    selected.dialogue_key,
+    null as turn_key,
+    selected.dialogue_id,
+    null as turn_index,
+    list_filter(['#ALL', dialogues.task], lambda name : name is not null) as groups
+from selected
+inner join dim_dialogues as dialogues on selected.dialogue_key = dialogues.dialogue_key
+
+-- The arguments that a worker marked; more than one time if both did.
+-- part: gold_arguments
+select
+    slots.dialogue_key,
+    slots.turn_key,
+    regexp_replace(slots.source_label, '\.(accept|reject)$', '') as name,
+    lower(slots.value) as text,
+    count(*) as times
+from fct_slots as slots
+inner join selected on slots.dialogue_key = selected.dialogue_key
+where slots.annotation_type = 'span' and slots.source_label is not null
+group by all
+
+-- part: predicted
+with
+
+latest as (
+    select *
+    from predicted_utterances
+    qualify row_number() over (partition by dialogue_id, turn_index order by position desc) = 1
+),
+
+arguments as (
+    select
+        cases.dialogue_key,
+        cases.turn_key,
+        unnest(latest.arguments) as argument
+    from latest
+    inner join cases on latest.dialogue_id = cases.dialogue_id and latest.turn_index = cases.turn_index
+)
+
+select distinct
+    arguments.dialogue_key,
+    arguments.turn_key,
+    regexp_replace(arguments.argument.name, '\.(accept|reject)$', '') as name,
+    lower(arguments.argument.text) as text
+from arguments
+
+-- Each argument of gold or prediction, in an utterance.
+-- part: matched
+select
+    coalesce(gold_arguments.dialogue_key, predicted.dialogue_key) as dialogue_key,
+    coalesce(gold_arguments.turn_key, predicted.turn_key) as turn_key,
+    coalesce(gold_arguments.name, predicted.name) as name,
+    coalesce(gold_arguments.text, predicted.text) as text,
+    gold_arguments.turn_key is not null as in_gold,
+    coalesce(gold_arguments.times > 1, false) as is_agreed,
+    predicted.turn_key is not null as in_predicted
+from gold_arguments
+full join predicted
+    on gold_arguments.turn_key = predicted.turn_key
+    and gold_arguments.name = predicted.name
+    and gold_arguments.text = predicted.text
+
+-- part: units
+with
+
+counts as (
+    select
+        turn_key,
+        count(*) filter (where in_gold) as marked,
+        count(*) filter (where in_predicted) as predicted,
+        count(*) filter (where in_gold and in_predicted) as found,
+        count(*) filter (where is_agreed) as agreed,
+        count(*) filter (where is_agreed and in_predicted) as agreed_found
+    from matched
+    group by turn_key
+),
+
+utterances as (
+    select
+        cases.unit_key,
+        cases.dialogue_id in (select predicted_utterances.dialogue_id from predicted_utterances) as is_scored,
+        unnest([
+            {'metric': 'argument_precision', 'numerator': found, 'denominator': predicted},
+            {'metric': 'argument_recall', 'numerator': found, 'denominator': marked},
+            {'metric': 'argument_f1', 'numerator': 2 * found, 'denominator': predicted + marked},
+            {'metric': 'agreed_argument_recall', 'numerator': agreed_found, 'denominator': agreed},
+            {'metric': 'annotator_agreement_f1', 'numerator': 2 * agreed, 'denominator': agreed + marked},
+            {
+                'metric': 'utterance_exact_match',
+                'numerator': if(coalesce(found, 0) = coalesce(greatest(predicted, marked), 0), 1, 0),
+                'denominator': 1
+            }
+        ]) as measure
+    from cases
+    left join counts on cases.turn_key = counts.turn_key
+    where cases.turn_key is not null
+),
+
+-- An argument counts once in a dialogue.
+together as (
+    select
+        dialogue_key, name, text,
+        bool_or(in_gold) as in_gold,
+        bool_or(in_predicted) as in_predicted
+    from matched
+    group by dialogue_key, name, text
+),
+
+dialogues as (
+    select
+        dialogue_key,
+        bool_and(in_gold = in_predicted) as is_equal
+    from together
+    group by dialogue_key
+)
+
+select
+    utterances.unit_key,
+    utterances.measure.metric as metric,
+    null as variant,
+    utterances.is_scored,
+    cast(utterances.measure.numerator as double) as numerator,
+    cast(utterances.measure.denominator as double) as denominator
+from utterances
+where utterances.measure.denominator > 0
+
+union all
+select
+    cases.unit_key,
+    'dialogue_exact_match' as metric,
+    null as variant,
+    cases.dialogue_id in (select predicted_utterances.dialogue_id from predicted_utterances) as is_scored,
+    if(coalesce(dialogues.is_equal, true), 1.0, 0.0) as numerator,
+    1.0 as denominator
+from cases
+left join dialogues on cases.dialogue_key = dialogues.dialogue_key
+where cases.turn_key is null
+
+-- part: slots
+select
+    matched.dialogue_key,
+    matched.turn_key,
+    split_part(matched.name, '.', 1) as service,
+    matched.name as slot,
+    case
+        when not matched.in_gold then 'invented'
+        when not matched.in_predicted then 'missed'
+        else 'right'
+    end as outcome,
+    if(matched.in_gold, matched.text, null) as gold,
+    if(matched.in_predicted, matched.text, null) as predicted,
+    matched.turn_key as example_key
+from matched
+inner join cases on matched.turn_key = cases.unit_key
+where cases.dialogue_id in (select predicted_utterances.dialogue_id from predicted_utterances)

@@ -1,0 +1,161 @@
+"""Places of a warehouse other than its folder: a DuckDB file, a folder of Parquet tables, a URL.
+
+Each of them becomes a warehouse folder, so that everything that reads a warehouse works with it: a temporary one, with
+a link to the file, to the Parquet tables, or to the file in the cache that was downloaded from the URL.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from dialogue_warehouse.common.database import QueryError, connect, identifier, literal, one_line
+from dialogue_warehouse.common.text import command
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute, tables_beside
+from dialogue_warehouse.paths import downloads as downloads_folder
+from dialogue_warehouse.reading import connection, descriptions
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds, downloads, publication
+
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def is_folder_of_a_warehouse(named: str) -> bool:
+    """Tell if a place can only be the folder of a warehouse, which need not be there yet."""
+    return not URL.match(named) and not Path(named).is_file() and not _has_tables(Path(named))
+
+
+class Place:
+    """A place from which a warehouse can be opened."""
+
+    def __init__(self, named: str | Path, settings: Settings, notice: Callable[[str], None]) -> None:
+        """Find what is there; `notice` gets a line about a download without a checksum.
+
+        Raises InputError if no warehouse can be there, and DownloadError if a URL cannot be downloaded.
+        """
+        self._url = str(named) if URL.match(str(named)) else None
+        self.named = downloads.without_secrets(self._url) if self._url else str(named)
+        self._settings, self._notice = settings, notice
+        self._path = self._download(self._url) if self._url else absolute(Path(named))
+        self._seen: object = None
+        self.paths = WarehousePaths(self._folder())
+
+    def look_again(self) -> bool:
+        """Follow a change of the place, and return True if there was one that the folder's pointer does not show.
+
+        A newer file at a URL is downloaded, and another local file is linked.
+
+        Raises InputError and DownloadError as the first look does.
+        """
+        if self._url:
+            self._path = self._download(self._url, is_new_wanted=True)
+        if self._seen is not None and self._seen != _identity(self._path):
+            self.paths = WarehousePaths(self._link())
+            return True
+        return False
+
+    def _folder(self) -> Path:
+        if self._path.is_dir() and not _has_tables(self._path):
+            return self._path
+        if self._path.name == "dialogues.duckdb" and WarehousePaths(self._path.parent).pointer.is_file():
+            return self._path.parent
+        if not self._path.exists():
+            hint = f"; `{command('build', warehouse=self._path)}` makes one" if not self._path.suffix else ""
+            raise InputError(f"{self._path}: there is no warehouse{hint}")
+        return self._link()
+
+    def _download(self, url: str, is_new_wanted: bool = False) -> Path:
+        cache = downloads_folder(self._settings.cache)
+        return downloads.downloaded(url, cache, self._settings, self._notice, is_new_wanted)
+
+    def _link(self) -> Path:
+        """Make a warehouse with one published build: links to the file and to the Parquet tables.
+
+        It is a new folder each time: DuckDB takes a file with the path of an open one for the same database.
+        """
+        self._seen = _identity(self._path)
+        paths = WarehousePaths(Path(tempfile.mkdtemp(prefix="dialogue-warehouse-")))
+        weakref.finalize(self, shutil.rmtree, paths.root, ignore_errors=True)
+        paths.builds.mkdir()
+        tables, database = self._path, self._path
+        if self._path.is_dir():
+            database = self._path.with_suffix(".duckdb")
+        else:
+            tables = tables_beside(self._path)
+        try:
+            build_id = database.stem if BUILD_ID.fullmatch(database.stem) else _id_of(database, self._path)
+        except QueryError:
+            if self._url:  # the next attempt downloads it again
+                self._path.unlink(missing_ok=True)
+            raise
+        if tables.is_dir():
+            paths.build_tables(build_id).symlink_to(tables)
+        if database.is_file():
+            paths.build_database(build_id).symlink_to(database)
+        else:
+            _describe(paths.build_database(build_id), paths.build_tables(build_id))
+        publication.write_pointer(paths.pointer, build_id)
+        return paths.root
+
+
+def _identity(path: Path) -> object:
+    """Return what changes when a file or folder is replaced. Raises InputError if it is gone."""
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return state.st_dev, state.st_ino, state.st_mtime_ns, state.st_size
+
+
+def _has_tables(folder: Path) -> bool:
+    """Tell if a folder has Parquet tables: `<schema>/<table>/…`."""
+    return any(next((folder / schema).glob("*/**/*.parquet"), None) for schema in builds.PUBLISHED_SCHEMAS)
+
+
+def _id_of(database: Path, otherwise: Path) -> str:
+    """Return the id of the build in a file, or one made of the time of the file. Raises QueryError for another file."""
+    if database.is_file() and not tables_beside(database).is_dir():
+        with connect(Settings()) as con:
+            try:
+                con.execute(f"attach {literal(database)} as dialogues (read_only)")
+                for lock in connection.LOCKS:  # a view in the file may read other files
+                    con.execute(lock)
+            except duckdb.Error as error:
+                raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
+            with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException):
+                query = "select build_id from dialogues.quality.builds order by started_at desc, build_id desc limit 1"
+                for (build_id,) in con.execute(query).fetchall():
+                    if BUILD_ID.fullmatch(build_id):
+                        return build_id
+    return f"{datetime.fromtimestamp(otherwise.stat().st_mtime, UTC):%Y%m%dT%H%M%S%f}Z"
+
+
+def _describe(catalog: Path, tables: Path) -> None:
+    """Write a database that describes Parquet tables without one: a view for each table, with its description.
+
+    It has no macros: those are only in the database that a build writes beside its tables.
+    """
+    with connect(Settings()) as con:
+        builds.serve(con, catalog)
+        con.execute(f"attach {literal(catalog)} as catalog (storage_version 'v1.5.0')")
+        con.execute("use catalog")
+        for schema in builds.PUBLISHED_SCHEMAS:
+            con.execute(f"create schema {schema}")
+            for folder in sorted(path for path in (tables / schema).glob("*") if path.is_dir()):
+                files = ", ".join(literal(builds.name_of(file, tables)) for file in builds.files_below(folder))
+                if not files:
+                    continue
+                address = f"{schema}.{identifier(folder.name)}"
+                read = f"read_parquet([{files}], hive_partitioning = true, hive_types_autocast = false)"
+                con.execute(f"create view {address} as select * from {read}")
+                if model := descriptions.models().get(f"{schema}.{folder.name}"):
+                    con.execute(f"comment on view {address} is {literal(model['description'].strip())}")

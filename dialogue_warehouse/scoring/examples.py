@@ -1,0 +1,43 @@
+"""Small files of predictions that are valid: gold of a few dialogues, in each form of a corpus."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.corpora.scores import load_scoring
+from dialogue_warehouse.lineage.restoring import open_core
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.scoring.measuring import Measuring
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+
+DIALOGUES = 2
+"""Number of dialogues in an example."""
+
+
+def write_examples(
+    paths: WarehousePaths, settings: Settings, corpus_id: str, split: str | None, folder: Path, force: bool = False
+) -> list[Path]:
+    """Write a file of each form below a folder, and return them.
+
+    Raises InputError, with nothing written, if a file exists and differs and `force` is off.
+    """
+    scoring = load_scoring(corpus_id)
+    _, database = builds.published_build(paths)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = {form.name: f"{corpus_id}_{form.name}{form.suffix}" for form in scoring.forms}
+    with (
+        open_core(database, settings) as con,
+        tempfile.TemporaryDirectory(prefix=".example-", dir=folder) as scratch,
+    ):
+        measuring = Measuring(con, scoring, split)
+        measuring.prepare(None, False, None, DIALOGUES)
+        measuring.read_gold()
+        for form in scoring.forms:
+            records = measuring.examples(form.name)
+            between, around = ("\n", ("", "\n")) if form.suffix == ".jsonl" else (",\n", ("[\n", "\n]\n"))
+            (Path(scratch) / names[form.name]).write_text(between.join(records).join(around), encoding="utf-8")
+        files.move_all(Path(scratch), folder, list(names.values()), force, "written")
+    return [folder / name for name in names.values()]

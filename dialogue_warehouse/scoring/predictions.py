@@ -1,0 +1,148 @@
+"""Files of predictions, decoded strictly into tables.
+
+A file that ends with `.json` has an array or an object of records, as the official scripts write them; one that ends
+with `.jsonl` has a record per line. The corpus says what a record is and which rows it becomes. One record is in memory
+at a time, and the text of one file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import duckdb
+import msgspec
+from msgspec import inspect
+
+from dialogue_warehouse.common import files
+from dialogue_warehouse.common.database import identifier, literal
+from dialogue_warehouse.common.json_values import split_path
+from dialogue_warehouse.corpora.column_types import OBJECT_SIZE, duckdb_type, type_of
+from dialogue_warehouse.corpora.scores import PredictionForm, Row, Scoring
+from dialogue_warehouse.errors import InputError
+
+WRITTEN_BY_THE_SCRIPT = "dialogues_and_metrics.json"
+"""A file that an official script writes beside the predictions, and does not read."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predictions that were read into tables."""
+
+    form: str
+    sha256: str
+    """Of the names and the bytes of the files."""
+    file_count: int
+    record_count: int
+
+
+def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: Path) -> Predictions:
+    """Make the tables of the predictions at a path, which is a file or a folder. Raises InputError."""
+    corpus_id = scoring.corpus.corpus_id
+    form, found = _files(scoring, path)
+    digest, records, positions = hashlib.sha256(), 0, itertools.count()
+    encoder = msgspec.json.Encoder()
+    with contextlib.ExitStack() as stack:
+        written: dict[str, BinaryIO] = {
+            name: stack.enter_context((scratch / f"{name}.jsonl").open("wb")) for name in scoring.tables
+        }
+        for file in found:
+            name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+            content = files.read_regular(file)
+            digest.update(f"{name}\n{len(content)}\n".encode() + content)
+            for place, record in _records(form, content, f"{corpus_id}/{name}"):
+                try:
+                    for table, row in form.rows(record):
+                        row.file, row.position = name, next(positions)
+                        row.record = records if form.has_records else 0
+                        written[table].write(encoder.encode(row) + b"\n")
+                except ValueError as error:
+                    raise InputError(f"{corpus_id}/{name}: {place}: {error}") from error
+                records += 1
+    for table, row_type in scoring.tables.items():
+        _load(con, table, row_type, scratch / f"{table}.jsonl")
+    return Predictions(form.name, digest.hexdigest(), len(found), records)
+
+
+def columns_of(row_type: type[Row]) -> dict[str, str]:
+    """Return the columns of a table of predictions with their types."""
+    kind = type_of(row_type)
+    assert isinstance(kind, inspect.StructType)
+    return {field.encode_name: duckdb_type(field.type) for field in kind.fields}
+
+
+def _load(con: duckdb.DuckDBPyConnection, table: str, row_type: type[Row], lines: Path) -> None:
+    columns = ", ".join(f"{identifier(name)}: {literal(of)}" for name, of in columns_of(row_type).items())
+    con.execute(
+        f"create or replace temp table {identifier(table)} as select * from read_json({literal(lines)},"
+        f" format = 'newline_delimited', columns = {{{columns}}}, maximum_object_size = {OBJECT_SIZE})"
+    )
+
+
+def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path]]:
+    """Return the form and the files at a path, in the order of their names."""
+    suffixes = {form.suffix: form for form in scoring.forms}
+    if path.is_dir():
+        found = sorted(
+            file
+            for file in path.iterdir()
+            if file.suffix in suffixes and not file.name.startswith(".") and WRITTEN_BY_THE_SCRIPT not in file.name
+        )
+    elif path.exists():
+        found = [path]
+    else:
+        raise InputError(f"{path}: there is no such file or folder")
+    kinds = {file.suffix for file in found}
+    if len(kinds) != 1 or not kinds <= suffixes.keys():
+        named = " or ".join(suffixes)
+        raise InputError(f"{path}: predictions are files of one kind, {named}; here are {len(kinds)} kinds")
+    return suffixes[kinds.pop()], found
+
+
+def _records(form: PredictionForm, content: bytes, file: str) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the value of each record. Raises InputError for one that is wrong."""
+    decoder = msgspec.json.Decoder(form.record)
+    for place, raw in _raw_records(form, content, file):
+        try:
+            yield place, decoder.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            what, where = split_path(str(error))
+            named = _named(raw)
+            raise InputError(f"{file}: {place}{named}: {what}{' at ' + where if where else ''}") from error
+
+
+def _raw_records(form: PredictionForm, content: bytes, file: str) -> Iterator[tuple[str, Any]]:
+    if form.suffix == ".jsonl":
+        for number, line in enumerate(content.splitlines(), start=1):
+            if line.strip():
+                yield f"line {number}", line
+        return
+    is_object = content.lstrip()[:1] == b"{"
+    try:
+        document: Any = msgspec.json.decode(content, type=dict[str, msgspec.Raw] if is_object else list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: is not an array or an object of JSON: {error}") from error
+    raws: Sequence[msgspec.Raw] = list(document.values()) if is_object else document
+    for number, raw in enumerate(raws):
+        yield f"record {number}", raw
+
+
+class _Named(msgspec.Struct):
+    """The name of a dialogue, if a record has one."""
+
+    dialogue_id: str | None = None
+    turn_index: int | None = None
+
+
+def _named(raw: Any) -> str:
+    """Return the dialogue and turn that a record names, for a message."""
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+        named = msgspec.json.decode(raw, type=_Named)
+        turn = "" if named.turn_index is None else f", turn {named.turn_index}"
+        return "" if named.dialogue_id is None else f", dialogue {named.dialogue_id}{turn}"
+    return ""

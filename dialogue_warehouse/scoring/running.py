@@ -1,0 +1,210 @@
+"""One run: predictions of a corpus against gold, as tables of results.
+
+The connection is trusted: it runs the queries of the corpus and of this package, and none of a user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import tempfile
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from dialogue_warehouse.corpora.scores import Scoring, load_scoring
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.lineage.restoring import open_core
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.selection import SPLITS
+from dialogue_warehouse.scoring import tables
+from dialogue_warehouse.scoring.comparing import compare
+from dialogue_warehouse.scoring.measuring import Measuring
+from dialogue_warehouse.scoring.predictions import Predictions
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+
+Rows = Sequence[tuple]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The predictions to score, and the options."""
+
+    corpus_id: str
+    predictions: Path
+    split: str | None = None
+    variant: str | None = None
+    """The one way of comparing texts; None for all ways that the corpus has."""
+    across_turn: bool = False
+    """Multiplies joint metrics in each turn, as an option of the official script does."""
+    without_defects: str | None = None
+    """`here` or `from-then-on`: turns with such a known defect do not count."""
+    against: Path | None = None
+    """Other predictions, for a paired test."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The result of a run."""
+
+    con: duckdb.DuckDBPyConnection
+    """Has `scores.runs`, `scores.metrics` and the other tables of results until the context of the run ends."""
+    run_id: str
+    scoring: Scoring
+    notices: Rows
+    """Parts of the predictions that do not count: problem, times, and the first file and place."""
+
+    def is_complete(self) -> bool:
+        """Tell if every unit is predicted, and everything that is predicted counts."""
+        found = self.con.execute(
+            "select count(*) from scores.metrics where run_id = ? and scored_units < units", [self.run_id]
+        ).fetchall()
+        return not self.notices and found == [(0,)]
+
+
+@contextlib.contextmanager
+def score_published(
+    paths: WarehousePaths, settings: Settings, request: Request, to: Path | None = None
+) -> Generator[Scores]:
+    """Score predictions against the published build.
+
+    `to` is a DuckDB file that keeps the results beside those of other runs. Raises InputError, with nothing kept, for
+    predictions that cannot be scored.
+    """
+    scoring = _checked(request)
+    if to is not None:
+        tables.refuse_place(to)
+    build_id, database = builds.published_build(paths)
+    with open_core(database, settings) as con, tempfile.TemporaryDirectory(prefix="scoring-") as scratch:
+        measuring = Measuring(con, scoring, request.split)
+        measuring.prepare(request.variant, request.across_turn, request.without_defects)
+        measuring.read_gold()
+        measuring.measure()
+        con.execute("create temp table gold_scores as select * from scores")
+        read = measuring.read(request.predictions, Path(scratch))
+        measuring.measure()
+        notices = measuring.notices()
+        run_id = _run_id(request, read, build_id)
+        tables.attach(con, to)
+        with _transaction(con):
+            tables.make(con)
+            _forget(con, run_id)
+            _insert(con, "runs", [_run_row(request, read, build_id, run_id)])
+            _insert(con, "notices", [(run_id, *notice) for notice in notices])
+            con.execute(_METRICS, [run_id])
+            con.execute(_UNITS, [run_id])
+            if "slots" in scoring.queries:
+                con.execute(_SLOTS.format(query=scoring.queries["slots"]), [run_id])
+            if request.against is not None:
+                _insert(con, "comparisons", _compared(measuring, request.against, run_id, Path(scratch)))
+        yield Scores(con, run_id, scoring, notices)
+
+
+def _checked(request: Request) -> Scoring:
+    """Return the metrics of the corpus. Raises InputError for an option that they do not have."""
+    scoring = load_scoring(request.corpus_id)
+    declared = scoring.declaration
+    if request.variant is not None and request.variant not in declared.variants:
+        known = ", ".join(declared.variants) or "one way only, without this option"
+        raise InputError(f"{request.corpus_id}: --fuzzy {request.variant}: texts are compared in {known}")
+    if request.across_turn and not any(metric.across_turn for metric in declared.metrics.values()):
+        raise InputError(f"{request.corpus_id}: --across-turn: no metric is multiplied across a turn")
+    if request.split is None and declared.has_split:
+        raise InputError(f"{request.corpus_id}: --split is missing; there are {', '.join(SPLITS)}")
+    if request.split is not None and request.split not in SPLITS:
+        raise InputError(f"--split: there is no split {request.split}; there are {', '.join(SPLITS)}")
+    return scoring
+
+
+def _run_id(request: Request, read: Predictions, build_id: str) -> str:
+    options = (request.corpus_id, request.split, request.variant, request.across_turn, request.without_defects)
+    return hashlib.sha256(repr((*options, read.sha256, build_id)).encode()).hexdigest()[:12]
+
+
+def _run_row(request: Request, read: Predictions, build_id: str, run_id: str) -> tuple:
+    return (
+        *(run_id, request.corpus_id, request.split, request.predictions.resolve().name, read.sha256, read.form),
+        *(request.variant, request.across_turn, request.without_defects, build_id),
+        *(importlib.metadata.version("dialogue-warehouse"), datetime.now(UTC).replace(tzinfo=None)),
+    )
+
+
+@contextlib.contextmanager
+def _transaction(con: duckdb.DuckDBPyConnection) -> Generator[None]:
+    con.execute("begin")
+    try:
+        yield
+    except BaseException:
+        con.execute("rollback")
+        raise
+    con.execute("commit")
+
+
+def _forget(con: duckdb.DuckDBPyConnection, run_id: str) -> None:
+    """Remove an earlier run with the same id, so that its rows are there once."""
+    for table in tables.names():
+        con.execute(f"delete from {tables.SCHEMA}.{table} where run_id = ?", [run_id])
+
+
+def _insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple]) -> None:
+    for row in rows:
+        con.execute(f"insert into {tables.SCHEMA}.{table} values ({', '.join('?' * len(row))})", list(row))
+
+
+def _compared(measuring: Measuring, against: Path, run_id: str, scratch: Path) -> Rows:
+    """Return the rows of `comparisons` with other predictions."""
+    con = measuring.con
+    con.execute("create or replace temp table own_units as select * from units")
+    other = measuring.read(against, scratch)
+    measuring.measure()
+    measuring.notices()
+    con.execute("create or replace temp table other_units as select * from units")
+    compared = compare(measuring, "own_units", "other_units")
+    return [(run_id, against.resolve().name, other.sha256, *row) for row in compared]
+
+
+_METRICS = """
+    insert into scores.metrics
+    select
+        ? as run_id,
+        scores.metric, scores.variant, scores.group_name,
+        scores.value, scores.strict_value, gold_scores.value as gold_value, scores.low, scores.high,
+        scores.scored_units / scores.units as coverage,
+        scores.units, scores.scored_units, scores.dialogues
+    from temp.scores as scores
+    left join temp.gold_scores as gold_scores
+        on scores.metric = gold_scores.metric
+        and scores.variant is not distinct from gold_scores.variant
+        and scores.group_name = gold_scores.group_name
+    order by scores.metric, scores.variant nulls first, scores.group_name
+"""
+_UNITS = """
+    insert into scores.units
+    select
+        ? as run_id,
+        units.unit_key, cases.dialogue_key, cases.turn_key, units.metric, units.variant, units.is_scored,
+        units.numerator, units.denominator
+    from temp.units as units
+    inner join temp.cases as cases on units.unit_key = cases.unit_key
+    anti join temp.left_out as left_out on cases.turn_key = left_out.turn_key
+    order by units.unit_key, units.metric, units.variant nulls first
+"""
+_SLOTS = """
+    insert into scores.slots
+    select
+        ? as run_id,
+        found.service, found.slot, found.outcome,
+        count(*) as times,
+        min(found.example_key) as example_key,
+        arg_min(found.gold, (found.example_key, found.gold, found.predicted)) as example_gold,
+        arg_min(found.predicted, (found.example_key, found.gold, found.predicted)) as example_predicted
+    from ({query}) as found
+    anti join temp.left_out as left_out on found.turn_key = left_out.turn_key
+    group by found.service, found.slot, found.outcome
+    order by found.service, found.slot, found.outcome
+"""

@@ -1,0 +1,50 @@
+"""The tables of results: in memory, or in a DuckDB file that keeps the runs of several predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from dialogue_warehouse.common.database import literal, one_line
+from dialogue_warehouse.corpora.sections import read_sections
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.storage import ownership
+
+RESULTS_SQL = Path(__file__).with_name("results.sql")
+SCHEMA = "scores"
+"""The name under which the tables are attached: `scores.metrics`."""
+STORAGE = "v1.5.0"
+"""The oldest version of DuckDB's format that has all that the tables need; older clients can open it."""
+
+
+def refuse_place(file: Path) -> None:
+    """Raise InputError for a path at which no file of results can be."""
+    if (warehouse := ownership.warehouse_of(file)) is not None:
+        raise InputError(f"{file} belongs to the warehouse {warehouse}: choose a path outside of it")
+    if file.is_dir() or not file.parent.is_dir():
+        raise InputError(f"{file}: is a folder, or its folder does not exist")
+
+
+def attach(con: duckdb.DuckDBPyConnection, file: Path | None = None) -> None:
+    """Attach the results in memory, or in a file that is made if it does not exist. Raises InputError."""
+    if file is None:
+        con.execute(f"attach ':memory:' as {SCHEMA}")
+        return
+    # Without the type, DuckDB attaches a file of another kind, such as JSON, as a database in memory.
+    option = "type duckdb" if file.exists() else f"type duckdb, storage_version {literal(STORAGE)}"
+    try:
+        con.execute(f"attach {literal(file)} as {SCHEMA} ({option})")
+    except duckdb.Error as error:
+        raise InputError(f"{file}: is not a file of results, or is in use: {one_line(error)}") from error
+
+
+def names() -> list[str]:
+    """Return the names of the tables."""
+    return list(read_sections(RESULTS_SQL, "part"))
+
+
+def make(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables that do not exist."""
+    for statements in read_sections(RESULTS_SQL, "part").values():
+        con.execute(statements)

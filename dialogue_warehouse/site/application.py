@@ -1,0 +1,306 @@
+"""The server's pages: which function answers which address, and what a browser may keep.
+
+Pages read in threads; queries of users run in processes (`running`). Each page is the state of its address, so that
+Back, reload and a link show the same. A page is kept by the browser until another build is published or the server
+starts again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading import dialogue_parts, dialogues
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import asking, browsing, finding, quality, report
+from dialogue_warehouse.site.guarding import ALONE, LOOPBACK, Guard, is_from_elsewhere
+from dialogue_warehouse.site.published import Build, BusyError, Published, bound, file_name
+from dialogue_warehouse.site.query_process import FORMS, Answer, Question
+from dialogue_warehouse.site.running import RUNNING, Workers
+
+Made = TypeVar("Made")
+MENU = [
+    ("index.html", "Overview"),
+    ("corpora.html", "Corpora"),
+    ("dialogues", "Dialogues"),
+    ("tables", "Tables"),
+    ("sql", "SQL"),
+    ("claims.html", "Claims"),
+    ("violations.html", "Defects"),
+    ("expectations.html", "Expectations"),
+    ("builds", "Builds"),
+]
+"""The pages in the menu, and their names."""
+WHOLE = ("index.html", "corpora.html", "changes.html", "expectations.html", "dictionary.html")
+"""The pages that are the report's own."""
+SCRIPTS = {
+    "report.js": "text/javascript",
+    "site.js": "text/javascript",
+    "report.css": "text/css",
+    "site.css": "text/css",
+}
+TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
+NOT_RUN = "Another site has sent you here, so the query is not run yet. Read it, then press Run."
+
+
+class Site:
+    """The functions that answer."""
+
+    def __init__(self, paths: WarehousePaths, settings: Settings) -> None:
+        self._paths = paths
+        share = bound(settings, RUNNING + 1)
+        self.published = Published(paths, share)
+        self.workers = Workers(paths.root, share)
+        self._started = time.time_ns()
+
+    def routes(self) -> list[Route]:
+        """Return the addresses and what answers them."""
+        return [
+            Route("/", self.first),
+            *(Route(f"/{name}", self.whole) for name in WHOLE),
+            Route("/claims.html", self.claims),
+            Route("/violations.html", self.rules),
+            Route("/builds", self.builds),
+            Route("/dialogues", self.dialogues),
+            Route("/dialogue.json", self.json),
+            Route("/tables", self.tables),
+            Route("/sql", self.sql),
+            *(Route(f"/answer.{form}", self.download) for form in FORMS),
+            *(Route(f"/{name}", self.file) for name in (*SCRIPTS, *report.STYLES, report.DBT_DOCS)),
+        ]
+
+    @contextlib.asynccontextmanager
+    async def running(self, _app: Starlette) -> AsyncGenerator[None]:
+        """Keep a process ready for a query while the server runs."""
+        self.workers.prepare()
+        try:
+            yield
+        finally:
+            await self.workers.close()
+            self.published.close()
+
+    # Pages
+
+    def _page(self, request: Request, template: str, make: Callable[[Build, Connection], dict[str, Any]]) -> Response:
+        """Answer with a page of the published build, unless the browser has it already."""
+        tag = f'"{self.published.build_id()}-{self._started:x}"'
+        headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        text = self.published.read(lambda build, con: self._render(build, template, request.url.path, make(build, con)))
+        return HTMLResponse(text, headers=headers)
+
+    def _render(self, build: Build, template: str, path: str, values: dict[str, Any]) -> str:
+        """Return the text of a page."""
+        with build.reading() as reading:
+            shared = report.shared(quality.Found(reading), report.DBT_DOCS if self._paths.dbt_docs.is_file() else "")
+            shared |= {"menu": MENU, "is_live": True, "page": path.strip("/")} | values
+            return report.templates().get_template(template).render(shared)
+
+    def first(self, request: Request) -> Response:
+        """Answer `/`: the overview, or the dialogue of `key`."""
+        key = request.query_params.get("key", "").strip()
+        if key:
+            return RedirectResponse(quality.Links().address(key) or finding.Wanted(key=key).address(), status_code=303)
+        return self._whole(request, "index.html")
+
+    def whole(self, request: Request) -> Response:
+        """Answer with a page that is the report's own."""
+        return self._whole(request, request.url.path.strip("/"))
+
+    def _whole(self, request: Request, name: str) -> Response:
+        def make(build: Build, _con: Connection) -> str:
+            return build.kept(name, lambda: self._render(build, name, name, {}))
+
+        tag = f'"{self.published.build_id()}-{self._started:x}"'
+        headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return HTMLResponse(self.published.read(make), headers=headers)
+
+    def claims(self, request: Request) -> Response:
+        """Answer with the claims that the address asks for."""
+
+        def make(build: Build, _con: Connection) -> dict[str, Any]:
+            with build.reading() as reading:
+                return quality.claims(reading, request.query_params)
+
+        return self._page(request, "claims.html", make)
+
+    def rules(self, request: Request) -> Response:
+        """Answer with the rules that the address asks for."""
+
+        def make(build: Build, con: Connection) -> dict[str, Any]:
+            with build.reading() as reading:
+                return quality.rules(reading, con, request.query_params)
+
+        return self._page(request, "violations.html", make)
+
+    def builds(self, request: Request) -> Response:
+        """Answer with the builds."""
+        return self._page(request, "builds.html", lambda _, con: quality.builds(con, request.query_params))
+
+    def dialogues(self, request: Request) -> Response:
+        """Answer with the list of dialogues, and the open one."""
+        return self._page(request, "dialogues.html", lambda build, con: finding.page(build, con, request.query_params))
+
+    def tables(self, request: Request) -> Response:
+        """Answer with the list of tables, or one of them."""
+        template = "table.html" if request.query_params.get("_table") else "tables.html"
+        return self._page(request, template, lambda build, con: browsing.page(build, con, request.query_params))
+
+    def json(self, request: Request) -> Response:
+        """Answer with a dialogue as JSON."""
+        key = request.query_params.get("key", "")
+        text = self.published.read(lambda _, con: dialogue_parts.as_json(dialogues.read_dialogue(con, key)))
+        name = file_name(key.replace("/", "_"), "json")
+        headers = (
+            {"Content-Disposition": f'attachment; filename="{name}"'} if "download" in request.query_params else {}
+        )
+        return Response(text, media_type="application/json", headers=headers)
+
+    def file(self, request: Request) -> Response:
+        """Answer with a script, a style sheet, or dbt's own documentation."""
+        name = request.url.path.strip("/")
+        if name == report.DBT_DOCS:
+            if not self._paths.dbt_docs.is_file():
+                raise HTTPException(404)
+            headers = {"Content-Security-Policy": ALONE}
+            return FileResponse(self._paths.dbt_docs, media_type="text/html", headers=headers)
+        text = report.STYLES[name]() if name in report.STYLES else read_regular(report.TEMPLATES / name).decode()
+        tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"'
+        headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(text, media_type=SCRIPTS.get(name, "text/css"), headers=headers)
+
+    # Queries of users
+
+    async def sql(self, request: Request) -> Response:
+        """Answer with the page of SQL, and the answer to the query of the address."""
+        query = request.query_params.get("query", "")
+        elsewhere = is_from_elsewhere(request)
+        answer = None
+        if query.strip() and not elsewhere:
+            answer = await _while_read(request, self.answer(query))
+            if answer is None:
+                return Response(status_code=499)
+
+        def make(build: Build, con: Connection) -> dict[str, Any]:
+            tables = build.kept("columns", lambda: asking.read_columns(con))
+            values = {"tables": tables, "notice": NOT_RUN if query.strip() and elsewhere else ""}
+            return asking.page(query, answer, dict(request.query_params)) | values
+
+        text = await run_in_threadpool(
+            self.published.read, lambda build, con: self._render(build, "sql.html", "sql", make(build, con))
+        )
+        return HTMLResponse(text, headers={"Cache-Control": "no-store"})
+
+    async def answer(self, query: str) -> Answer:
+        """Run a query in a process, and return its first rows or its error."""
+        build_id = await run_in_threadpool(self.published.build_id)
+        async with self.workers.worker(build_id) as worker:
+            return await worker.ask(Question(query))
+
+    async def download(self, request: Request) -> Response:
+        """Answer with all rows of a query as a file."""
+        if is_from_elsewhere(request):
+            return self.message(request, "Nothing is run", NOT_RUN, 403)
+        form = request.url.path.rpartition(".")[2]
+        build_id = await run_in_threadpool(self.published.build_id)
+        stack = contextlib.AsyncExitStack()
+        worker = await stack.enter_async_context(self.workers.worker(build_id))
+        try:
+            asked = worker.ask(Question(request.query_params.get("query", ""), form))
+            answer = await _while_read(request, asked)
+            if answer is None or answer.error is not None:
+                await stack.aclose()
+                return (
+                    self.message(request, "No answer", answer.error or "", 400) if answer else Response(status_code=499)
+                )
+        except BaseException:
+            await stack.aclose()
+            raise
+
+        async def body() -> AsyncIterator[bytes]:
+            async with stack:
+                async for chunk in worker.rest():
+                    yield chunk
+
+        headers = {"Content-Disposition": f'attachment; filename="answer.{form}"', "Cache-Control": "no-store"}
+        return StreamingResponse(body(), media_type=TYPES[form], headers=headers)
+
+    # Errors
+
+    def message(self, request: Request, heading: str, text: str, status: int) -> Response:
+        """Answer with a page that says why there is nothing to see."""
+        values = {"heading": heading, "text": text}
+        try:
+            page = self.published.read(lambda build, _: self._render(build, "message.html", request.url.path, values))
+        except Exception:  # nothing is published, or it cannot be read
+            return Response(f"{heading}: {text}\n", status_code=status, media_type="text/plain")
+        return HTMLResponse(page, status_code=status)
+
+    def refused(self, request: Request, error: Exception) -> Response:
+        """Answer an InputError."""
+        if isinstance(error, BusyError):
+            answer = Response(f"{error}\n", status_code=503, media_type="text/plain")
+            answer.headers["Retry-After"] = "2"
+            return answer
+        return self.message(request, "This page cannot be shown", str(error), 404)
+
+    def missing(self, request: Request, error: Exception) -> Response:
+        """Answer an address that has no page."""
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        told = "There is no page at this address." if status == 404 else "This address only answers GET."
+        return self.message(request, "No such page", told, status)
+
+
+async def _while_read(request: Request, work: Coroutine[Any, Any, Made]) -> Made | None:
+    """Return the result of some work, or end it and return None when the reader leaves."""
+
+    async def leaving() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    working, watching = asyncio.ensure_future(work), asyncio.ensure_future(leaving())
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        watching.cancel()
+        if not working.done():
+            working.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await working
+
+
+def application(paths: WarehousePaths, settings: Settings, host: str = LOOPBACK[0]) -> Starlette:
+    """Return the application that serves a warehouse, under `host`, the names of this machine and of the settings."""
+    site = Site(paths, settings)
+    handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = {
+        InputError: site.refused,
+        HTTPException: site.missing,
+    }
+    return Starlette(
+        routes=site.routes(),
+        middleware=[Middleware(Guard, names=(*LOOPBACK, host, *settings.web_hosts))],
+        exception_handlers=handlers,
+        lifespan=site.running,
+    )

@@ -1,0 +1,146 @@
+"""The page of SQL: the query of the address, its answer as a table and a chart, the place of an error."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from markupsafe import Markup
+
+from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.paths import example_queries
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.site import drawing
+from dialogue_warehouse.site.browsing import LINKS
+from dialogue_warehouse.site.query_process import Answer
+from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
+
+FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all\norder by all"
+CHARTS = ("none", "bars", "lines", "points")
+MOST_BARS = 100
+PLACE = re.compile(r"\(line (\d+), at (.*)\)", re.DOTALL)
+"""The place of an error in its message."""
+WIDTH, HEIGHT, LEFT, FOOT, TOP = 900, 320, 80, 28, 10
+TICKS = 5
+
+
+def read_columns(con: Connection) -> dict[str, list[str]]:
+    """Return the names of the columns of each published table."""
+    columns = con.execute(
+        """
+        select
+            table_name,
+            list(column_name order by column_index) as columns
+        from duckdb_columns()
+        where list_contains($schemas, schema_name) and database_name = 'dialogues'
+        group by schema_name, table_name
+        order by list_position($schemas, schema_name), table_name
+        """,
+        {"schemas": list(PUBLISHED_SCHEMAS)},
+    )
+    return dict(columns.fetchall())
+
+
+def questions() -> dict[str, str]:
+    """Return the ready questions: their titles and SQL."""
+    return {path.stem.replace("_", " "): read_regular(path).decode() for path in example_queries()}
+
+
+def page(query: str, answer: Answer | None, asked: dict[str, str]) -> dict[str, Any]:
+    """Return what the page shows of an answer."""
+    numbers = (
+        [name for name, is_number in zip(answer.columns, answer.is_number, strict=False) if is_number] if answer else []
+    )
+    return {
+        "query": query or FIRST,
+        "answer": answer,
+        "place": place_of(query, answer.error) if answer and answer.error else None,
+        "numbers": numbers,
+        "charts": CHARTS,
+        "chart": draw(answer, numbers, asked) if answer and answer.rows else {},
+        "links": LINKS,
+        "questions": questions(),
+    }
+
+
+def place_of(query: str, error: str) -> dict[str, Any] | None:
+    """Return the line of the query that an error names, divided at its place."""
+    found = PLACE.search(error)
+    lines = query.splitlines()
+    if found is None or not 0 < int(found[1]) <= len(lines):
+        return None
+    line, at = lines[int(found[1]) - 1], found[2]
+    before, there, after = line.rpartition(at) if line.count(at) == 1 else (line, "", "")
+    return {"number": int(found[1]), "before": before if there else line, "at": there, "after": after if there else ""}
+
+
+def draw(answer: Answer, numbers: list[str], asked: dict[str, str]) -> dict[str, Any]:
+    """Draw the chart that the address asks for, of the shown rows."""
+    kind = asked.get("chart", "none")
+    others = [name for name in answer.columns if name not in numbers]
+    across = asked.get("across") if asked.get("across") in answer.columns else (others or answer.columns)[0]
+    up = (
+        asked.get("up")
+        if asked.get("up") in numbers
+        else next((one for one in numbers if one != across), numbers[0] if numbers else "")
+    )
+    chart: dict[str, Any] = {"kind": kind, "across": across, "up": up, "drawn": None, "note": None}
+    if kind not in CHARTS[1:] or not up or across is None:
+        return chart
+    columns = answer.columns
+    pairs = [
+        (row[columns.index(across)], float(value))
+        for row in answer.rows
+        if (value := row[columns.index(up)]) is not None
+    ]
+    if not pairs:
+        return chart | {"note": "The column has no values."}
+    if kind == "bars":
+        if min(value for _, value in pairs) < 0:
+            return chart | {"drawn": Markup(""), "note": "Bars show no values below zero; lines and points do."}
+        rows = [(str(label), [value]) for label, value in pairs[:MOST_BARS]]
+        chart["drawn"] = drawing.bars(across, [up], rows, words=_number).draw()
+        chart["note"] = f"The first {MOST_BARS} rows." if len(pairs) > MOST_BARS else None
+        return chart
+    chart["drawn"] = _plot(across, up, pairs, is_line=kind == "lines", is_number=across in numbers)
+    return chart
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:,.4g}"
+
+
+def _plot(across: str, up: str, pairs: list[tuple[str | None, float]], is_line: bool, is_number: bool) -> Markup:
+    """Draw points, joined by a line or not; a column of texts gives one place to each row."""
+    if is_number:
+        places = sorted((float(label), value, str(label)) for label, value in pairs if label is not None)
+    else:
+        places = [(float(index), value, str(label)) for index, (label, value) in enumerate(pairs)]
+    xs, ys = [x for x, _, _ in places], [y for _, y, _ in places]
+    low, high = min(0.0, *ys), max(0.0, *ys)
+    first, last = min(xs), max(xs)
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        width, height = WIDTH - LEFT - TOP, HEIGHT - FOOT - TOP
+        return (
+            round(LEFT + width * ((x - first) / (last - first) if last > first else 0.5), 1),
+            round(TOP + height * (1 - ((y - low) / (high - low) if high > low else 0)), 1),
+        )
+
+    ticks_up = [low + (high - low) * step / (TICKS - 1) for step in range(TICKS)] if high > low else [low]
+    ends = [places[0], places[-1]] if len(places) > 1 else places[:1]
+    drawn = drawing.template("plot.html").render(
+        across=across,
+        up=up,
+        width=WIDTH,
+        height=HEIGHT,
+        left=LEFT,
+        is_line=is_line,
+        ticks_up=[{"at": at(first, value)[1], "text": _number(value)} for value in ticks_up],
+        ticks_across=[
+            {"at": at(x, low)[0], "text": text[:60], "anchor": "start" if index == 0 else "end"}
+            for index, (x, _, text) in enumerate(ends)
+        ],
+        points=[{"x": at(x, y)[0], "y": at(x, y)[1], "title": f"{text}: {_number(y)}"} for x, y, text in places],
+    )
+    return Markup(drawn)  # noqa: S704

@@ -1,0 +1,124 @@
+"""The page of a table: what it holds, and its rows with filters and an order that the address has.
+
+Names of columns in the address are filters; names that begin with `_` belong to the page. What is shown is one query,
+which the reader can take to the page of SQL or download.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from starlette.datastructures import QueryParams
+
+from dialogue_warehouse.common.database import identifier, literal
+from dialogue_warehouse.reading import catalogue
+from dialogue_warehouse.reading.catalogue import TableDescription
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.findings import KEYED_TABLES
+from dialogue_warehouse.reading.query import run_query
+from dialogue_warehouse.site.paging import ROWS, address, number, paged, without
+from dialogue_warehouse.site.published import Build
+from dialogue_warehouse.site.query_process import answer
+
+LONGEST_FILTER = 80
+"""Characters of a value up to which a click filters by it."""
+FILTERED = ("VARCHAR", "BOOLEAN", "INTEGER", "BIGINT")
+"""Types of the columns whose values filter by a click."""
+LINKS = frozenset(KEYED_TABLES.values())
+"""Columns with keys, which open a dialogue."""
+Parameters = list[tuple[str, str]]
+
+
+def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, Any]:
+    """Return what the page shows. Raises InputError for an unknown table."""
+    if not parameters.get("_table"):
+        schemas = defaultdict(list)
+        for table in build.kept("tables", lambda: catalogue.list_tables(con)):
+            schemas[table.schema].append(table)
+        return {"schemas": schemas}
+    asked = parameters["_table"]
+    table = build.kept(("table", asked), lambda: catalogue.describe_table(con, asked))
+    return _rows(con, table, parameters.multi_items())
+
+
+def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[str, Any]:
+    name = f"{table.schema}.{table.table}"
+    columns = {column.column: column.type for column in table.columns}
+    asked = dict(given)
+    kept = [(field, value) for field, value in given if field in columns or field == "_null"]
+    if asked.get("_contains") and asked.get("_column") in columns:
+        kept.append((f"_contains_{asked['_column']}", asked["_contains"]))
+    kept += [(field, value) for field, value in given if field.startswith("_contains_")]
+    conditions = [condition for field, value in kept if (condition := _condition(columns, field, value))]
+    order = asked.get("_order", "")
+    is_falling = order.startswith("-")
+    by = order.removeprefix("-")
+    by = by if by in columns else ""
+    where = f"\nwhere {' and '.join(conditions)}" if conditions else ""
+    ordered = f"\norder by {identifier(by)}{' desc' if is_falling else ''}" if by else ""
+    query = f"select *\nfrom {name}{where}{ordered}"
+    state: Parameters = [("_table", name), *kept, *([("_order", order)] if by else [])]
+    ((total,),) = con.execute(f"select count(*) from {name}{where}").fetchall()
+    paging = paged(total, number(asked.get("_page")), lambda other: address("tables", [*state, ("_page", str(other))]))
+    shown = answer(run_query(con, f"{query}\nlimit {ROWS} offset {paging.start}"))
+    return {
+        "name": name,
+        "table": table,
+        "kept": state,
+        "chips": [
+            {
+                "text": _words(field, value),
+                "address": address("tables", [one for one in state if one != (field, value)]),
+            }
+            for field, value in kept
+        ],
+        "total": total,
+        "paging": paging,
+        "query": query,
+        "answer": shown,
+        "links": LINKS,
+        "heads": {column: _head(state, column, by, is_falling) for column in columns},
+        "filters": _filter(state, columns),
+    }
+
+
+def _condition(columns: dict[str, str], field: str, value: str) -> str | None:
+    """Return a filter as SQL; None for a column that the table lacks."""
+    if field == "_null":
+        return f"{identifier(value)} is null" if value in columns else None
+    column = field.removeprefix("_contains_")
+    if column not in columns:
+        return None
+    text = identifier(column) if columns[column] == "VARCHAR" else f"cast({identifier(column)} as text)"
+    if field != column:
+        return f"contains(lower({text}), {literal(value.lower())})"
+    return f"{text} = {literal(value)}"
+
+
+def _words(field: str, value: str) -> str:
+    if field == "_null":
+        return f"{value} is NULL"
+    column = field.removeprefix("_contains_")
+    return f"{column} contains {value}" if field != column else f"{column} = {value}"
+
+
+def _head(state: Parameters, column: str, by: str, is_falling: bool) -> dict[str, Any]:
+    """Return the address that orders by a column, rising at first, and the present order."""
+    order = f"-{column}" if by == column and not is_falling else column
+    is_sorted = {True: "descending", False: "ascending"}[is_falling] if by == column else None
+    return {"address": address("tables", [*without(state, "_order"), ("_order", order)]), "sorted": is_sorted}
+
+
+def _filter(state: Parameters, columns: dict[str, str]) -> Callable[[str, str | None], str | None]:
+    """Return a function that returns the address of only the rows with a value."""
+
+    def filtered(column: str, value: str | None) -> str | None:
+        added = ("_null", column) if value is None else (column, value)
+        is_long = value is not None and not 0 < len(value) <= LONGEST_FILTER
+        if added in state or is_long or columns.get(column) not in FILTERED:
+            return None
+        return address("tables", [*state, added])
+
+    return filtered

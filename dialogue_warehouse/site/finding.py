@@ -1,0 +1,249 @@
+"""The page of dialogues: the list that an address asks for, its filters with counts, and the dialogue beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from starlette.datastructures import QueryParams
+
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.reading import dialogues, search
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.findings import read_rows
+from dialogue_warehouse.reading.search import Index, Pieces, place_of
+from dialogue_warehouse.site import rendering
+from dialogue_warehouse.site.paging import Paging, address, number, paged
+from dialogue_warehouse.site.published import Build
+from dialogue_warehouse.storage.search_index import KINDS, TURN_BITS
+
+ORDERS = {
+    "published": "as published",
+    "best": "best hit first",
+    "longest": "longest first",
+    "shortest": "shortest first",
+    "defects": "most defects first",
+    "oldest": "oldest first",
+    "newest": "newest first",
+}
+"""The orders of the list, and their names on the page."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The state of the page, as its address has it."""
+
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    said: str = ""
+    order: str = "published"
+    page: int = 0
+    """The part of the list; 0 is the one with the open dialogue, else the first one."""
+    key: str = ""
+
+    def parameters(self) -> list[tuple[str, object]]:
+        """Return the parameters of the address."""
+        labels = [(kind, label) for kind in KINDS for label in self.labels.get(kind, ())]
+        default = "best" if self.said else "published"
+        order = "" if self.order == default else self.order
+        return [*labels, ("said", self.said), ("order", order), ("page", self.page or ""), ("key", self.key)]
+
+    def address(self, at: str = "", **changes: Any) -> str:
+        """Return the address of the page with these changes."""
+        return address("dialogues", replace(self, **changes).parameters(), at)
+
+    def toggled(self, kind: str, label: str) -> str:
+        """Return the address with this label added, or without it if it is chosen."""
+        chosen = self.labels.get(kind, ())
+        now = tuple(one for one in chosen if one != label) if label in chosen else (*chosen, label)
+        return self.address(labels=self.labels | {kind: now}, page=0, key="")
+
+
+def wanted_by(parameters: QueryParams) -> Wanted:
+    """Read the state of the page from its address."""
+    said = parameters.get("said", "").strip()
+    order = parameters.get("order", "")
+    default = "best" if said else "published"
+    return Wanted(
+        labels={kind: tuple(dict.fromkeys(filter(None, parameters.getlist(kind)))) for kind in KINDS},
+        said=said,
+        order=order if order in ORDERS and (said or order != "best") else default,
+        page=number(parameters["page"]) if "page" in parameters else 0,
+        key=parameters.get("key", "").strip(),
+    )
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The dialogues that match, in their order."""
+
+    numbers: list[int]
+    chosen: dict[str, int]
+    """By kind, the set of dialogues that match everything but the labels of this kind: the counts beside its labels."""
+    places: dict[int, int] = field(default_factory=dict)
+    """The best hit in each dialogue."""
+    hits: int | None = None
+    """Number of utterances that match; None if no words are searched."""
+    is_ranked: bool = True
+
+
+def match(index: Index, wanted: Wanted) -> Matches:
+    """Find and order the dialogues. Raises InputError if the words cannot be searched."""
+    said, places, hits, is_ranked = index.all, {}, None, True
+    if wanted.said:
+        found = index.find(wanted.said)
+        said, is_ranked = found.dialogues, found.is_ranked
+        for place in found.places:
+            places.setdefault(place >> TURN_BITS, place)
+    labels = {kind: chosen for kind, chosen in wanted.labels.items() if chosen}
+    matching = said & index.labelled(labels)
+    if wanted.said:
+        hits = sum(matching >> (place >> TURN_BITS) & 1 for place in found.places)
+    chosen = {
+        kind: said & index.labelled({other: some for other, some in labels.items() if other != kind}) for kind in KINDS
+    }
+    return Matches(_ordered(index, search.numbers_of(matching), wanted.order, places), chosen, places, hits, is_ranked)
+
+
+def _ordered(index: Index, numbers: list[int], order: str, places: dict[int, int]) -> list[int]:
+    known = index.dialogues
+    if order == "best":
+        ranks = {one: rank for rank, one in enumerate(places)}
+        return sorted(numbers, key=lambda one: ranks[one])
+    if order in ("longest", "shortest"):
+        return sorted(numbers, key=lambda one: known[one].turn_count, reverse=order == "longest")
+    if order == "defects":
+        return sorted(numbers, key=lambda one: -known[one].defect_count)
+    if order in ("oldest", "newest"):
+        dated = [one for one in numbers if known[one].began]
+        dated.sort(key=lambda one: known[one].began or "", reverse=order == "newest")
+        return dated + [one for one in numbers if not known[one].began]
+    return numbers
+
+
+@dataclass(frozen=True)
+class Line:
+    """A dialogue in the list."""
+
+    key: str
+    address: str
+    pieces: Pieces
+    """Its best hit, or its first utterance."""
+    turn: int | None
+    turn_count: int
+    defect_count: int
+    began: str | None
+    task: str | None
+    is_open: bool
+
+
+TASKS = "select dialogue_key, task from core.dim_dialogues where list_contains($keys, dialogue_key)"
+FIRST = f"""
+    select
+        dialogue_key,
+        turn_index,
+        left(utterance, 400) as utterance
+    from core.fct_turns
+    where list_contains($keys, dialogue_key) and utterance is not null and turn_index < 1 << {TURN_BITS}
+    qualify row_number() over (partition by dialogue_key order by turn_index) = 1
+"""
+
+
+def lines(con: Connection, index: Index, wanted: Wanted, matches: Matches, numbers: Sequence[int]) -> list[Line]:
+    """Return the lines of these dialogues."""
+    keys = [index.dialogues[one].key for one in numbers]
+    tasks = dict(con.execute(TASKS, {"keys": keys}).fetchall())
+    if matches.places:
+        said = search.read_utterances(con, index, [matches.places[one] for one in numbers])
+        texts = {place >> TURN_BITS: (place_of(place)[1], text) for place, (_, text) in said.items()}
+        marked = dict(zip(texts, search.mark([text for _, text in texts.values()], wanted.said), strict=True))
+    else:
+        first = {row["dialogue_key"]: row for row in read_rows(con, FIRST, {"keys": keys})}
+        texts = {
+            one: (row["turn_index"], row["utterance"])
+            for one, key in zip(numbers, keys, strict=True)
+            if (row := first.get(key))
+        }
+        marked = {one: [(text, False)] for one, (_, text) in texts.items()}
+    found = []
+    for one in numbers:
+        known = index.dialogues[one]
+        turn = texts[one][0] if one in texts else None
+        at = f"turn-{turn}" if matches.places and turn is not None else ""
+        opened = wanted.address(at, key=known.key, page=0)
+        is_open = wanted.key == known.key or wanted.key.startswith(f"{known.key}/")
+        found.append(
+            Line(
+                known.key,
+                opened,
+                marked.get(one, []),
+                turn,
+                known.turn_count,
+                known.defect_count,
+                known.began,
+                tasks.get(known.key),
+                is_open,
+            )
+        )
+    return found
+
+
+def facets(index: Index, wanted: Wanted, matches: Matches) -> dict[str, list[dict[str, Any]]]:
+    """Return the labels of each kind with their counts, the most frequent first; kinds without a choice are empty."""
+    found = {}
+    for kind in KINDS:
+        chosen = wanted.labels.get(kind, ())
+        counts = index.counts(kind, matches.chosen[kind]) | {
+            label: 0 for label in chosen if label not in index.counts(kind, matches.chosen[kind])
+        }
+        ordered = sorted(counts.items(), key=lambda pair: (pair[0] not in chosen, -pair[1], pair[0]))
+        found[kind] = [
+            {"label": label, "count": count, "is_chosen": label in chosen, "address": wanted.toggled(kind, label)}
+            for label, count in ordered
+        ]
+    return {kind: group if len(index.labels[kind]) > 1 else [] for kind, group in found.items()}
+
+
+def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, Any]:
+    """Return what the page shows. Raises InputError for a key without a row."""
+    index, wanted, error = build.index(con), wanted_by(parameters), None
+    try:
+        matches = match(index, wanted)
+    except InputError as refused:
+        error, matches = str(refused), match(index, replace(wanted, said="", order="published"))
+    dialogue = dialogues.read_dialogue(con, wanted.key) if wanted.key else None
+    place = None
+    if dialogue is not None:
+        opened = index.numbers[dialogue.key]
+        place = matches.numbers.index(opened) if opened in matches.numbers else None
+    shown = wanted.page or (place // 50 + 1 if place is not None else 1)
+    paging: Paging = paged(len(matches.numbers), shown, lambda other: wanted.address(page=other, key=""))
+    part = matches.numbers[paging.start : paging.last]
+    labels = [(kind, label) for kind in KINDS for label in wanted.labels.get(kind, ())]
+
+    def neighbour(step: int) -> str | None:
+        if place is None or not 0 <= place + step < len(matches.numbers):
+            return None
+        other = matches.numbers[place + step]
+        hit = matches.places.get(other)
+        return wanted.address("" if hit is None else f"turn-{place_of(hit)[1]}", key=index.dialogues[other].key, page=0)
+
+    return {
+        "wanted": wanted,
+        "orders": {name: title for name, title in ORDERS.items() if wanted.said or name != "best"},
+        "kept": labels,
+        "chips": [{"kind": kind, "label": label, "address": wanted.toggled(kind, label)} for kind, label in labels],
+        "error": error,
+        "facets": facets(index, wanted, matches),
+        "total": len(matches.numbers),
+        "hits": matches.hits,
+        "is_ranked": matches.is_ranked,
+        "paging": paging,
+        "rows": lines(con, index, wanted, matches, part),
+        "dialogue": dialogue,
+        "fragment": rendering.render_fragment(dialogue) if dialogue else "",
+        "position": None if place is None else place + 1,
+        "previous": neighbour(-1),
+        "next": neighbour(1),
+        "back": wanted.address(key="", page=0 if shown == 1 else shown),
+    }

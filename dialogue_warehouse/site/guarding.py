@@ -1,0 +1,85 @@
+"""The door of the server: which requests get in, and the headers of every answer.
+
+A page of another site can send requests to a server on this machine, and under a name of its own if that name leads
+here. So the names of the server are checked, a request of another site runs no query, and no other site can show a page
+in a frame. The content security policy allows scripts and styles of this server alone, and none inside a page.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Collection
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""The names of this machine for itself."""
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+ALONE = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+    "img-src data:; font-src data:; frame-ancestors 'none'"
+)
+"""The policy of a page with scripts inside it: it runs apart from this server's other pages, and loads nothing."""
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+ELSEWHERE = ("cross-site", "same-site")
+"""The words with which a browser says that another site sent the user here."""
+
+
+def name_of(host: str) -> str:
+    """Return a host without its port, in lower case; `[::1]:80` is `::1`."""
+    try:
+        return (urllib.parse.urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def is_from_elsewhere(request: Request) -> bool:
+    """Tell if a link or form of another site made this request."""
+    return request.headers.get("sec-fetch-site") in ELSEWHERE
+
+
+class Guard:
+    """Refuses requests for other names and from other sites, and adds the headers to every answer."""
+
+    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
+        self._app = app
+        self._names = {name_of(f"[{name}]" if name.count(":") > 1 else name) for name in names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(Headers(scope=scope))
+        app = self._app if refusal is None else PlainTextResponse(f"{refusal}\n", status_code=400)
+        await app(scope, receive, send_with_headers)
+
+    def _refusal(self, headers: Headers) -> str | None:
+        """Return why a request is refused, or None."""
+        if name_of(headers.get("host", "")) not in self._names:
+            return "this name is not served here; `--host` and DIALOGUE_WEB_HOSTS name others"
+        origin = headers.get("origin")
+        if origin is not None and name_of(origin.partition("//")[2]) not in self._names:
+            return "a page of another site cannot read this one"
+        return None

@@ -1,0 +1,156 @@
+"""The pages of claims, defects and builds as the server shows them: in parts, filtered by their address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.datastructures import QueryParams
+
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.findings import Row, read_rows
+from dialogue_warehouse.site import drawing
+from dialogue_warehouse.site.contents import SEGMENTS, Reading
+from dialogue_warehouse.site.paging import ROWS, Paging, address, filled, number, paged
+from dialogue_warehouse.site.report import outcome
+from dialogue_warehouse.site.results import turn_key
+
+CASES_LISTED = 3
+"""Cases of a rule in the list of rules; the page of one rule has all of them."""
+FIGURES = {
+    "dialogue_count": "Dialogues",
+    "turn_count": "Turns",
+    "action_count": "Actions",
+    "slot_count": "Slots",
+    "violation_count": "Defects",
+}
+"""The numbers of a build, and their names on the page."""
+CASES = f"""
+    select *
+    from quality.violations
+    where rule_id = $rule and $corpus in ('', corpus_id)
+    order by source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
+    limit {ROWS} offset $start
+"""
+CHANGES = """
+    select *
+    from quality.build_changes
+    where build_id = $build
+    order by kind, corpus_id nulls first, table_name, change
+"""
+
+
+class Links:
+    """The addresses of dialogues: the server has a page for each."""
+
+    def address(self, key: str | None, turn_index: int | None = None) -> str | None:
+        """Return the address of a dialogue with the row of a key, and its turn in sight."""
+        segments = (key or "").split("/")
+        if len(segments) < SEGMENTS:
+            return None
+        if turn_index is None and len(segments) > SEGMENTS and segments[SEGMENTS].isdecimal():
+            turn_index = int(segments[SEGMENTS])
+        return address("dialogues", [("key", key)], "" if turn_index is None else f"turn-{turn_index}")
+
+
+class Found:
+    """The contents of the report's pages, with other addresses for dialogues."""
+
+    conversations = Links()
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reading, name)
+
+
+def _asked(parameters: QueryParams, *names: str) -> dict[str, str]:
+    return filled({name: parameters.get(name, "") for name in names})
+
+
+def _has_words(row: Row, words: str) -> bool:
+    text = " ".join(str(value) for value in row.values()).lower()
+    return all(word in text for word in words.lower().split())
+
+
+def _part(page: str, rows: list[Row], asked: dict[str, str], parameters: QueryParams) -> tuple[list[Row], Paging]:
+    """Return the part of a list that an address asks for."""
+    shown = paged(
+        len(rows), number(parameters.get("page")), lambda other: address(page, [*asked.items(), ("page", other)])
+    )
+    return rows[shown.start : shown.last], shown
+
+
+def claims(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
+    """Return the claims that an address asks for."""
+    asked = _asked(parameters, "corpus", "outcome", "voice", "files", "kind", "document", "search", "claim")
+    columns = {
+        "corpus": "corpus_id",
+        "voice": "quotes_whom",
+        "files": "judged_on",
+        "kind": "kind",
+        "document": "document_title",
+        "claim": "claim_id",
+    }
+    rows = [
+        claim
+        for claim in reading.claims
+        if all(claim[column] == asked[name] for name, column in columns.items() if name in asked)
+        and asked.get("outcome") in (None, outcome(claim))
+        and _has_words(claim, asked.get("search", ""))
+    ]
+    listed, paging = _part("claims.html", rows, asked, parameters)
+    return {"listed": listed, "paging": paging, "asked": asked}
+
+
+def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[str, Any]:
+    """Return the rules that an address asks for, or one rule with a part of its cases."""
+    asked = _asked(parameters, "corpus", "kind", "broken", "search", "rule")
+    rows = [rule for rule in reading.rules if _is_asked(rule, asked)]
+    if "rule" not in asked or not rows:
+        listed, paging = _part("violations.html", rows, asked, parameters)
+        return {
+            "listed": [rule | {"cases": rule["cases"][:CASES_LISTED]} for rule in listed],
+            "paging": paging,
+            "asked": asked,
+        }
+    rule = next((rule for rule in rows if rule["corpus_id"] == asked.get("corpus")), rows[0])
+    total = rule["observed"]
+    paging = paged(
+        total,
+        number(parameters.get("page")),
+        lambda other: address("violations.html", [*asked.items(), ("page", other)]),
+    )
+    values = {"rule": rule["rule_id"], "corpus": rule["corpus_id"] or "", "start": paging.start}
+    cases = [case | {"key": case.get("row_key") or turn_key(case)} for case in read_rows(con, CASES, values)]
+    return {"listed": [rule | {"cases": cases}], "paging": paging, "asked": asked}
+
+
+def _is_asked(rule: Row, asked: dict[str, str]) -> bool:
+    corpora: Iterable[str] = [rule["corpus_id"]] if rule["corpus_id"] else {case["corpus_id"] for case in rule["cases"]}
+    return (
+        ("corpus" not in asked or asked["corpus"] in corpora)
+        and asked.get("kind") in (None, rule["kind"] or "defect")
+        and asked.get("broken") in (None, "yes" if rule["observed"] else "no")
+        and asked.get("rule") in (None, rule["rule_id"])
+        and _has_words(rule, asked.get("search", ""))
+    )
+
+
+def builds(con: Connection, parameters: QueryParams) -> dict[str, Any]:
+    """Return the builds, a chart of one of their numbers, and what one of them changed."""
+    known = read_rows(con, "select * from quality.builds order by started_at desc, build_id desc limit 50")
+    figure = parameters.get("figure", "")
+    figure = figure if figure in FIGURES else next(iter(FIGURES))
+    build = parameters.get("build", "")
+    build = build if build in {row["build_id"] for row in known} else ""
+    history = [(row["build_id"], [row[figure]]) for row in reversed(known)]
+    return {
+        "builds": known,
+        "figures": FIGURES,
+        "figure": figure,
+        "build": build,
+        "chart": drawing.bars("Build", [FIGURES[figure]], history),
+        "changes": read_rows(con, CHANGES, {"build": build}) if build else [],
+    }

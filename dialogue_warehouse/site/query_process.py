@@ -1,0 +1,151 @@
+"""The process of one query of a user: it opens the build, waits for the query, writes the answer, and ends.
+
+DuckDB may ignore a request to stop, so the server ends the process instead. The server starts one in advance, which has
+read the build when a query comes. Both sides write a line of JSON first: this process its build when it is ready, the
+server the query and its form, this process the columns or the error. The rows of a download follow as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import math
+import os
+import sys
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+import msgspec
+
+from dialogue_warehouse.common.processes import end_with_parent
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.connection import build_of, open_published
+from dialogue_warehouse.reading.query import QueryResult, run_query
+from dialogue_warehouse.reading.result_files import stream_parquet, write_csv, write_json
+from dialogue_warehouse.reading.values import DISPLAYED_CHARACTERS, text_of
+from dialogue_warehouse.settings import Settings
+
+SHOWN = 1_000
+"""Rows of an answer that a page shows."""
+SHOWN_CHARACTERS = 2_000_000
+"""Characters of an answer that a page shows."""
+PAGE = "page"
+FORMS = ("csv", "json", "parquet")
+
+
+class Question(msgspec.Struct):
+    """A query, and the form of its answer."""
+
+    query: str
+    form: str = PAGE
+
+
+class Answer(msgspec.Struct):
+    """The first line of an answer: its columns, or the error."""
+
+    error: str | None = None
+    columns: list[str] = []
+    is_number: list[bool] = []
+    """True for each column whose shown values are all numbers."""
+    rows: list[list[str | None]] = []
+    is_more: bool = False
+    """True if the answer has more rows than these."""
+
+
+def answer(result: QueryResult) -> Answer:
+    """Run a query and return its first rows, as many as a page shows."""
+    with contextlib.closing(result.rows()) as rows:
+        first = list(itertools.islice(rows, SHOWN + 1))
+    shown: list[list[str | None]] = []
+    size = 0
+    for row in first[:SHOWN]:
+        texts = [None if value is None else text_of(value) for value in row]
+        shown.append([text if text is None else _cut(text) for text in texts])
+        size += sum(len(text) for text in shown[-1] if text is not None)
+        if size > SHOWN_CHARACTERS:
+            break
+    numbers = [all(map(_is_number, values)) for values in zip(*first[:SHOWN], strict=True)]
+    return Answer(columns=list(result.columns), is_number=numbers, rows=shown, is_more=len(first) > len(shown))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= DISPLAYED_CHARACTERS else f"{text[:DISPLAYED_CHARACTERS]}…"
+
+
+def _is_number(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def main() -> None:
+    """Answer the one question that standard input asks."""
+    end_with_parent(int(sys.argv[1]))
+    settings = replace(Settings.from_environment(), memory_limit=sys.argv[2], threads=1)
+    out = sys.stdout.buffer
+    try:
+        con = open_published(WarehousePaths(settings.warehouse), settings=settings)
+    except InputError as error:
+        _write_line(out, {"build": None, "error": str(error)})
+        return
+    _write_line(out, {"build": build_of(con)})
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return
+    question = msgspec.json.decode(line, type=Question)
+    try:
+        result = run_query(con, question.query, timeout=settings.query_timeout)
+        if question.form == PAGE:
+            _write_line(out, answer(result))
+        else:
+            _download(result, question.form, out)
+    except InputError as error:
+        _write_line(out, Answer(error=str(error)))
+
+
+def _download(result: QueryResult, form: str, out: BinaryIO) -> None:
+    """Write the columns and then the rows. The first rows are read before, so that an error is an error."""
+    stream = _Begun(out)
+    if form == "parquet":
+        stream_parquet(result, stream)
+        return
+    text = io.TextIOWrapper(io.BufferedWriter(stream, 1 << 16), encoding="utf-8", newline="")
+    {"csv": write_csv, "json": write_json}[form](result, text)
+    text.flush()
+
+
+class _Begun(io.RawIOBase, BinaryIO):
+    """An output that begins with the line of an answer without an error."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out, self._is_begun, self._position = out, False, 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes."""
+        if not self._is_begun:
+            self._is_begun = True
+            _write_line(self._out, Answer())
+        self._out.write(data)
+        self._position += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        """Return the number of bytes so far, which Parquet needs."""
+        return self._position
+
+
+def _write_line(out: BinaryIO, value: object) -> None:
+    out.write(msgspec.json.encode(value) + b"\n")
+    out.flush()
+
+
+if __name__ == "__main__":
+    main()
+    sys.stdout.flush()
+    os._exit(0)

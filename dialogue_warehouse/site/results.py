@@ -1,0 +1,157 @@
+"""The results about the published data that the pages list: corpora, claims by author, rules with their first cases."""
+
+from __future__ import annotations
+
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.findings import Row, read_rows
+
+CASES_SHOWN = 50
+"""Cases of a rule that its page lists."""
+
+_OUTCOMES = """
+            count(*) filter (where verdict = 'reproduced' and is_as_recorded) as reproduced,
+            count(*) filter (where verdict = 'refuted' and is_as_recorded) as refuted_as_recorded,
+            count(*) filter (where not is_as_recorded) as unexpected,
+            count(*) filter (where verdict = 'vacuous') as vacuous,
+            count(*) filter (where verdict = 'source_absent') as source_absent,
+            count(*) filter (where verdict = 'not_checkable') as not_checkable
+"""
+"""Columns that count claims by outcome."""
+
+_CORPORA = f"""
+    with
+
+    files as (
+        select
+            corpus_id,
+            count(*) as files_present,
+            count(*) filter (where verification = 'verified') as files_verified,
+            count(*) filter (where verification = 'simulated') as files_generated
+        from core.dim_source_files
+        group by corpus_id
+    ),
+
+    verdicts as (
+        select
+            corpus_id,
+            {_OUTCOMES}
+        from quality.claim_checks
+        group by corpus_id
+    ),
+
+    outcomes as (
+        select
+            suite,
+            count(*) filter (where success) as passed,
+            count(*) filter (where not success) as not_passed
+        from quality.expectation_results
+        where build_id = ?
+        group by suite
+    )
+
+    select
+        overview.*,
+        corpora.homepage,
+        corpora.carried_from,
+        corpora.carried_because,
+        coalesce(files.files_present, 0) as files_present,
+        coalesce(files.files_verified, 0) as files_verified,
+        coalesce(files.files_generated, 0) as files_generated,
+        coalesce(verdicts.reproduced, 0) as reproduced,
+        coalesce(verdicts.refuted_as_recorded, 0) as refuted_as_recorded,
+        coalesce(verdicts.unexpected, 0) as unexpected,
+        coalesce(verdicts.vacuous, 0) as vacuous,
+        coalesce(verdicts.source_absent, 0) as source_absent,
+        coalesce(verdicts.not_checkable, 0) as not_checkable,
+        coalesce(outcomes.passed, 0) as passed,
+        coalesce(outcomes.not_passed, 0) as not_passed
+    from analytics.corpus_overview as overview
+    inner join core.dim_corpora as corpora
+        on overview.corpus_id = corpora.corpus_id
+    left join files
+        on overview.corpus_id = files.corpus_id
+    left join verdicts
+        on overview.corpus_id = verdicts.corpus_id
+    left join outcomes
+        on overview.corpus_id = outcomes.suite
+    order by overview.corpus_id
+"""
+"""One row per corpus: how complete it is, and the results about it in one build."""
+
+VOICES = f"""
+    select
+        claims.quotes_whom,
+        checks.judged_on,
+        count(*) as claim_count,
+        {_OUTCOMES}
+    from quality.claims as claims
+    inner join quality.claim_checks as checks
+        on claims.claim_id = checks.claim_id
+    group by claims.quotes_whom, checks.judged_on
+    order by
+        list_position(['publisher', 'paper', 'other_project', 'own_measurement'], claims.quotes_whom),
+        checks.judged_on desc
+"""
+"""One row per quoted party and origin of the files: the outcomes of the claims."""
+
+
+PROFILES = """
+    select *
+    from analytics.corpus_profile
+    order by corpus_id, is_whole_corpus desc, list_position(['train', 'validation', 'test'], split)
+"""
+
+
+def read_corpora(con: Connection, build_id: str) -> list[Row]:
+    """Return one row per corpus: how complete it is, and the results about it."""
+    rows = read_rows(con, _CORPORA, [build_id])
+    known = set(registry.corpus_ids())
+    for row in rows:
+        files = registry.load_corpus(row["corpus_id"]).files if row["corpus_id"] in known else ()
+        row["files_listed"] = sum(not file.is_documentation for file in files)
+    return rows
+
+
+def read_rules(con: Connection) -> list[Row]:
+    """Return the rules, broken ones first, each with its first cases, in its corpus or in all corpora."""
+    rules = read_rows(con, "select * from quality.violation_rules")
+    cases = read_rows(
+        con,
+        f"""
+        select *
+        from quality.violations
+        qualify
+            row_number() over (
+                partition by rule_id, corpus_id
+                order by source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
+            ) <= {CASES_SHOWN}
+        order by
+            rule_id, corpus_id, source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
+        """,
+    )
+    counts = read_rows(con, "select rule_id, corpus_id, count(*) as observed from quality.violations group by all")
+    listed = {rule["rule_id"] for rule in rules}
+    unknown = ("corpus_id", "kind", "title", "description", "upstream_reference", "expected", "cases_read", "why")
+    nothing = dict.fromkeys(unknown)
+    for rule_id in sorted({row["rule_id"] for row in counts} - listed):
+        observed = sum(row["observed"] for row in counts if row["rule_id"] == rule_id)
+        rules.append(nothing | {"rule_id": rule_id, "observed": observed, "is_guarded": False})
+    for rule in rules:
+        own = [
+            case
+            for case in cases
+            if case["rule_id"] == rule["rule_id"] and rule["corpus_id"] in (None, case["corpus_id"])
+        ]
+        for case in own:
+            case["key"] = case.get("row_key") or turn_key(case)
+            rule["upstream_reference"] = rule["upstream_reference"] or case["upstream_reference"]
+        rule["cases"] = own[:CASES_SHOWN]
+    return sorted(rules, key=lambda rule: (not rule["observed"], rule["corpus_id"] or "", rule["rule_id"]))
+
+
+def turn_key(case: Row) -> str | None:
+    """Return the key of the turn of a case, or of its dialogue."""
+    if case["dialogue_key"] is None or case["turn_index"] is None:
+        return case["dialogue_key"]
+    return f"{case['dialogue_key']}/{case['turn_index']}"

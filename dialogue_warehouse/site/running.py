@@ -1,0 +1,143 @@
+"""Queries of users, each in a process of its own that ends when the reader leaves or the time is up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+
+import msgspec
+
+from dialogue_warehouse import environment
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site.published import BusyError
+from dialogue_warehouse.site.query_process import Answer, Question
+
+MODULE = "dialogue_warehouse.site.query_process"
+RUNNING = 2
+"""Queries at the same time, in the whole server."""
+TURN = 5.0
+"""Seconds that another query waits for its turn."""
+CHUNK = 1 << 16
+LONGEST_LINE = 64 << 20
+"""Bytes of an answer that a page shows."""
+READY = 30.0
+"""Seconds in which a process must have opened the build."""
+
+
+class _Ready(msgspec.Struct):
+    build: str | None
+    error: str | None = None
+
+
+class Worker:
+    """A process that waits for its query."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.build: str | None = None
+        assert process.stdin is not None and process.stdout is not None
+        self._in, self._out = process.stdin, process.stdout
+
+    async def be_ready(self) -> None:
+        """Wait until the process has opened the build. Raises InputError if it cannot."""
+        try:
+            line = await asyncio.wait_for(self._out.readline(), READY)
+        except TimeoutError:
+            raise BusyError(f"the build was not opened within {READY:g} seconds; try again in a moment") from None
+        ready = msgspec.json.decode(line, type=_Ready) if line else _Ready(None, "the process of the query has ended")
+        if ready.error is not None:
+            raise InputError(ready.error)
+        self.build = ready.build
+
+    async def ask(self, question: Question) -> Answer:
+        """Return the first line of the answer."""
+        self._in.write(msgspec.json.encode(question) + b"\n")
+        await self._in.drain()
+        line = await self._out.readline()
+        if not line:
+            return Answer(error="the query ended without an answer: it may have needed more memory than there is")
+        return msgspec.json.decode(line, type=Answer)
+
+    async def rest(self) -> AsyncIterator[bytes]:
+        """Yield what follows the first line."""
+        while chunk := await self._out.read(CHUNK):
+            yield chunk
+
+    async def end(self) -> None:
+        """End the process, whatever it does."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+
+
+class Workers:
+    """The processes of the server: some answer, and one waits."""
+
+    def __init__(self, warehouse: Path, settings: Settings) -> None:
+        self._settings = settings
+        self._variables = environment.own_variables() | {"DIALOGUE_WAREHOUSE": str(warehouse)}
+        self._turns = asyncio.Semaphore(RUNNING)
+        self._waiting: asyncio.Task[Worker] | None = None
+
+    async def start(self) -> Worker:
+        """Start a process, and return it when it has opened the build."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", MODULE, str(os.getpid()), self._settings.memory_limit),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=self._variables,
+            limit=LONGEST_LINE,
+        )
+        worker = Worker(process)
+        try:
+            await worker.be_ready()
+        except BaseException:
+            await worker.end()
+            raise
+        return worker
+
+    def prepare(self) -> None:
+        """Start the process that waits, unless there is one."""
+        if self._waiting is None:
+            self._waiting = asyncio.create_task(self.start())
+            self._waiting.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    async def take(self, build_id: str) -> Worker:
+        """Return a process that reads this build: the waiting one, or a new one if it reads another build."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            with contextlib.suppress(Exception):
+                worker = await asyncio.shield(waiting)
+                if worker.build == build_id:
+                    return worker
+                await worker.end()
+        return await self.start()
+
+    @contextlib.asynccontextmanager
+    async def worker(self, build_id: str) -> AsyncGenerator[Worker]:
+        """Give a process that reads this build, and end it. Raises BusyError if too many queries run."""
+        try:
+            await asyncio.wait_for(self._turns.acquire(), TURN)
+        except TimeoutError:
+            raise BusyError(f"{RUNNING} queries of others are running; try again in a moment") from None
+        try:
+            worker = await self.take(build_id)
+            try:
+                yield worker
+            finally:
+                await asyncio.shield(worker.end())
+                self.prepare()
+        finally:
+            self._turns.release()
+
+    async def close(self) -> None:
+        """End the process that waits."""
+        if self._waiting is not None:
+            with contextlib.suppress(Exception):
+                await (await self._waiting).end()

@@ -1,0 +1,34 @@
+// Keys of the pages, and the place of an open dialogue in its list. Without it every page works.
+"use strict";
+
+const field = document.querySelector("[data-query]");
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target === field) {
+    event.preventDefault();
+    field.form.requestSubmit();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (event.key === "/") {
+    const search = document.querySelector("[data-focus], [name=search]");
+    if (!search) return;
+    event.preventDefault();
+    search.focus();
+    search.select();
+  } else if (event.key === "?") {
+    document.querySelector(".keys")?.scrollIntoView();
+  } else {
+    const link = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
+    (link || (event.key === "j" && document.querySelector(".found a")))?.click();
+  }
+});
+
+// On Back, a browser restores typed text over the text of the address.
+window.addEventListener("pageshow", () => {
+  if (field) field.value = field.defaultValue;
+});
+
+const list = document.querySelector(".reading .list");
+const open = list?.querySelector("[data-open]");
+if (open && list.scrollHeight > list.clientHeight) list.scrollTop = open.offsetTop - list.clientHeight / 3;

@@ -1,0 +1,286 @@
+"""A warehouse is opened by its URL: downloaded once, resumed, checked; its server may be slow, wrong or gone."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import dialogue_warehouse as dw
+from dialogue_warehouse.paths import WarehousePaths
+from tests.conftest import run_command
+from tests.integration.downloads import Handler, Web, cut, redirect, status, whole
+from tests.unit.published import BUILD, make_build
+
+FILE = "/demo/dialogues.duckdb"
+CHECKSUM = f"{FILE}.sha256"
+NO_CHECKSUM = (
+    r"dialogues\.duckdb: has no checksum beside it \(dialogues\.duckdb\.sha256\), so only its length was checked"
+)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a new cache; attempts follow each other at once."""
+    for name, value in {"CACHE": tmp_path / "cache", "BACKOFF": 0.01, "TIMEOUT": 2, "ATTEMPTS": 3}.items():
+        monkeypatch.setenv(f"DIALOGUE_{name}", str(value))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def web(cache: Path, tmp_path: Path) -> Iterator[Web]:
+    """Return a local server that has a published file, with its checksum."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), {}))
+    server.daemon_threads = True
+    web = server.RequestHandlerClass.web = Web(f"http://127.0.0.1:{server.server_port}")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    paths = WarehousePaths(tmp_path / "published")
+    make_build(paths)
+    put(web, paths.build_database(BUILD).read_bytes())
+    yield web
+    server.shutdown()
+    server.server_close()
+
+
+def put(web: Web, content: bytes, etag: str = '"1"') -> None:
+    web.files |= {FILE: content, CHECKSUM: f"{hashlib.sha256(content).hexdigest()}  dialogues.duckdb\n".encode()}
+    web.etags[FILE] = etag
+
+
+def other(tmp_path: Path) -> bytes:
+    """Return another published file, with one turn."""
+    with duckdb.connect(tmp_path / "other.duckdb") as con:
+        con.execute("create schema core; create table core.fct_turns as select 7 as turn_index")
+    return (tmp_path / "other.duckdb").read_bytes()
+
+
+def count(warehouse: dw.Warehouse) -> int:
+    return warehouse.sql("select count(*) from fct_turns").fetchall()[0][0]
+
+
+def count_of(url: str) -> int:
+    with dw.open(url) as warehouse:
+        return count(warehouse)
+
+
+def left(cache: Path) -> list[str]:
+    """Return the names of the files in the cache, without the lock."""
+    return sorted(path.suffix or path.name for path in cache.rglob("*") if path.is_file() and path.name != "lock")
+
+
+KEPT = [".duckdb", ".json"]
+
+
+def test_file_is_downloaded_once(web: Web, cache: Path) -> None:
+    assert [count_of(web.url + FILE) for _ in range(2)] == [3, 3]
+    assert [path for path, *_ in web.asked] == [CHECKSUM, FILE]
+    assert left(cache) == KEPT
+
+
+def test_opened_file_needs_no_server(web: Web, cache: Path) -> None:
+    count_of(web.url + FILE)
+    web.files.clear()
+    assert count_of(web.url + FILE) == 3
+
+
+def test_interrupted_download_is_resumed_in_the_next_process(web: Web, cache: Path) -> None:
+    half = len(web.files[FILE]) // 2
+    web.faults[FILE] += [cut(half), status(503), status(503)]
+    with pytest.raises(dw.DownloadError, match=r"dialogues\.duckdb: the server answers 503$"):
+        dw.open(web.url + FILE)
+    web.asked.clear()
+    assert count_of(web.url + FILE) == 3
+    assert web.ranges(FILE) == [f"bytes={half}-"]
+    assert left(cache) == KEPT
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [[cut(1000)], [cut(1000), cut(2000), cut(3000), cut(4000)], [status(500), status(429)], [cut(1000), whole]],
+    ids=["cut once", "cut often, with progress", "errors that pass", "no ranges"],
+)
+def test_trouble_that_passes_is_overcome(web: Web, cache: Path, faults: list) -> None:
+    web.faults[FILE] += faults
+    assert count_of(web.url + FILE) == 3
+    assert left(cache) == KEPT
+
+
+def test_file_that_changes_during_the_download_is_read_from_its_beginning(
+    web: Web, cache: Path, tmp_path: Path
+) -> None:
+    newer = other(tmp_path)
+
+    def cut_and_replace(handler: Handler, content: bytes) -> None:
+        handler.give(content, 5000)
+        put(web, newer, '"2"')
+
+    web.faults[FILE].append(cut_and_replace)
+    web.files[CHECKSUM] = hashlib.sha256(newer).hexdigest().encode()
+    assert count_of(web.url + FILE) == 1
+    assert web.ranges(FILE) == [None, "bytes=5000-"]
+
+
+def test_part_that_is_longer_than_the_new_file_is_forgotten(web: Web, cache: Path, tmp_path: Path) -> None:
+    web.faults[FILE] += [cut(len(web.files[FILE]) - 1), status(404)]
+    with pytest.raises(dw.DownloadError, match=r"the server answers 404$"):
+        dw.open(web.url + FILE)
+    web.files[FILE] = web.files[FILE][:100]
+    with pytest.raises(dw.DownloadError, match="differs from its checksum"):
+        dw.open(web.url + FILE)
+
+
+@pytest.mark.parametrize("told", [100, 10**9], ids=["too short", "too long"])
+def test_server_with_a_wrong_length_is_refused(web: Web, cache: Path, told: int) -> None:
+    def lie(handler: Handler, content: bytes) -> None:
+        handler.answer(200, content, Content_Length=told)
+        handler.close_connection = True
+
+    web.faults[FILE] += [lie] * 3
+    with pytest.raises(
+        dw.DownloadError, match=r"differs from its checksum|the server sent [\d,]+ of 1,000,000,000 bytes"
+    ):
+        dw.open(web.url + FILE)
+    assert ".duckdb" not in left(cache)
+    web.faults.clear()
+    assert count_of(web.url + FILE) == 3
+
+
+def test_file_that_differs_from_its_checksum_is_not_kept(web: Web, cache: Path) -> None:
+    web.files[CHECKSUM] = b"0" * 64
+    with pytest.raises(
+        dw.DownloadError, match=r"differs from its checksum: it has sha256 [0-9a-f]{64}, expected 0{64}"
+    ):
+        dw.open(web.url + FILE)
+    assert left(cache) == []
+
+
+def test_file_without_a_checksum_is_opened_with_a_notice(web: Web, cache: Path) -> None:
+    del web.files[CHECKSUM]
+    with pytest.warns(UserWarning, match=NO_CHECKSUM) as told:
+        assert count_of(web.url + FILE) == 3
+    assert [warning.filename for warning in told] == [__file__]
+
+
+@pytest.mark.parametrize("text", [b"<html>Sign in</html>", b"", b"abc  dialogues.duckdb"])
+def test_text_without_a_checksum_is_refused(web: Web, cache: Path, text: bytes) -> None:
+    web.files[CHECKSUM] = text
+    with pytest.raises(dw.DownloadError, match=r"dialogues\.duckdb\.sha256: has no checksum of dialogues\.duckdb$"):
+        dw.open(web.url + FILE)
+
+
+def test_checksum_is_found_among_those_of_other_files(web: Web, cache: Path) -> None:
+    web.files[CHECKSUM] = b"0" * 64 + b"  other.duckdb\n" + web.files[CHECKSUM].replace(b"  ", b" *./")
+    assert count_of(web.url + FILE) == 3
+
+
+def test_page_in_place_of_a_file_is_refused(web: Web, cache: Path) -> None:
+    put(web, b"<html>Sign in</html>" * 1000)
+    with pytest.raises(dw.InputError, match=r"cannot be opened: .*not a valid DuckDB database"):
+        dw.open(web.url + FILE)
+    assert ".duckdb" not in left(cache)
+
+
+@pytest.mark.parametrize("has_checksum", [True, False])
+def test_newer_file_is_opened_on_request(web: Web, cache: Path, tmp_path: Path, has_checksum: bool) -> None:
+    if not has_checksum:
+        del web.files[CHECKSUM]
+    with pytest.warns(UserWarning, match="checksum") if not has_checksum else dw.open(web.url + FILE):
+        warehouse = dw.open(web.url + FILE)
+    with warehouse:
+        before = warehouse.table("fct_turns")
+        assert not warehouse.refresh()
+        put(web, other(tmp_path), '"2"')
+        assert count(warehouse) == 3
+        assert warehouse.refresh()
+        assert (count(warehouse), len(before.fetchall())) == (1, 3)
+        assert not warehouse.refresh()
+    assert left(cache) == KEPT
+
+
+def test_redirect_is_followed_only_to_the_web(web: Web, cache: Path) -> None:
+    web.files["/here.duckdb"], web.files["/here.duckdb.sha256"] = web.files[FILE], web.files[CHECKSUM].split()[0]
+    web.faults["/here.duckdb"].append(redirect(web.url + FILE))
+    assert count_of(f"{web.url}/here.duckdb") == 3
+    for target, error in (
+        ("file:///etc/passwd", "the server answers 302"),
+        ("ftp://a/b", "leads to an address that is not"),
+    ):
+        web.faults["/there.duckdb.sha256"].append(redirect(target))
+        with pytest.raises(dw.DownloadError, match=error):
+            dw.open(f"{web.url}/there.duckdb")
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("http://user:secret@127.0.0.1/a.duckdb", r"^http://127\.0\.0\.1/a\.duckdb: a URL with a user or a password"),
+        ("file:///etc/passwd", r"^file:///etc/passwd: only http:// and https:// can be opened$"),
+        ("http:///a.duckdb", r"only http:// and https:// can be opened$"),
+    ],
+)
+def test_other_urls_are_refused_without_their_secrets(cache: Path, url: str, error: str) -> None:
+    with pytest.raises(dw.InputError, match=error) as raised:
+        dw.open(url)
+    assert "secret" not in str(raised.value)
+    assert not cache.exists()
+
+
+def test_server_that_is_not_there_is_named(web: Web, cache: Path) -> None:
+    with pytest.raises(dw.DownloadError, match=r"^http://127\.0\.0\.1:1/a\.duckdb: no connection: .*refused$"):
+        dw.open("http://127.0.0.1:1/a.duckdb?token=secret")
+
+
+def test_processes_download_a_file_once(web: Web, cache: Path) -> None:
+    answers: list[int] = []
+    threads = [threading.Thread(target=lambda: answers.append(count_of(web.url + FILE))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [3] * 4
+    assert [path for path, *_ in web.asked] == [CHECKSUM, FILE]
+
+
+def test_file_that_was_removed_from_the_cache_is_downloaded_again(web: Web, cache: Path) -> None:
+    count_of(web.url + FILE)
+    shutil.rmtree(cache)
+    assert count_of(web.url + FILE) == 3
+
+
+def test_commands_that_read_take_a_url_or_a_file(web: Web, cache: Path, sample_warehouse: Path, tmp_path: Path) -> None:
+    put(web, sample_warehouse.read_bytes())
+    copied = tmp_path / "copied.duckdb"
+    copied.write_bytes(sample_warehouse.read_bytes())
+    with dw.open(copied) as warehouse:
+        (key,) = warehouse.sql("select min(turn_key) from fct_turns").fetchall()[0]
+    del web.files[CHECKSUM]
+    for command in (("show", key), ("sql", "select count(*) from fct_turns"), ("tables",), ("describe", "fct_turns")):
+        by_url, by_file = (run_command(*command, "--warehouse", place) for place in (web.url + FILE, copied))
+        assert (by_url.returncode, by_url.stdout) == (by_file.returncode, by_file.stdout) == (0, by_url.stdout)
+        assert by_url.stdout
+    assert [path for path, *_ in web.asked] == [CHECKSUM, FILE]
+    for command in ("claims", "violations"):
+        assert run_command(command, "--json", "--warehouse", copied).stdout.startswith("[")
+
+
+def test_command_says_in_one_line_why_a_url_cannot_be_opened(web: Web, cache: Path) -> None:
+    ended = run_command("tables", "--warehouse", f"{web.url}/none.duckdb")
+    assert (ended.returncode, ended.stderr) == (1, f"error: {web.url}/none.duckdb: the server answers 404\n")
+    ended = run_command("tables", "--warehouse", "ftp://host/a.duckdb")
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "error: ftp://host/a.duckdb: only http:// and https:// can be opened\n",
+    )
+    ended = run_command("status", "--warehouse", web.url + FILE)
+    assert ended.returncode == 2
+    assert "is a URL; only local folders can be used" in ended.stderr
+    del web.files[CHECKSUM]
+    ended = run_command("sql", "select 1 as one", "--csv", "--warehouse", web.url + FILE)
+    assert (ended.returncode, ended.stdout) == (0, "one\n1\n")
+    assert ended.stderr.startswith("note: http://") and ended.stderr.count("\n") == 1

@@ -1,0 +1,285 @@
+"""The Python API on a whole warehouse: dialogues, selections, exports, claims; also without the libraries of builds."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import pickle
+import subprocess
+import sys
+import weakref
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import dialogue_warehouse as dw
+from dialogue_warehouse.api import dialogues as api_dialogues
+from dialogue_warehouse.errors import counted
+from dialogue_warehouse.reading import dialogue_parts
+from tests.conftest import run_command
+
+
+@pytest.fixture(scope="module")
+def warehouse(sample_folder: Path) -> Iterator[dw.Warehouse]:
+    """Return the warehouse of the embedded sample, open."""
+    with dw.open(sample_folder) as warehouse:
+        yield warehouse
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read few dialogues at once, so that the sample has many batches."""
+    monkeypatch.setattr(api_dialogues, "BATCH_TURNS", 100)
+
+
+def keys_of_each_corpus(warehouse: dw.Warehouse) -> list[str]:
+    return [
+        key for (key,) in warehouse.sql("select min(dialogue_key) from dim_dialogues group by corpus_id").fetchall()
+    ]
+
+
+def test_dialogue_is_what_show_prints(warehouse: dw.Warehouse, sample_folder: Path) -> None:
+    for key in keys_of_each_corpus(warehouse):
+        shown = run_command("show", key, "--json", "--warehouse", sample_folder)
+        assert warehouse.dialogue(key).to_dict() == json.loads(shown.stdout)
+
+
+def test_dialogues_are_read_in_their_order_whatever_the_batches(warehouse: dw.Warehouse, small_batches: None) -> None:
+    selected = warehouse.dialogues()
+    count = warehouse.sql("select count(*) from dim_dialogues").fetchall()[0][0]
+    read = {dialogue.key: dialogue for dialogue in selected}
+    assert tuple(read) == selected.keys
+    assert len(read) == len(selected) == count
+    for key in keys_of_each_corpus(warehouse):
+        assert read[key] == warehouse.dialogue(key)
+    turns = warehouse.sql("select dialogue_key, count(*) from fct_turns group by all").fetchall()
+    assert {key: len(dialogue.turns) for key, dialogue in read.items() if dialogue.turns} == dict(turns)
+
+
+def test_dialogues_of_a_closed_warehouse_say_so(sample_folder: Path) -> None:
+    with dw.open(sample_folder) as warehouse:
+        selected = warehouse.dialogues(sample=2)
+        read = list(selected)
+    with pytest.raises(dw.InputError, match="the warehouse of these dialogues is closed"):
+        next(iter(selected))
+    with pytest.raises(dw.InputError, match="is closed"):
+        read[0].messages()
+    assert read[0].to_dict()["key"] == read[0].key
+
+
+def test_dialogues_that_were_read_are_not_kept(warehouse: dw.Warehouse, small_batches: None) -> None:
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+    most = 0
+    for dialogue in warehouse.dialogues():
+        alive.add(dialogue)
+        most = max(most, len(alive))
+    assert most <= 2
+
+
+def parts_of(part: Any) -> Iterator[Any]:
+    """Yield everything that a dialogue holds."""
+    yield part
+    if isinstance(part, tuple):
+        inside = list(part)
+    elif isinstance(part, dialogue_parts.Part):
+        inside = [getattr(part, name) for name in part.__struct_fields__]
+    elif dataclasses.is_dataclass(part):
+        inside = [getattr(part, one.name) for one in dataclasses.fields(part)]
+    else:
+        inside = []
+    for one in inside:
+        yield from parts_of(one)
+
+
+def test_no_part_of_a_dialogue_can_be_changed(warehouse: dw.Warehouse) -> None:
+    kinds = set()
+    for dialogue in warehouse.dialogues():
+        for part in parts_of(dialogue):
+            assert not isinstance(part, list | set)
+            if isinstance(part, dialogue_parts.Part) and type(part) not in kinds:
+                with pytest.raises(AttributeError):
+                    setattr(part, part.__struct_fields__[0], None)
+            kinds.add(type(part))
+        with pytest.raises(AttributeError):
+            dialogue.key = "other"
+    assert {dw.Turn, dw.Act, dw.Span, dw.State, dw.Call, dw.CallResult, dw.Answer, dw.Participant} <= kinds
+
+
+def test_defects_are_those_of_the_table(warehouse: dw.Warehouse) -> None:
+    expected = warehouse.sql(
+        "select dialogue_key, count(*) from violations where kind = 'defect' and dialogue_key is not null group by all"
+    ).fetchall()
+    found = {dialogue.key: len(dialogue.defects) for dialogue in warehouse.dialogues() if dialogue.defects}
+    assert expected
+    assert found == dict(expected)
+
+
+def test_dialogue_has_its_source_and_can_be_pickled_and_copied(warehouse: dw.Warehouse) -> None:
+    key = keys_of_each_corpus(warehouse)[0]
+    dialogue = warehouse.dialogue(key)
+    (place,) = rows(warehouse.sql("from core.source_of($key)", key=key))
+    source = dialogue.source
+    assert [source.source_file_id, source.record_index] == [place["source_file_id"], place["record_index"]]
+    assert place["json_pointer"] == source.record_pointer
+    for other in (pickle.loads(pickle.dumps(dialogue)), copy.deepcopy(dialogue)):
+        assert (other, hash(other)) == (dialogue, hash(dialogue))
+        with pytest.raises(dw.InputError, match="a copy has no warehouse"):
+            other.messages()
+    assert repr(dialogue) == f"<Dialogue {key}: {counted(len(dialogue.turns), 'turn')}>"
+
+
+def test_row_of_a_dialogue_is_marked(warehouse: dw.Warehouse) -> None:
+    (key,) = warehouse.sql("select min(slot_key) from fct_slots where annotation_type = 'span'").fetchall()[0]
+    mark = warehouse.dialogue(key).mark
+    assert mark is not None
+    assert (mark.key, mark.table) == (key, "core.fct_slots")
+    with pytest.raises(dw.TraceError, match="no row has the key 'nothing'"):
+        warehouse.dialogue("nothing")
+
+
+def corpora(warehouse: dw.Warehouse) -> list[str]:
+    return [name for (name,) in warehouse.sql("select corpus_id from dim_corpora order by 1").fetchall()]
+
+
+def test_selection_has_the_words_of_the_commands(warehouse: dw.Warehouse) -> None:
+    name, other = corpora(warehouse)[:2]
+    query = "select dialogue_key from dim_dialogues where corpus_id in ($a, $b) and split = 'train' and turn_count > 5"
+    expected = {key for (key,) in warehouse.sql(query, a=name, b=other).fetchall()}
+    assert set(warehouse.dialogues(corpus=(name, other), split="train", where="turn_count > 5").keys) == expected
+    sound = set(warehouse.dialogues(without_defects="here").keys)
+    query = "select distinct dialogue_key from annotation_risk where defects_here > 0"
+    assert set(warehouse.dialogues().keys) - sound == {key for (key,) in warehouse.sql(query).fetchall()}
+    sample = warehouse.dialogues(sample=3, seed=7)
+    assert len(sample) == 3
+    assert repr(warehouse.dialogues(corpus=name, sample=1)) == f"<1 dialogue of {name}>"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ({"corpus": "none"}, r"^corpus: the published warehouse has no corpus 'none'; it has "),
+        ({"license": ["none"]}, r"^license: the published warehouse has no license 'none'; it has "),
+        ({"split": "dev"}, r"^split: there is no split dev; there are train, validation, test, none$"),
+        ({"where": "nothing > 1"}, r"^where: .*nothing"),
+        ({"where": "1; select 1"}, r"^where: "),
+        ({"without_defects": True}, r"^without_defects: True is not one of 'here', 'from-then-on'$"),
+        ({"sample": 0}, r"^sample: 0 is not a number of dialogues$"),
+        ({"corpus": [1]}, r"^corpus: 1 is not a text$"),
+        ({"where": "false"}, r"^no dialogue of the published warehouse matches the selection$"),
+    ],
+)
+def test_wrong_word_of_a_selection_is_named(warehouse: dw.Warehouse, words: dict[str, Any], error: str) -> None:
+    with pytest.raises(dw.InputError, match=error) as raised:
+        warehouse.dialogues(**words)
+    assert "\n" not in str(raised.value)
+
+
+def test_examples_are_what_the_command_exports(
+    warehouse: dw.Warehouse, sample_folder: Path, tmp_path: Path, small_batches: None
+) -> None:
+    options = ("--form", "chat", "--targets", "weight", "--quiet", "--warehouse", sample_folder)
+    assert run_command("export", *options, "--to", tmp_path / "by_command").returncode == 0
+    written = warehouse.export("chat", tmp_path / "by_python", targets="weight")
+    by_command, by_python = (
+        {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+        for folder in (tmp_path / "by_command", tmp_path / "by_python")
+    )
+    assert by_python == by_command
+    assert {one.path for one in written} == {name.as_posix() for name in by_command if name.suffix == ".jsonl"}
+    lines = [
+        json.loads(line) for name in by_command if name.suffix == ".jsonl" for line in by_command[name].splitlines()
+    ]
+    by_id = {line["id"]: line for line in lines}
+    assert {example["id"]: example for example in warehouse.dialogues().examples(targets="weight")} == by_id
+    for key in keys_of_each_corpus(warehouse):
+        dialogue = warehouse.dialogue(key)
+        examples = dialogue.examples(targets="weight")
+        assert examples == [by_id[example["id"]] for example in examples]
+        assert dialogue.messages(targets="weight") == (examples[0]["messages"] if examples else [])
+
+
+def test_wrong_option_of_a_form_is_named(warehouse: dw.Warehouse, tmp_path: Path) -> None:
+    with pytest.raises(dw.InputError, match=r"^there is no form 'parrot'; there are "):
+        warehouse.export("parrot", tmp_path)
+    with pytest.raises(dw.InputError, match=r"^colour: the form chat has no such option; it has arguments, "):
+        warehouse.export("chat", tmp_path, colour="red")
+    with pytest.raises(dw.InputError, match=r"^profile: 'wild' is not one of 'faithful', 'alternating'$"):
+        warehouse.dialogues().examples(profile="wild")
+    assert list(tmp_path.iterdir()) == []
+
+
+def rows(relation: Any) -> list[dict[str, Any]]:
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+def test_claims_and_violations_are_those_of_the_commands(warehouse: dw.Warehouse, sample_folder: Path) -> None:
+    name = corpora(warehouse)[0]
+    shown = json.loads(run_command("claims", "--json", "--corpora", name, "--warehouse", sample_folder).stdout)
+    assert [row["claim_id"] for row in rows(warehouse.claims(corpus=name))] == [row["claim_id"] for row in shown]
+    shown = json.loads(run_command("violations", "--json", "--warehouse", sample_folder).stdout)
+    found = msgspec.to_builtins(rows(warehouse.violations()))
+    assert found == shown
+    assert warehouse.violations(rule=shown[0]["rule_id"]).fetchall()
+    assert {row["verdict"] for row in rows(warehouse.claims(verdict="refuted"))} <= {"refuted"}
+    assert rows(warehouse.claims(unexpected=True)) == [
+        row for row in rows(warehouse.claims()) if row["is_as_recorded"] is False
+    ]
+    summary = rows(warehouse.violations(summary=True))
+    assert {row["rule_id"] for row in found} <= {row["rule_id"] for row in summary}
+    with pytest.raises(dw.InputError, match="there is no rule 'none'"):
+        warehouse.violations(rule="none")
+
+
+def test_notebook_shows_a_warehouse_and_a_dialogue(warehouse: dw.Warehouse, sample_folder: Path) -> None:
+    summary = warehouse._repr_html_()
+    assert all(f">{name}</td>" in summary for name in corpora(warehouse))
+    assert "generated" in summary
+    key = keys_of_each_corpus(warehouse)[0]
+    page = run_command("show", key, "--html", "--warehouse", sample_folder).stdout
+    shown = warehouse.dialogue(key)._repr_html_()
+    assert shown.partition("</style>")[2].strip() in page
+
+
+WITHOUT = """
+import sys
+
+class Refused:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {0!r}:
+            raise ImportError(f"{{name}} is not installed")
+
+sys.meta_path.insert(0, Refused())
+import dialogue_warehouse as dw
+
+with dw.open({1!r}) as warehouse:
+    dialogues = warehouse.dialogues(sample=20)
+    print(sum(len(dialogue.turns) for dialogue in dialogues) > 20, len(list(dialogues.examples())) > 0)
+    print(len(warehouse.claims().fetchall()) > 0, len(warehouse.violations().fetchall()) > 0)
+    print(len(warehouse.tables()) > 10, len(warehouse.describe("fct_turns").columns) > 10)
+    print(len(next(iter(dialogues))._repr_html_()) > 100, len(warehouse._repr_html_()) > 100)
+    print(len(warehouse.export("chat", {2!r}, sample=5)) > 0)
+"""
+REFUSED = ("dagster", "dbt", "great_expectations", "pyarrow", "pandas", "polars", "numpy", "pycurl", "sqlalchemy")
+
+
+def test_api_works_without_the_libraries_of_builds_and_of_data_frames(sample_folder: Path, tmp_path: Path) -> None:
+    code = WITHOUT.format(REFUSED, str(sample_folder), str(tmp_path / "exported"))
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.stderr, ended.stdout.split()) == ("", ["True"] * 9)
+
+
+def test_relations_become_data_frames(warehouse: dw.Warehouse) -> None:
+    turns = warehouse.sql("select corpus_id, count(*) as turns from fct_turns group by all order by all")
+    assert turns.df()["corpus_id"].tolist() == turns.pl()["corpus_id"].to_list()
+    assert turns.to_arrow_table().num_rows == len(turns.fetchall())
+
+
+def test_mappings_of_a_call_are_by_slot(warehouse: dw.Warehouse) -> None:
+    calls = [call for dialogue in warehouse.dialogues() for turn in dialogue.turns for call in turn.calls]
+    assert any(call.parameters for call in calls)
+    assert all(isinstance(call.parameters, Mapping) for call in calls)
+    assert all(len(result.values) == len(call.columns) for call in calls for result in call.results)

@@ -1,0 +1,283 @@
+"""`score`: the same for all corpora, whatever their metrics are. Golden values are in the tests of each corpus."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dialogue_warehouse.common.database import QueryError
+from dialogue_warehouse.corpora.registry import CorpusError
+from dialogue_warehouse.corpora.scores import Scoring, load_scoring, scored_corpora
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.lineage.restoring import open_core
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.reading.connection import open_published
+from dialogue_warehouse.scoring.comparing import MOST_EXACT, p_value
+from dialogue_warehouse.scoring.measuring import Measuring
+from dialogue_warehouse.scoring.running import Request, score_published
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import builds
+from tests import golden
+from tests.conftest import run_command
+
+CORPORA = scored_corpora()
+RESULT = """
+    select metric, variant, group_name, value, strict_value, low, high, coverage, units, scored_units, dialogues
+    from scores.metrics order by all
+"""
+SLOTS = (
+    "select service, slot, outcome, times, example_key, example_gold, example_predicted from scores.slots order by all"
+)
+Written = Callable[..., Path]
+
+
+def split_of(scoring: Scoring) -> str | None:
+    return "test" if scoring.declaration.has_split else None
+
+
+def gold_of(warehouse: Path, corpus_id: str, form: str, dialogues: int | None = None) -> list[str]:
+    """Return gold as predictions: the records of a form."""
+    scoring = load_scoring(corpus_id)
+    _, database = builds.published_build(WarehousePaths(warehouse))
+    with open_core(database, Settings()) as con:
+        measuring = Measuring(con, scoring, split_of(scoring))
+        measuring.prepare(None, False, None, dialogues)
+        measuring.read_gold()
+        return measuring.examples(form)
+
+
+def write(path: Path, records: list[str]) -> Path:
+    """Write records as lines or as an array."""
+    path.write_text("\n".join(records) if path.suffix == ".jsonl" else f"[{','.join(records)}]", encoding="utf-8")
+    return path
+
+
+def scored(
+    warehouse: Path, corpus_id: str, path: Path, settings: Settings | None = None, **options: Any
+) -> list[tuple]:
+    """Return all numbers of predictions, and what happened to each slot."""
+    request = Request(corpus_id, path, split=split_of(load_scoring(corpus_id)), **options)
+    with score_published(WarehousePaths(warehouse), settings or Settings(), request) as scores:
+        return scores.con.execute(RESULT).fetchall() + scores.con.execute(SLOTS).fetchall()
+
+
+@pytest.fixture
+def predictions(sample_folder: Path, tmp_path: Path) -> Written:
+    """Return a function that writes gold of some dialogues in the first form of a corpus."""
+
+    def written(
+        corpus_id: str, dialogues: int | None = None, change: Callable[[list[str]], object] | None = None
+    ) -> Path:
+        form = load_scoring(corpus_id).forms[0]
+        records = gold_of(sample_folder, corpus_id, form.name, dialogues)
+        if change is not None:
+            change(records)
+        return write(tmp_path / f"{corpus_id}_{len(list(tmp_path.iterdir()))}{form.suffix}", records)
+
+    return written
+
+
+FORMS = [(form.name, corpus_id) for corpus_id in CORPORA for form in load_scoring(corpus_id).forms]
+
+
+@pytest.mark.parametrize(("form_name", "corpus_id"), FORMS)
+def test_gold_as_predictions_has_the_number_of_gold(
+    sample_folder: Path, tmp_path: Path, corpus_id: str, form_name: str
+) -> None:
+    form = next(form for form in load_scoring(corpus_id).forms if form.name == form_name)
+    path = write(tmp_path / f"gold{form.suffix}", gold_of(sample_folder, corpus_id, form_name))
+    with golden.scored(sample_folder, corpus_id, path, split=split_of(load_scoring(corpus_id))) as scores:
+        numbers = golden.metrics(scores)
+        assert numbers == golden.metrics(scores, "gold_value") == golden.metrics(scores, "strict_value")
+        assert set(golden.metrics(scores, "coverage").values()) == {1.0}
+        metrics = {metric for _, metric, _ in numbers}
+        assert metrics == load_scoring(corpus_id).declaration.metrics.keys()
+        wrong = scores.con.execute("select count(*) from scores.slots where outcome = 'invented'").fetchall()
+        assert wrong == [(0,)]
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_another_order_and_number_of_threads_give_the_same_numbers(
+    sample_folder: Path, predictions: Written, corpus_id: str
+) -> None:
+    def shuffle(records: list[str]) -> None:
+        random.Random(1).shuffle(records)
+
+    first = scored(sample_folder, corpus_id, predictions(corpus_id), Settings(threads=1))
+    assert first == scored(sample_folder, corpus_id, predictions(corpus_id, None, shuffle), Settings(threads=3))
+    assert first != scored(sample_folder, corpus_id, predictions(corpus_id, 1))
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_missing_predictions_cost_only_the_strict_number(
+    sample_folder: Path, predictions: Written, corpus_id: str
+) -> None:
+    scoring = load_scoring(corpus_id)
+    path = predictions(corpus_id, 5)
+    with golden.scored(sample_folder, corpus_id, path, split=split_of(scoring)) as scores:
+        coverage, strict = golden.metrics(scores, "coverage"), golden.metrics(scores, "strict_value")
+        value = golden.metrics(scores)
+        if not scoring.declaration.has_split:  # transcripts are not about other dialogues
+            assert set(coverage.values()) == {1.0}
+            return
+        assert not scores.is_complete()
+    group = scoring.declaration.main_groups[0]
+    partly = [key for key, share in coverage.items() if key[0] == group and share < 1]
+    assert partly
+    assert all(value[key] is None or strict[key] <= value[key] for key in partly)
+    assert any(value[key] is not None and strict[key] < value[key] for key in partly)
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_record_that_is_wrong_is_refused_with_its_place(
+    sample_folder: Path, predictions: Written, corpus_id: str
+) -> None:
+    path = predictions(corpus_id, 1, lambda records: records.append("{}"))
+    place = "line" if path.suffix == ".jsonl" else "record"
+    with pytest.raises(InputError, match=rf"^{corpus_id}/{path.name}: {place} \d+: .*required field") as refused:
+        scored(sample_folder, corpus_id, path)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_two_equal_sets_of_predictions_do_not_differ(sample_folder: Path, predictions: Written, corpus_id: str) -> None:
+    path = predictions(corpus_id)
+    request = Request(corpus_id, path, split=split_of(load_scoring(corpus_id)), against=path)
+    with score_published(WarehousePaths(sample_folder), Settings(), request) as scores:
+        compared = scores.con.execute(
+            "select distinct difference, p_value, differing_dialogues from scores.comparisons"
+        )
+        assert compared.fetchall() == [(0.0, 1.0, 0)]
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_turns_with_defects_can_be_left_out(sample_folder: Path, predictions: Written, corpus_id: str) -> None:
+    path = predictions(corpus_id)
+    request = Request(corpus_id, path, split_of(load_scoring(corpus_id)), without_defects="from-then-on")
+    with score_published(WarehousePaths(sample_folder), Settings(), request) as scores:
+        kept = {key for (key,) in scores.con.execute("select distinct turn_key from scores.units").fetchall()}
+        touched = {
+            key
+            for (key,) in scores.con.execute(
+                "select turn_key from dialogues.quality.annotation_risk where defects_from_then_on > 0"
+            ).fetchall()
+        }
+    assert not kept & touched
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_each_form_of_predictions_has_an_example(corpus_id: str) -> None:
+    scoring = load_scoring(corpus_id)
+    assert {f"example_{form.name}" for form in scoring.forms} <= scoring.queries.keys()
+
+
+def test_results_are_kept_once_and_queried_with_the_warehouse(
+    sample_folder: Path, predictions: Written, tmp_path: Path
+) -> None:
+    corpus_id = CORPORA[-1]
+    file, path = tmp_path / "results.duckdb", predictions(corpus_id)
+    options = ("--corpus", corpus_id, "--split", "test", "--to", file, "--warehouse", sample_folder)
+    for arguments in (("--predictions", path), ("--predictions", path), ("--predictions", predictions(corpus_id, 1))):
+        completed = run_command("score", *options, *arguments)
+        assert completed.returncode == 0, completed.stderr
+    with open_published(WarehousePaths(sample_folder), scores=file) as con:
+        runs = con.execute("select run_id, count(*) from scores.runs join scores.metrics using (run_id) group by 1")
+        assert len(runs.fetchall()) == 2
+        joined = con.execute("select count(*) from scores.units join core.fct_turns using (turn_key)").fetchall()
+        assert joined[0][0] > 0
+        with pytest.raises(duckdb.Error, match="read-only"):
+            con.execute("delete from scores.runs")
+    with duckdb.connect(str(file), read_only=True) as con:
+        lacking = con.execute("select table_name from duckdb_tables() where comment is null").fetchall()
+        assert lacking == []
+
+
+@pytest.mark.parametrize("options", [(), ("--strict",)])
+def test_strict_run_fails_if_a_prediction_is_missing(
+    sample_folder: Path, predictions: Written, options: tuple[str, ...]
+) -> None:
+    path = predictions(CORPORA[-1], 1)
+    arguments = ("--corpus", CORPORA[-1], "--split", "test", "--predictions", path, "--warehouse", sample_folder)
+    completed = run_command("score", *arguments, "--json", *options)
+    assert completed.returncode == len(options)
+    assert completed.stderr.startswith("error: ") == bool(options)
+    assert json.loads(completed.stdout)[0]["metric"] in load_scoring(CORPORA[-1]).declaration.metrics
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--corpus", "nothing"), "nothing: no such corpus"),
+        (("--split", "other"), "there is no split other"),
+        (("--fuzzy", "exact"), "--fuzzy exact: texts are compared in one way only"),
+        (("--across-turn",), "no metric is multiplied across a turn"),
+        (("--to", "WAREHOUSE/builds/x.duckdb"), "belongs to the warehouse"),
+        (("--to", "PREDICTIONS"), "is not a file of results"),
+        (("--predictions", "NOWHERE"), "there is no such file or folder"),
+        (("--predictions", "WAREHOUSE/sample"), "predictions are files of one kind"),
+    ],
+)
+def test_request_that_cannot_be_met_is_refused(
+    sample_folder: Path, predictions: Written, arguments: tuple[str, ...], error: str
+) -> None:
+    corpus_id = CORPORA[-1]
+    path = predictions(corpus_id, 1)
+    given = [word.replace("WAREHOUSE", str(sample_folder)).replace("PREDICTIONS", str(path)) for word in arguments]
+    base = ("--corpus", corpus_id, "--split", "test", "--predictions", path, "--warehouse", sample_folder)
+    completed = run_command("score", *base, *given)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert error in completed.stderr
+    assert completed.stderr.count("\n") == 1
+
+
+def test_file_that_holds_no_results_is_not_attached(sample_folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("x", encoding="utf-8")
+    for file, error in ((other, "is not a file of results"), (tmp_path / "none", "there is no such file")):
+        with pytest.raises(QueryError, match=error):
+            open_published(WarehousePaths(sample_folder), scores=file)
+
+
+def test_refused_predictions_leave_no_file(sample_folder: Path, predictions: Written, tmp_path: Path) -> None:
+    corpus_id, file = CORPORA[-1], tmp_path / "results.duckdb"
+    request = Request(corpus_id, predictions(corpus_id, 1, lambda records: records.append("{}")), "test")
+    with (
+        pytest.raises(InputError, match="required field"),
+        score_published(WarehousePaths(sample_folder), Settings(), request, file),
+    ):
+        pass
+    assert not file.exists()
+
+
+def test_wrong_query_of_a_corpus_is_named(sample_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scoring = load_scoring(CORPORA[0])
+    monkeypatch.setitem(scoring.queries, "cases", "select no_such_column from selected")
+    with pytest.raises(CorpusError, match=rf"^{CORPORA[0]}/score.sql: cases: .*no_such_column"):
+        gold_of(sample_folder, CORPORA[0], scoring.forms[0].name)
+
+
+@pytest.mark.parametrize("number", [1, 2, 5, MOST_EXACT])
+def test_p_value_is_the_share_of_signs_with_such_a_sum(number: int) -> None:
+    draw = random.Random(number)
+    differences = [draw.choice((-1, 1, 2)) / 8 for _ in range(number)]
+    sums = [
+        abs(sum(map(lambda one, sign: one * sign, differences, signs)))
+        for signs in itertools.product((1, -1), repeat=number)
+    ]
+    assert p_value([*differences, 0.0]) == sum(one >= abs(sum(differences)) for one in sums) / len(sums)
+
+
+def test_p_value_of_many_differences_is_close_to_that_of_drawn_signs() -> None:
+    draw = random.Random(3)
+    differences = [draw.gauss(0.1, 1) for _ in range(100)]
+    reached = abs(sum(differences))
+    drawn = [abs(sum(one * draw.choice((1, -1)) for one in differences)) >= reached for _ in range(4000)]
+    assert p_value(differences) == pytest.approx(sum(drawn) / len(drawn), abs=0.03)
+    assert p_value([1.0] * 30) < 1e-6

@@ -1,0 +1,484 @@
+"""The served pages: content, every state in the address, refusals, and what another site cannot do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import duckdb
+import pytest
+from starlette.testclient import TestClient
+
+from dialogue_warehouse.common.text import address
+from dialogue_warehouse.paths import CLONE, WarehousePaths, example_queries
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import report
+from dialogue_warehouse.site.application import MENU, WHOLE, application
+from dialogue_warehouse.site.asking import place_of
+from dialogue_warehouse.site.guarding import HEADERS
+from dialogue_warehouse.site.query_process import SHOWN
+from dialogue_warehouse.storage import publication
+from tests.conftest import rows, run_command
+
+HOME = "http://127.0.0.1:8501"
+
+
+@pytest.fixture(scope="module")
+def con(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        yield con
+
+
+@pytest.fixture(scope="module")
+def client(sample_folder: Path) -> Iterator[TestClient]:
+    with TestClient(application(WarehousePaths(sample_folder), Settings()), HOME) as client:
+        yield client
+
+
+class Page(HTMLParser):
+    """The parts of a page that tests look at."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.marked: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self._is_marked = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append((tag, found))
+        self._is_marked = tag == "mark"
+        if tag == "a" and found.get("href"):
+            self.links.append(str(found["href"]))
+
+    def handle_data(self, data: str) -> None:
+        if self._is_marked:
+            self.marked.append(data)
+            self._is_marked = False
+
+
+def opened(client: TestClient, path: str, status: int = 200, **headers: str) -> str:
+    answer = client.get(path, headers=headers)
+    assert answer.status_code == status, answer.text
+    return answer.text
+
+
+def keys_on(text: str) -> list[str]:
+    """Return the keys of the list of dialogues."""
+    return re.findall(r'<li[^>]*><a href="[^"]*"[^>]*><code>([^<]*)</code></a>', text)
+
+
+def total_on(text: str) -> int:
+    return int(re.search(r'class="shown"[^>]*>([\d,]+)', text)[1].replace(",", ""))
+
+
+def main_of(text: str) -> str:
+    """Return the content of a page, with the addresses of links left out."""
+    main = re.search(r"<main.*</main>", text, re.DOTALL)[0]
+    main = re.sub(r'<a class="out" href="http://127.0.0.1[^>]*>open</a>', "", main)
+    return re.sub(r"\s+", " ", re.sub(r"</?a\b[^>]*>", "", main))
+
+
+@pytest.mark.parametrize("name", [name for name, _ in MENU])
+def test_every_page_of_the_menu_is_shown(client: TestClient, name: str) -> None:
+    text = opened(client, f"/{name}")
+    assert f'<a href="{name}" aria-current="page">' in text
+    assert "Generated data" in text
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_served_page_is_that_of_the_report(client: TestClient, sample_folder: Path, name: str) -> None:
+    assert main_of(opened(client, f"/{name}")) == main_of((sample_folder / "reports" / name).read_text("utf-8"))
+
+
+def test_every_link_of_a_page_leads_to_a_page(client: TestClient) -> None:
+    seen = set()
+    for name in (*(name for name, _ in MENU), "changes.html", "dictionary.html"):
+        for link in Page(opened(client, f"/{name}")).links:
+            kind = re.sub(r"=[^&#]*", "=", link.partition("#")[0])
+            if kind and kind not in seen and not link.startswith("http"):
+                seen.add(kind)
+                opened(client, urllib.parse.urljoin("/", link))
+    assert len(seen) > 20
+
+
+def test_first_page_has_the_published_counts(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    ((dialogues, turns),) = rows(con, "select count(*), sum(turn_count) from core.dim_dialogues")
+    text = opened(client, "/")
+    assert f"<b>{dialogues:,}</b> dialogues" in text
+    assert f"<b>{turns:,}</b> turns" in text
+
+
+# Dialogues
+
+
+def test_filters_find_the_matching_dialogues(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    expected = {
+        key
+        for (key,) in rows(
+            con,
+            "select distinct dialogue_key from core.fct_actions"
+            " where corpus_id = 'sgd' and act = 'GOODBYE' and split = 'validation'",
+        )
+    }
+    found: list[str] = []
+    text = opened(client, "/dialogues?corpus=sgd&act=GOODBYE&split=validation")
+    assert total_on(text) == len(expected)
+    while True:
+        found += keys_on(text)
+        after = re.search(r'<a rel="next" href="([^"]*)"', text)
+        if after is None:
+            break
+        text = opened(client, f"/{after[1].replace('&amp;', '&')}")
+    assert set(found) == expected
+    assert len(found) == len(expected)
+
+
+def test_words_are_found_in_all_utterances_and_marked(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    ((utterance, key),) = rows(
+        con,
+        "select any_value(utterance), any_value(dialogue_key) from core.fct_turns"
+        " where length(utterance) between 40 and 80 and utterance ~ '[A-Za-z ]*'"
+        " group by lower(utterance) having count(*) = 1 order by lower(utterance) limit 1",
+    )
+    quoted = '"' + utterance.upper() + '"'
+    text = opened(client, f"/dialogues?{urllib.parse.urlencode({'said': quoted})}")
+    assert key in keys_on(text)
+    assert utterance.strip(" .?!") in Page(text).marked
+    assert keys_on(opened(client, "/dialogues?said=nospeakereversaysthis")) == []
+    assert "has no word" in opened(client, "/dialogues?said=%3F")
+
+
+@pytest.mark.parametrize(
+    ("order", "column"),
+    [("longest", "turn_count desc"), ("shortest", "turn_count"), ("newest", "began desc nulls last")],
+)
+def test_order_of_the_address_is_kept(
+    client: TestClient, con: duckdb.DuckDBPyConnection, order: str, column: str
+) -> None:
+    expected = rows(
+        con,
+        "select dialogue_key from core.dim_dialogues left join (select dialogue_key, min(occurred_at) as began"
+        f" from core.fct_turns group by all) using (dialogue_key) order by {column}, corpus_id, source_file_id,"
+        " record_index limit 50",
+    )
+    found = keys_on(opened(client, f"/dialogues?order={order}"))
+    if order == "newest":
+        assert found == [key for (key,) in expected]
+    else:
+        lengths = dict(rows(con, "select dialogue_key, turn_count from core.dim_dialogues"))
+        assert [lengths[key] for key in found] == [lengths[key] for (key,) in expected]
+
+
+def test_key_of_a_row_opens_its_dialogue_marked(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    keys = rows(con, "select min(turn_key), arg_min(dialogue_key, turn_key) from core.fct_turns group by corpus_id")
+    for key, dialogue_key in keys:
+        answer = client.get(address(key), follow_redirects=False)
+        assert answer.status_code == 303
+        assert answer.headers["location"].endswith(f"#turn-{key.rpartition('/')[2]}")
+        text = opened(client, f"/{answer.headers['location'].partition('#')[0]}")
+        assert [tag for tag, attributes in Page(text).tags if "data-marked" in attributes] == ["li"]
+        assert dialogue_key in text
+        read = json.loads(opened(client, f"/dialogue.json?{urllib.parse.urlencode({'key': key})}"))
+        assert (read["key"], read["mark"]["key"]) == (dialogue_key, key)
+
+
+def test_next_and_previous_dialogue_go_through_the_list(client: TestClient) -> None:
+    listed = keys_on(opened(client, "/dialogues?corpus=sgd&order=longest"))
+    text = opened(client, f"/dialogues?corpus=sgd&order=longest&key={listed[0]}")
+    for key in listed[1:4]:
+        following = re.search(r'<a data-key="j" href="([^"]*)"', text)[1].replace("&amp;", "&")
+        text = opened(client, f"/{following}")
+        assert f"<title>{key} " in text
+    before = re.search(r'<a data-key="k" href="([^"]*)"', text)[1].replace("&amp;", "&")
+    assert f"<title>{listed[2]} " in opened(client, f"/{before}")
+
+
+def test_unknown_key_is_refused_and_escaped(client: TestClient) -> None:
+    text = opened(client, "/dialogues?key=sgd/dev/<script>alert(1)</script>", 404)
+    assert "&lt;script&gt;alert" in text
+    assert "<script>alert" not in text
+
+
+# Tables
+
+
+def test_each_table_is_shown(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    listed = set(re.findall(r"tables\?_table=([\w.]+)", opened(client, "/tables")))
+    expected = rows(
+        con, "select schema_name || '.' || table_name from duckdb_tables() where schema_name <> 'contracts'"
+    )
+    assert listed == {name for (name,) in expected}
+    for name in sorted(listed):
+        ((count,),) = rows(con, f"select count(*) from {name}")
+        assert total_on(opened(client, f"/tables?_table={name}")) == count, name
+
+
+def test_rows_of_a_table_are_filtered_and_ordered(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    text = opened(client, "/tables?_table=core.fct_turns&corpus_id=sgd&role=user&_order=-turn_index")
+    ((count,),) = rows(con, "select count(*) from core.fct_turns where corpus_id = 'sgd' and role = 'user'")
+    assert total_on(text) == count
+    query = urllib.parse.parse_qs(
+        next(link for link in Page(text).links if link.startswith("answer.csv")).partition("?")[2]
+    )["query"][0]
+    assert rows(con, f"select count(*), max(turn_index) from ({query})")[0][0] == count
+    first = rows(con, query)[0]
+    assert f"<code>{first[0]}</code>" in text
+    contains = opened(client, "/tables?_table=core.fct_turns&_column=utterance&_contains=PLEASE")
+    ((count,),) = rows(con, "select count(*) from core.fct_turns where utterance ilike '%please%'")
+    assert total_on(contains) == count
+    empty = opened(client, "/tables?_table=core.fct_turns&_null=utterance")
+    ((count,),) = rows(con, "select count(*) from core.fct_turns where utterance is null")
+    assert total_on(empty) == count
+    assert "there is no table" in opened(client, "/tables?_table=core.nothing", 404)
+    hostile = urllib.parse.urlencode({"_table": "core.fct_turns", "role": "x' or true --", 'x" or 1=1': "1"})
+    assert "No row matches" in opened(client, f"/tables?{hostile}")
+
+
+# SQL
+
+
+def asked(client: TestClient, query: str, page: str = "sql", status: int = 200, **more: str) -> str:
+    return opened(client, f"/{page}?{urllib.parse.urlencode({'query': query} | more)}", status)
+
+
+def test_query_is_answered_and_downloaded_in_each_form(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    query = "select corpus_id, role, count(*) as n from fct_turns group by all order by all"
+    expected = rows(con, query.replace("fct_turns", "core.fct_turns"))
+    text = asked(client, query)
+    assert f"{len(expected)} rows." in text
+    for corpus_id, role, count in expected:
+        assert re.search(
+            rf">{corpus_id}</bdi>\s*</td><td><bdi dir=\"auto\">{role}</bdi>\s*</td><td[^>]*><bdi[^>]*>{count}<", text
+        )
+    read = list(csv.reader(io.StringIO(asked(client, query, "answer.csv"))))
+    assert read == [["corpus_id", "role", "n"], *([a, b, str(c)] for a, b, c in expected)]
+    assert [tuple(row.values()) for row in json.loads(asked(client, query, "answer.json"))] == expected
+    parquet = client.get(f"/answer.parquet?{urllib.parse.urlencode({'query': query})}").content
+    assert parquet[:4] == parquet[-4:] == b"PAR1"
+
+
+def test_download_has_all_rows_and_the_page_the_first(client: TestClient) -> None:
+    query = f"select range as n from range({SHOWN + 500})"
+    assert f"The first {SHOWN:,} rows." in asked(client, query)
+    assert asked(client, query, "answer.csv").count("\n") == SHOWN + 501
+
+
+@pytest.mark.parametrize("kind", ["bars", "lines", "points"])
+def test_answer_is_drawn(client: TestClient, kind: str) -> None:
+    text = asked(client, "select corpus_id, count(*) as n from fct_turns group by all", chart=kind, across="corpus_id")
+    tags = [tag for tag, _ in Page(text).tags]
+    assert tags.count("circle") == (0 if kind == "bars" else 5)
+    assert tags.count("polyline") == (kind == "lines")
+    assert ('class="level"' in text) == (kind == "bars")
+
+
+@pytest.mark.parametrize("path", example_queries(), ids=lambda path: path.stem)
+def test_ready_question_is_answered(client: TestClient, path: Path) -> None:
+    query = path.read_text(encoding="utf-8")
+    assert urllib.parse.quote(query).replace("%20", "+")[:40] or query in opened(client, "/sql")
+    assert "Download all rows" in asked(client, query)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("select 1 +", "syntax error"),
+        ("drop table core.fct_turns", "only SELECT and EXPLAIN"),
+        ("select * from read_csv('/etc/passwd')", "neither read nor write files"),
+        ("select '<script>alert(1)</script>' from nowhere", "nowhere"),
+    ],
+)
+def test_refused_query_says_why(client: TestClient, query: str, told: str) -> None:
+    text = asked(client, query)
+    assert told in text
+    assert "<script>alert" not in text
+    assert told in asked(client, query, "answer.csv", 400)
+
+
+def test_place_of_an_error_is_marked() -> None:
+    query = "select 1,\n  nothing_here from fct_turns"
+    place = place_of(query, "Binder Error: … (line 2, at nothing_here)")
+    assert place == {"number": 2, "before": "  ", "at": "nothing_here", "after": " from fct_turns"}
+    assert place_of(query, "no place") is None
+    assert place_of(query, "of another text (line 7, at x)") is None
+
+
+def test_query_without_rows_says_so(client: TestClient) -> None:
+    assert "The query has no rows." in asked(client, "select 1 where false")
+
+
+# Quality
+
+
+def test_claims_are_filtered_on_the_server(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    expected = rows(
+        con,
+        "select claim_id from quality.claim_checks where corpus_id = 'bbai' and verdict = 'not_checkable' order by 1",
+    )
+    text = opened(client, "/claims.html?corpus=bbai&outcome=not_checkable")
+    assert re.findall(r'<tbody id="([^"]*)" data-row', text) == [report.anchor(claim_id) for (claim_id,) in expected]
+    one = opened(client, f"/claims.html?claim={expected[0][0]}")
+    assert len(re.findall(r"<tbody id=", one)) == 1
+    assert "<blockquote>" in one
+    assert len(re.findall(r"<tbody id=", opened(client, "/claims.html?search=nosuchwords"))) == 0
+
+
+def test_claim_is_shown_as_in_the_report(client: TestClient, sample_folder: Path) -> None:
+    written = (sample_folder / "reports" / "claims.html").read_text("utf-8")
+    shown = opened(client, "/claims.html?corpus=bbai")
+    claims = re.findall(r'<tbody id="[^"]*" data-row.*?</tbody>', shown, re.DOTALL)
+    assert claims
+    assert all(claim in written for claim in claims)
+
+
+def test_all_cases_of_a_rule_are_listed_in_parts(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    ((rule, corpus, count),) = rows(
+        con,
+        "select rule_id, corpus_id, observed from quality.violation_rules where corpus_id is not null"
+        " order by observed desc limit 1",
+    )
+    text = opened(client, f"/violations.html?rule={rule}&corpus={corpus}")
+    listed = 0
+    while True:
+        listed += text.count('<td class="detail">')
+        after = re.search(r'<a rel="next" href="([^"]*)"', text)
+        if after is None:
+            break
+        text = opened(client, f"/{after[1].replace('&amp;', '&')}")
+    assert listed == count
+
+
+def test_builds_agree_with_the_table(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    text = opened(client, "/builds?figure=turn_count")
+    for build_id, turns in rows(con, "select build_id, turn_count from quality.builds"):
+        assert build_id in text
+        assert f"{turns:,}" in text
+
+
+# Who is answered
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "attacker.example:8501"},
+        {"Host": "127.0.0.1.attacker.example"},
+        {"Host": ""},
+        {"Origin": "https://attacker.example"},
+        {"Origin": "null"},
+        {"Host": "attacker.example", "Origin": "http://attacker.example"},
+    ],
+)
+def test_other_names_and_origins_are_refused(client: TestClient, headers: dict[str, str]) -> None:
+    answer = client.get("/sql?query=select+1", headers=headers)
+    assert answer.status_code == 400
+    assert "Download" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8501", "localhost:8501", "[::1]:8501", "LOCALHOST"])
+def test_names_of_this_machine_are_answered(client: TestClient, host: str) -> None:
+    assert client.get("/site.js", headers={"Host": host}).status_code == 200
+
+
+def test_name_of_the_settings_is_answered(sample_folder: Path) -> None:
+    settings = Settings(web_hosts=("dialogues.example:8080",))
+    with TestClient(application(WarehousePaths(sample_folder), settings), "http://dialogues.example:8080") as client:
+        assert client.get("/site.js").status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_link_of_another_site_runs_no_query(client: TestClient, site: str) -> None:
+    answer = client.get("/sql?query=select+41%2B1+as+n", headers={"Sec-Fetch-Site": site})
+    assert "Another site has sent you here" in answer.text
+    assert "select 41+1 as n</textarea>" in answer.text
+    assert ">42<" not in answer.text
+    assert client.get("/answer.csv?query=select+42", headers={"Sec-Fetch-Site": site}).status_code == 403
+    assert ">42<" in client.get("/sql?query=select+41%2B1", headers={"Sec-Fetch-Site": "same-origin"}).text
+    assert client.get("/dialogues", headers={"Sec-Fetch-Site": site}).status_code == 200
+
+
+def test_every_answer_has_a_strict_policy(client: TestClient) -> None:
+    for path in ("/", "/dialogues", "/sql?query=select+1", "/site.js", "/nothing", "/answer.csv?query=select+1"):
+        answer = client.get(path)
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS, path
+    assert "unsafe" not in HEADERS["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in MENU])
+def test_no_page_contains_a_script_or_a_style(client: TestClient, name: str) -> None:
+    for tag, attributes in Page(opened(client, f"/{name}")).tags:
+        assert tag != "style"
+        assert tag != "script" or attributes.get("src")
+        assert "style" not in attributes
+        assert not [attribute for attribute in attributes if attribute.startswith("on")]
+
+
+def test_unknown_address_and_other_methods_are_refused(client: TestClient) -> None:
+    assert "There is no page" in opened(client, "/nothing", 404)
+    assert client.post("/sql", data={"query": "select 1"}).status_code == 405
+
+
+def test_browser_keeps_a_page_until_another_build_is_published(sample_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "warehouse"
+    shutil.copytree(sample_folder, folder, ignore=shutil.ignore_patterns("raw", "sample", ".scratch", ".dagster"))
+    paths = WarehousePaths(folder)
+    (first,) = (file.stem for file in paths.builds.glob("*.duckdb"))
+    second = f"{int(first[:4]) + 1}{first[4:]}"
+    with TestClient(application(paths, Settings()), HOME) as client:
+        answer = client.get("/dialogues")
+        tag = answer.headers["etag"]
+        assert client.get("/dialogues", headers={"If-None-Match": tag}).status_code == 304
+        assert "Download all rows" in asked(client, "select 1")
+        shutil.copyfile(paths.build_database(first), paths.build_database(second))
+        with duckdb.connect(str(paths.build_database(second))) as con:
+            con.execute("update quality.builds set build_id = ?", [second])
+            con.execute(
+                "delete from core.dim_dialogues where dialogue_key <> (select min(dialogue_key) from core.dim_dialogues)"
+            )
+        publication.write_pointer(paths.pointer, second)
+        renewed = client.get("/dialogues", headers={"If-None-Match": tag})
+        assert renewed.status_code == 200
+        assert total_on(renewed.text) == 1
+        assert second in opened(client, "/")
+        assert re.search(r">1<", asked(client, "select count(*) from dim_dialogues"))
+
+
+def test_warehouse_that_is_lost_while_it_is_served_is_an_answer(tmp_path: Path) -> None:
+    with TestClient(application(WarehousePaths(tmp_path), Settings()), HOME) as client:
+        for path in ("/", "/dialogues", "/sql", "/sql?query=select+1", "/answer.csv?query=select+1"):
+            assert "no warehouse at" in opened(client, path, 404)
+
+
+# Starting
+
+
+def test_warehouse_without_a_build_is_reported(tmp_path: Path) -> None:
+    refused = run_command("dashboard", "--warehouse", tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "no warehouse at" in refused.stderr
+
+
+def test_address_in_use_is_refused_in_one_line(sample_folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = run_command("dashboard", "--warehouse", sample_folder, "--port", port)
+    assert refused.returncode == 2
+    assert refused.stderr == f"error: 127.0.0.1:{port} cannot be served: Address already in use\n"
+
+
+def test_other_commands_load_no_server() -> None:
+    code = "import sys, dialogue_warehouse.cli.main; assert not {'starlette', 'uvicorn'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=CLONE)

@@ -1,0 +1,237 @@
+"""The served pages in a real browser: requests, layout, keys, links, downloads, hostile text, queries that end."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dialogue_warehouse.common.text import address
+from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.site.application import MENU
+from tests.integration.browser import Browser, Visit, find_chromium
+
+PATIENCE = 90
+SLOW = "select sum(hash(a.range, b.range)) from range(2_000_000) a, range(1_000_000) b"
+"""A query that runs for hours."""
+
+
+@dataclass
+class Site:
+    """Served dashboard, in a browser."""
+
+    url: str
+    browser: Browser
+    database: Path
+    server: subprocess.Popen[str]
+
+    def open(self, address: str = "/", width: int = 1280, scheme: str = "light") -> Visit:
+        self.browser.send("Page.navigate", url="about:blank")  # another fragment alone would load nothing
+        return self.browser.open(f"{self.url}{address}", width, scheme)
+
+    def once(self, condition: str) -> None:
+        """Wait until a condition holds in the page."""
+        wait_for(lambda: self.browser.evaluate(condition), condition)
+
+    def text(self) -> str:
+        return self.browser.evaluate("document.body.innerText")
+
+    def key(self, key: str, modifiers: int = 0) -> None:
+        code = {"Enter": 13}.get(key, ord(key[0].upper()))
+        text = {"Enter": {"text": "\r"}}.get(key, {"text": key})
+        for kind in ("keyDown", "keyUp"):
+            pressed = {"type": kind, "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+            self.browser.send("Input.dispatchKeyEvent", **pressed, **(text if kind == "keyDown" else {}))
+
+    def foreign(self, visit: Visit) -> list[str]:
+        """Return the requests to other hosts."""
+        return [url for url in visit.requests if not url.startswith((self.url, "data:", "about:"))]
+
+    def queries(self) -> list[int]:
+        """Return the processes of queries, with the one that waits."""
+        listed = Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text().split()
+        return [int(number) for number in listed]
+
+
+def wait_for(what: Callable[[], object], failure: str, seconds: float = PATIENCE) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, failure
+        time.sleep(0.05)
+
+
+@contextmanager
+def served(folder: Path, browser: Browser) -> Iterator[Site]:
+    """Serve the dashboard as the command does; Ctrl-C ends it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "dialogue_warehouse", "dashboard", "--warehouse", str(folder), "--port", str(port)]
+    with subprocess.Popen(command, cwd=CLONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            said = server.stdout.readline()
+            assert said.startswith(f"http://127.0.0.1:{port} "), (said, server.poll())
+            yield Site(f"http://127.0.0.1:{port}", browser, folder / "dialogues.duckdb", server)
+        finally:
+            server.send_signal(signal.SIGINT)
+            _, err = server.communicate(timeout=30)
+    assert "Traceback" not in err
+    assert server.returncode in (0, 130)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program = find_chromium()
+    if program is None:
+        pytest.skip("no Chromium is installed")
+    browser = Browser(program, tmp_path_factory.mktemp("profile"), reachable="127.0.0.1")
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def sample(sample_folder: Path, browser: Browser) -> Iterator[Site]:
+    with served(sample_folder, browser) as site:
+        yield site
+
+
+PAGES = [
+    *(f"/{name}" for name, _ in MENU),
+    "/dialogues?said=please&corpus=sgd",
+    "/dialogues?said=please&key=sgd/dev/1_00000/2",
+    "/tables?_table=core.fct_turns&corpus_id=sgd",
+    "/sql?query=select+corpus_id,+count(*)+as+n+from+fct_turns+group+by+all&chart=lines",
+    "/sql?query=select+*+from+nowhere",
+    "/violations.html?rule=reused_dialogue_id",
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 768, 1280, 1600])
+def test_every_page_fits_and_sends_no_request_elsewhere(sample: Site, width: int, scheme: str) -> None:
+    for page in PAGES:
+        visit = sample.open(page, width, scheme)
+        assert sample.browser.evaluate("document.documentElement.scrollWidth") <= width, page
+        assert (sample.foreign(visit), visit.problems) == ([], []), page
+
+
+def test_marked_row_is_in_sight(sample: Site) -> None:
+    with duckdb.connect(str(sample.database), read_only=True) as con:
+        keys = con.execute("select max(turn_key) from core.fct_turns group by corpus_id order by 1").fetchall()
+    in_sight = "(({top, bottom}) => top < innerHeight && bottom > 0)(document.querySelector('[data-marked]').getBoundingClientRect())"
+    for (key,) in keys:
+        for width in (360, 1280):
+            visit = sample.open(address(key), width)
+            assert sample.browser.evaluate("document.querySelectorAll('.dialogue [data-marked]').length") == 1, key
+            assert sample.browser.evaluate(in_sight), key
+            assert (sample.foreign(visit), visit.problems) == ([], []), key
+
+
+def test_keys_search_and_go_from_dialogue_to_dialogue(sample: Site) -> None:
+    sample.open("/dialogues?corpus=sgd")
+    sample.key("/")
+    sample.once("document.activeElement.name === 'said'")
+    sample.browser.send("Input.insertText", text="please")
+    sample.key("Enter")
+    sample.once("location.search.includes('said=please') && document.querySelectorAll('.found mark').length > 0")
+    sample.key("j")
+    sample.once("Boolean(document.querySelector('.dialogue'))")
+    first = sample.browser.evaluate("document.title")
+    sample.key("j")
+    sample.once(f"document.title !== {json.dumps(first)} && Boolean(document.querySelector('[data-key=k]'))")
+    sample.key("k")
+    sample.once(f"document.title === {json.dumps(first)}")
+    sample.browser.evaluate("history.back()")
+    sample.once(f"document.title !== {json.dumps(first)}")
+
+
+def test_control_and_enter_run_the_query_and_back_brings_the_one_before(sample: Site) -> None:
+    sample.open("/sql?query=select+111+as+n")
+    sample.browser.evaluate("document.getElementById('query').focus()")
+    sample.browser.evaluate("document.getElementById('query').value = 'select 222 as n'")
+    sample.key("Enter", modifiers=2)
+    sample.once("document.querySelector('.answer td')?.innerText.trim() === '222'")
+    sample.browser.evaluate("history.back()")
+    sample.once("document.querySelector('.answer td')?.innerText.trim() === '111'")
+    assert sample.browser.evaluate("document.getElementById('query').value") == "select 111 as n"
+
+
+def test_complete_answer_is_downloaded(sample: Site, tmp_path: Path) -> None:
+    query = "select corpus_id, role, count(*) as n from fct_turns group by all order by all"
+    sample.open(f"/sql?{urllib.parse.urlencode({'query': query})}")
+    sample.browser.send("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    with duckdb.connect(str(sample.database), read_only=True) as con:
+        expected = con.execute(query.replace("fct", "core.fct")).fetchall()
+    for kind in ("csv", "json", "parquet"):
+        sample.browser.evaluate(f"document.querySelector('a[href^=\"answer.{kind}\"]').click()")
+        file = tmp_path / f"answer.{kind}"
+        wait_for(file.exists, kind)
+        assert duckdb.sql(f"from '{file}'").fetchall() == expected, kind
+
+
+def test_query_ends_when_its_reader_leaves(sample: Site) -> None:
+    wait_for(lambda: len(sample.queries()) == 1, "one process waits")
+    (waiting,) = sample.queries()
+    sample.browser.send("Page.navigate", url="about:blank")
+    with socket.create_connection(("127.0.0.1", int(sample.url.rpartition(":")[2]))) as reader:
+        path = f"/sql?{urllib.parse.urlencode({'query': SLOW})}"
+        reader.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        wait_for(lambda: _cpu(waiting) > 0.5, "the query runs")
+    wait_for(lambda: waiting not in sample.queries(), "it ends", seconds=10)
+    assert sample.browser.open(f"{sample.url}/sql?query=select+1", 1280, "light").problems == []
+    assert "1 row." in sample.text()
+
+
+def test_server_is_busy_for_more_queries_than_its_bound(sample: Site) -> None:
+    port = int(sample.url.rpartition(":")[2])
+    path = f"/sql?{urllib.parse.urlencode({'query': SLOW})}"
+    readers = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
+    try:
+        for reader in readers:
+            reader.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        answered, _, _ = select.select(readers, [], [], PATIENCE)
+        assert [reader.recv(100).partition(b"\r\n")[0] for reader in answered] == [b"HTTP/1.1 503 Service Unavailable"]
+        with urllib.request.urlopen(f"{sample.url}/dialogues", timeout=PATIENCE) as answer:
+            assert answer.status == 200, "pages are still answered"
+    finally:
+        for reader in readers:
+            reader.close()
+    wait_for(lambda: len(sample.queries()) == 1, "only the one that waits is left", seconds=20)
+
+
+def _cpu(number: int) -> float:
+    """Return the CPU seconds of a process."""
+    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_hostile_corpus_does_no_harm(hostile_folder: Path, browser: Browser) -> None:
+    with duckdb.connect(str(hostile_folder / "dialogues.duckdb"), read_only=True) as con:
+        keys = con.execute(
+            "select min(dialogue_key) from core.dim_dialogues group by corpus_id order by all"
+        ).fetchall()
+    with served(hostile_folder, browser) as site:
+        pages = [address(key) for (key,) in keys]
+        pages += ["/dialogues", "/dialogues?said=script", "/tables?_table=core.fct_turns", "/sql?query=from+fct_turns"]
+        for page in pages:
+            visit = site.open(page)
+            assert "<script>alert(1)</script>" in site.text(), page
+            assert "\u202e" not in site.text()
+            assert "\x1b" not in site.text()
+            inside = "document.querySelectorAll('main script, main img, main iframe').length"
+            assert browser.evaluate(inside) == 0
+            assert browser.evaluate("document.documentElement.scrollWidth") <= 1280, page
+            assert (site.foreign(visit), visit.problems) == ([], []), page

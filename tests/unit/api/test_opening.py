@@ -1,0 +1,248 @@
+"""Opening a warehouse from Python: every kind of place, the sandbox, threads, a newer build."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import dialogue_warehouse as dw
+from dialogue_warehouse.paths import WarehousePaths, tables_beside
+from tests.unit.parquet_builds import make_parquet_build
+from tests.unit.published import BUILD, TURNS, make_build
+
+COUNT = "select count(*) from fct_turns"
+LATER = "20200102T000000000000Z"
+
+
+def count(warehouse: dw.Warehouse) -> int:
+    return warehouse.sql(COUNT).fetchall()[0][0]
+
+
+def test_folder_of_a_warehouse_is_opened(paths):
+    with dw.open(paths.root) as warehouse:
+        assert (count(warehouse), warehouse.build_id) == (len(TURNS), BUILD)
+        assert repr(warehouse) == f"<Warehouse {str(paths.root)!r}, build {BUILD}>"
+
+
+def test_published_file_of_a_folder_is_the_warehouse_itself(paths):
+    shutil.copy(paths.build_database(BUILD), paths.published)
+    with dw.open(str(paths.published)) as warehouse:
+        make_build(paths, LATER)
+        assert warehouse.refresh()
+        assert warehouse.build_id == LATER
+
+
+def test_copied_file_is_opened_without_its_folder(paths, tmp_path):
+    copy = shutil.copy(paths.build_database(BUILD), tmp_path / "it's a copy.duckdb")
+    with dw.open(copy) as warehouse:
+        assert count(warehouse) == len(TURNS)
+        assert not warehouse.refresh()
+
+
+def test_file_that_was_replaced_is_opened_again_on_request(paths, tmp_path):
+    copy = Path(shutil.copy(paths.build_database(BUILD), tmp_path / "copy.duckdb"))
+    with dw.open(copy) as warehouse:
+        before = warehouse.table("fct_turns")
+        with duckdb.connect(tmp_path / "other.duckdb") as con:
+            con.execute("create schema core; create table core.fct_turns as select 1 as turn_index")
+        os.utime(tmp_path / "other.duckdb", ns=(0, copy.stat().st_mtime_ns))  # so its build has the same id
+        (tmp_path / "other.duckdb").replace(copy)
+        assert count(warehouse) == len(TURNS)
+        assert warehouse.refresh()
+        assert (count(warehouse), len(before.fetchall())) == (1, len(TURNS))
+        copy.unlink()
+        with pytest.raises(dw.InputError, match=r"copy\.duckdb: cannot be read: No such file"):
+            warehouse.refresh()
+        assert count(warehouse) == 1
+
+
+@pytest.mark.parametrize("is_described", [True, False], ids=["with its database", "alone"])
+def test_folder_of_parquet_tables_is_opened(paths, tmp_path, is_described):
+    shutil.rmtree(paths.root)
+    make_parquet_build(paths)
+    tables, catalog = paths.build_tables(BUILD), paths.build_database(BUILD)
+    moved = tmp_path / "elsewhere" / tables.name
+    shutil.copytree(tables, moved)
+    if is_described:
+        shutil.copy(catalog, moved.parent)
+    with dw.open(moved) as warehouse:
+        assert count(warehouse) == len(TURNS)
+        with pytest.raises(dw.QueryError, match="a query can neither read nor write files"):
+            warehouse.sql("from read_parquet($file)", file=str(next(moved.rglob("*.parquet")))).fetchall()
+
+
+def test_database_with_its_parquet_tables_beside_it_is_opened(paths, tmp_path):
+    shutil.rmtree(paths.root)
+    make_parquet_build(paths)
+    copy = Path(shutil.copy(paths.build_database(BUILD), tmp_path))
+    shutil.copytree(paths.build_tables(BUILD), tables_beside(copy))
+    with dw.open(copy) as warehouse:
+        assert count(warehouse) == len(TURNS)
+
+
+def test_view_in_a_file_cannot_read_other_files(paths, tmp_path):
+    """The maker of a file decides what its views read: also that of the builds, which is read when it is opened."""
+    secret = tmp_path / "secret.csv"
+    secret.write_text("build_id,started_at\n20990101T000000000000Z,2099-01-01\n")
+    with duckdb.connect(tmp_path / "strange.duckdb") as con:
+        con.execute("create schema quality; create schema core; create table core.fct_turns as select 1 as turn_index")
+        con.execute(f"create view quality.builds as from read_csv('{secret}')")
+    with dw.open(tmp_path / "strange.duckdb") as warehouse:
+        assert count(warehouse) == 1
+        assert warehouse.build_id != "20990101T000000000000Z"
+        with pytest.raises(dw.QueryError, match="can neither read nor write files"):
+            warehouse.sql("from quality.builds")
+
+
+def test_temporary_folder_of_a_file_is_removed_with_the_warehouse(paths, tmp_path):
+    copy = shutil.copy(paths.build_database(BUILD), tmp_path / "copy.duckdb")
+    code = f"import dialogue_warehouse as dw; w = dw.open({str(copy)!r}); print(w.sql({COUNT!r}).fetchall())"
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"TMPDIR": str(temporary)})
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [
+        ("none", r"none: there is no warehouse; `dialogue-warehouse build --warehouse \S+/none` makes one$"),
+        ("none.duckdb", r"none\.duckdb: there is no warehouse$"),
+        ("empty", r"no warehouse at \S+/empty: run `dialogue-warehouse build"),
+        ("text.duckdb", r"text\.duckdb cannot be opened: .* not a valid DuckDB database"),
+        ("ftp://user:secret@host/a.duckdb", r"^ftp://host/a\.duckdb: only http:// and https:// can be opened$"),
+    ],
+)
+def test_place_without_a_warehouse_is_named_in_one_line(tmp_path, place, error):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.duckdb").write_text("text" * 10_000)
+    with pytest.raises(dw.InputError, match=error) as raised:
+        dw.open(place if "://" in place else tmp_path / place)
+    assert "\n" not in str(raised.value)
+
+
+def test_newer_build_is_shown_after_a_refresh_and_earlier_results_stay(paths):
+    with dw.open(paths.root) as warehouse:
+        assert not warehouse.refresh()
+        before = warehouse.sql("from fct_turns")
+        make_build(paths, LATER)
+        paths.build_database(BUILD).unlink()
+        assert warehouse.build_id == BUILD
+        assert warehouse.refresh()
+        assert warehouse.build_id == LATER
+        assert len(before.fetchall()) == count(warehouse) == len(TURNS)
+
+
+def test_closed_warehouse_says_so(paths):
+    with dw.open(paths.root) as warehouse:
+        pass
+    warehouse.close()
+    for use in (lambda: warehouse.sql(COUNT), warehouse.tables, warehouse.refresh):
+        with pytest.raises(dw.InputError, match="the warehouse is closed; open it again"):
+            use()
+
+
+def test_threads_share_a_warehouse(paths):
+    """Each thread gets the rows of its own query, while a build is published and opened."""
+    answers: dict[int, set[int]] = {}
+
+    def ask(number: int) -> None:
+        answers[number] = {
+            warehouse.sql("select $n + 0 * count(*) from fct_turns", n=number).fetchall()[0][0] for _ in range(20)
+        }
+
+    with dw.open(paths.root) as warehouse:
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        make_build(paths, LATER)
+        warehouse.refresh()
+        for thread in threads:
+            thread.join()
+    assert answers == {number: {number} for number in range(8)}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy (select 1) to 'file.csv'",
+        "attach 'file.duckdb'",
+        "set threads = 1",
+        "create table core.t as select 1",
+        "select 1; select 2",
+        "from read_csv('/etc/passwd')",
+    ],
+)
+def test_query_that_is_not_a_select_or_reads_a_file_is_refused(paths, query, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    with dw.open(paths.root) as warehouse, pytest.raises(dw.QueryError):
+        warehouse.sql(query)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_result_of_a_query_cannot_be_written_to_a_file(paths, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    with dw.open(paths.root) as warehouse:
+        for write in ("write_csv", "write_parquet"):
+            with pytest.raises(duckdb.PermissionException):
+                getattr(warehouse.table("fct_turns"), write)(str(tmp_path / "result"))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_parameters_keep_their_types(paths):
+    with dw.open(paths.root) as warehouse:
+        found = warehouse.sql("select utterance from fct_turns where turn_index in (select unnest($n))", n=[1, 2])
+        assert sorted(found.fetchall()) == sorted((row[1],) for row in TURNS[1:])
+
+
+def test_landed_files_are_added_on_request(paths):
+    with dw.open(paths.root, raw=True) as warehouse:
+        assert warehouse.table("raw.fruit__apples").fetchall() == [(1,), (2,), (3,)]
+
+
+def test_unknown_table_names_a_similar_one(paths):
+    with dw.open(paths.root) as warehouse:
+        for use in (warehouse.table, warehouse.describe):
+            with pytest.raises(dw.QueryError, match=r"no table 'fct_turn'; did you mean core\.fct_turns"):
+                use("fct_turn")
+        assert warehouse.describe("fct_turns").comment == "One row per turn, e.g. an utterance. More of it."
+        assert {table.table: table.rows for table in warehouse.tables()} == {"fct_turns": 3, "fct_frames": 0}
+
+
+def test_every_error_has_one_base_class():
+    assert issubclass(dw.QueryError, dw.InputError)
+    assert issubclass(dw.InputError, dw.Error)
+    assert issubclass(dw.CheckError, dw.Error)
+    assert issubclass(dw.Error, Exception)
+
+
+def test_import_loads_no_library():
+    """The libraries are imported when a warehouse is opened."""
+    code = "import sys; before = set(sys.modules); import dialogue_warehouse; print(*set(sys.modules) - before)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in ended.stdout.split()}
+    assert loaded - set(sys.stdlib_module_names) == {"dialogue_warehouse"}
+
+
+def test_every_public_name_is_there_and_described():
+    assert sorted(dw.__all__) == dw.__all__
+    assert set(dw.__all__) <= set(dir(dw))
+    for name in dw.__all__:
+        assert getattr(dw, name).__doc__, name
+    with pytest.raises(AttributeError, match="has no attribute 'anything'"):
+        _ = dw.anything
+
+
+def test_warehouse_paths_stay_untouched(paths):
+    before = {file: file.read_bytes() for file in paths.root.rglob("*") if file.is_file()}
+    with dw.open(paths.root) as warehouse:
+        count(warehouse)
+    assert {file: file.read_bytes() for file in WarehousePaths(paths.root).root.rglob("*") if file.is_file()} == before

@@ -1,0 +1,126 @@
+"""Types and signatures of the Python API: a type checker knows them, `help` shows them, the docstrings name each parameter."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dialogue_warehouse as dw
+from dialogue_warehouse.paths import CLONE
+
+SCRIPT = """
+from collections.abc import Mapping
+from typing import assert_type
+
+import duckdb
+
+import dialogue_warehouse as dw
+
+
+def read(warehouse: dw.Warehouse) -> None:
+    assert_type(warehouse.build_id, str)
+    assert_type(warehouse.sql("select $n", n=1), duckdb.DuckDBPyRelation)
+    assert_type(warehouse.tables(), list[dw.TableSummary])
+    assert_type(warehouse.describe("fct_turns").columns, tuple[dw.ColumnDescription, ...])
+    assert_type(warehouse.claims(corpus="a", verdict="refuted"), duckdb.DuckDBPyRelation)
+    assert_type(warehouse.refresh(), bool)
+    assert_type(warehouse.export("chat", "folder", split=["train"]), list[dw.Exported])
+    dialogues = warehouse.dialogues(corpus=("a", "b"), without_defects="here")
+    assert_type(dialogues.keys, tuple[str, ...])
+    for dialogue in dialogues:
+        assert_type(dialogue, dw.Dialogue)
+        assert_type(dialogue.source, dw.Source)
+        assert_type(dialogue.defects, tuple[dw.Violation, ...])
+        for turn in dialogue.turns:
+            assert_type(turn.text, str | None)
+            assert_type(turn.acts, tuple[dw.Act, ...])
+            for call in turn.calls:
+                assert_type(call.parameters, Mapping[str, str | None])
+
+
+with dw.open("warehouse", memory_limit="1GB") as opened:
+    assert_type(opened, dw.Warehouse)
+    read(opened)
+"""
+WRONG = (
+    ('warehouse.claims(corpus="a", verdict="refuted")', 'warehouse.claims(verdict="wrong")'),
+    ("warehouse.refresh()", "warehouse.refreshed()"),
+    ('without_defects="here"', "without_defects=True"),
+    ("assert_type(turn.text, str | None)", "turn.text = 'other'"),
+    ("assert_type(call.parameters, Mapping[str, str | None])", "call.parameters['slot'] = 'other'"),
+    ('memory_limit="1GB"', "memory=1"),
+)
+PUBLIC: list[Callable[..., object]] = [
+    dw.open,
+    *(method for name, method in vars(dw.Warehouse).items() if inspect.isfunction(method) and name[0] != "_"),
+    *(method for name, method in vars(dw.Dialogue).items() if inspect.isfunction(method) and name[0] != "_"),
+    dw.Dialogues.examples,
+]
+
+
+def checked(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Return what the type checker says about a script, with all its rules."""
+    (folder / "script.py").write_text(script)
+    command = [
+        sys.executable,
+        "-m",
+        "ty",
+        "check",
+        "--error",
+        "all",
+        "--output-format",
+        "concise",
+        "--python",
+        sys.prefix,
+    ]
+    return subprocess.run(
+        [*command, "--extra-search-path", CLONE, "script.py"], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_script_of_a_user_passes_the_type_checker(tmp_path: Path) -> None:
+    ended = checked(tmp_path, SCRIPT)
+    assert (ended.returncode, ended.stdout) == (0, "All checks passed!\n")
+
+
+def test_wrong_use_is_found_by_the_type_checker(tmp_path: Path) -> None:
+    script = SCRIPT
+    for right, wrong in WRONG:
+        assert right in script
+        script = script.replace(right, wrong)
+    lines = {
+        int(line.split(":")[1])
+        for line in checked(tmp_path, script).stdout.splitlines()
+        if line.startswith("script.py")
+    }
+    wanted = {number for number, line in enumerate(script.splitlines(), 1) if any(wrong in line for _, wrong in WRONG)}
+    assert lines >= wanted
+    assert len(wanted) == len(WRONG)
+
+
+def test_types_are_marked_as_part_of_the_package() -> None:
+    assert (CLONE / "dialogue_warehouse" / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("public", PUBLIC, ids=lambda public: public.__qualname__)
+def test_docstring_and_signature_have_every_parameter(public: Callable[..., object]) -> None:
+    signature = inspect.signature(public)
+    described = inspect.getdoc(public) or ""
+    parameters = [one for one in signature.parameters.values() if one.name != "self"]
+    assert all(one.annotation is not inspect.Parameter.empty for one in parameters)
+    assert signature.return_annotation is not inspect.Signature.empty
+    if len(parameters) > 1:
+        assert all(one.name in described.partition("Parameters\n")[2] for one in parameters)
+
+
+def test_help_shows_the_signatures() -> None:
+    text = pydoc.plain(pydoc.render_doc(dw.Warehouse))
+    assert "dialogues(" in text and "without_leaks: 'bool' = False" in text
+    module = pydoc.plain(pydoc.render_doc(dw))
+    assert "class Warehouse" in module and "PUBLIC" not in module and "open" in module
