@@ -406,11 +406,10 @@ class Warehouse:
 
     def _repr_html_(self) -> str:
         """Return a short summary for a notebook: the corpora with their numbers, and the claims by verdict."""
-        from dialogue_warehouse.site import rendering  # Jinja is needed only here
+        from dialogue_warehouse.api import notebook  # Jinja is needed only here
 
         with self._another() as con:
-            corpora, verdicts = findings.read_rows(con, _CORPORA), con.execute(_VERDICTS).fetchall()
-        return rendering.render_summary(self.place, self._build_id, corpora, dict(verdicts))
+            return notebook.summary_of(con, self.place, self._build_id)
 
     def _open(self) -> None:
         """Open the published build; the id is read before and after, because another may be published meanwhile."""
@@ -449,31 +448,3 @@ class Warehouse:
         """Return another connection, for one call."""
         with self._lock:
             return connection.another(self._opened())
-
-
-_CORPORA = """
-    select
-        corpora.corpus_id,
-        corpora.title,
-        corpora.is_generated,
-        count(dialogues.dialogue_key) as dialogues,
-        coalesce(cast(sum(dialogues.turn_count) as bigint), 0) as turns,
-        (
-            select count(*)
-            from quality.violations as violations
-            where violations.corpus_id = corpora.corpus_id and violations.kind = 'defect'
-        ) as defects
-    from core.dim_corpora as corpora
-    left join core.dim_dialogues as dialogues
-        on corpora.corpus_id = dialogues.corpus_id
-    group by all
-    order by corpora.corpus_id
-"""
-_VERDICTS = """
-    select
-        verdict,
-        count(*) as number
-    from quality.claim_checks
-    group by verdict
-    order by number desc, verdict
-"""
