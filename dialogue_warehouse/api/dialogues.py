@@ -139,6 +139,10 @@ class Dialogues:
     def __len__(self) -> int:
         return len(self._selected)
 
+    def __contains__(self, dialogue: object) -> bool:
+        """Tell if a dialogue is selected, or the one with this key."""
+        return (dialogue.key if isinstance(dialogue, Dialogue) else dialogue) in self.keys
+
     def __iter__(self) -> Generator[Dialogue]:
         """Read the dialogues, in batches."""
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.reading.query import run_query
 from dialogue_warehouse.scoring import running, summaries
 
@@ -97,6 +97,14 @@ class Scores(Struct, frozen=True):
         """Yield each score."""
         return iter(self.scores)
 
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __repr__(self) -> str:
+        groups = dict.fromkeys(score.group_name for score in self.scores)
+        metrics = dict.fromkeys(score.metric for score in self.scores)
+        return f"<Scores of run {self.run_id}: {counted(len(metrics), 'metric')}, {counted(len(groups), 'group')}>"
+
     def value(self, metric: str, group: str | None = None, variant: str | None = None) -> float | None:
         """Return the official number of a metric.
 
@@ -117,7 +125,10 @@ class Scores(Struct, frozen=True):
         for score in self.scores:
             if score.metric == metric and group in (None, score.group_name) and variant in (None, score.variant):
                 return score.value
-        raise InputError(f"there is no number of metric {metric!r}, group {group!r} and variant {variant!r}")
+        known = ", ".join(dict.fromkeys(score.metric for score in self.scores))
+        raise InputError(
+            f"there is no number of metric {metric!r}, group {group!r} and variant {variant!r}; metrics are {known}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as built-in types."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, form_options, read_examples, with_methods
 from dialogue_warehouse.api.scores import Scores, collected
-from dialogue_warehouse.api.selecting import Defects, Names, in_words_of_python, selection_of, words
+from dialogue_warehouse.api.selecting import Defects, Names, in_words_of_python, refuse_other, selection_of, words
 from dialogue_warehouse.common.progress import Reporter
-from dialogue_warehouse.common.text import Verdict
+from dialogue_warehouse.common.text import VERDICTS, Verdict
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.exporting.writing import OPTIONS, Exported, export_published
 from dialogue_warehouse.paths import absolute
@@ -155,10 +155,11 @@ class Warehouse:
         corpus
             Only the claims about this corpus, or about these.
         verdict
-            Only claims with this verdict.
+            Only claims with this verdict: `reproduced`, `refuted`, `vacuous`, `source_absent` or `not_checkable`.
         unexpected
             Only claims whose verdict or number is not the recorded one.
         """
+        refuse_other("verdict", verdict, VERDICTS)
         text = findings.claims_query(words(corpus, "corpus"), verdict, unexpected, is_short=False)
         return self.sql(text)
 
@@ -348,8 +349,7 @@ class Warehouse:
         InputError
             If a word is unknown, or the predictions cannot be scored. The message names file, dialogue and turn.
         """
-        if without_defects is not None and without_defects not in DEFECTS:
-            raise InputError(f"without_defects: {without_defects!r} is not one of {', '.join(map(repr, DEFECTS))}")
+        refuse_other("without_defects", without_defects, DEFECTS)
         self._database()
         request = running.Request(
             corpus,

@@ -19,13 +19,18 @@ import duckdb
 
 from dialogue_warehouse.common.database import QueryError, connect, identifier, literal, one_line
 from dialogue_warehouse.common.text import command
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import DownloadError, InputError
 from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute, tables_beside
 from dialogue_warehouse.paths import downloads as downloads_folder
 from dialogue_warehouse.reading import connection, descriptions
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, downloads, publication
 
+_HAS_TABLES = f"""
+    select 1
+    from information_schema.tables
+    where table_catalog = 'dialogues' and list_contains({list(builds.PUBLISHED_SCHEMAS)}, table_schema)
+"""
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -93,9 +98,10 @@ class Place:
             tables = tables_beside(self._path)
         try:
             build_id = database.stem if BUILD_ID.fullmatch(database.stem) else _id_of(database, self._path)
-        except QueryError:
+        except QueryError as error:
             if self._url:  # the next attempt downloads it again
                 self._path.unlink(missing_ok=True)
+                raise DownloadError(f"{self.named}: the file there is not the file of a warehouse") from error
             raise
         if tables.is_dir():
             paths.build_tables(build_id).symlink_to(tables)
@@ -131,6 +137,8 @@ def _id_of(database: Path, otherwise: Path) -> str:
                     con.execute(lock)
             except duckdb.Error as error:
                 raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
+            if not con.execute(_HAS_TABLES).fetchall():
+                raise QueryError(f"{database}: is not the file of a warehouse: it has none of its tables")
             with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException):
                 query = "select build_id from dialogues.quality.builds order by started_at desc, build_id desc limit 1"
                 for (build_id,) in con.execute(query).fetchall():

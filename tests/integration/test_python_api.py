@@ -283,3 +283,15 @@ def test_mappings_of_a_call_are_by_slot(warehouse: dw.Warehouse) -> None:
     assert any(call.parameters for call in calls)
     assert all(isinstance(call.parameters, Mapping) for call in calls)
     assert all(len(result.values) == len(call.columns) for call in calls for result in call.results)
+
+
+def test_words_of_python_are_checked_and_none_does_not_limit(warehouse: dw.Warehouse) -> None:
+    with pytest.raises(dw.InputError, match=r"^verdict: 'wrong' is not one of 'reproduced', "):
+        warehouse.claims(verdict="wrong")  # ty: ignore[invalid-argument-type]
+    with pytest.raises(dw.InputError, match=r"^sample: '10' is not a number of dialogues$"):
+        warehouse.dialogues(sample="10")  # ty: ignore[invalid-argument-type]
+    assert warehouse.dialogues(split=None, corpus=None).keys == warehouse.dialogues().keys
+    some = warehouse.dialogues(sample=3)
+    assert all(key in some for key in some.keys)
+    assert all(dialogue in some for dialogue in some)
+    assert "no/such/key" not in some

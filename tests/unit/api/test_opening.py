@@ -116,6 +116,7 @@ def test_temporary_folder_of_a_file_is_removed_with_the_warehouse(paths, tmp_pat
         ("none", r"none: there is no warehouse; `dialogue-warehouse build --warehouse \S+/none` makes one$"),
         ("none.duckdb", r"none\.duckdb: there is no warehouse$"),
         ("empty", r"no warehouse at \S+/empty: run `dialogue-warehouse build"),
+        ("other.duckdb", r"/other\.duckdb: is not the file of a warehouse: it has none of its tables$"),
         ("text.duckdb", r"text\.duckdb cannot be opened: .* not a valid DuckDB database"),
         ("ftp://user:secret@host/a.duckdb", r"^ftp://host/a\.duckdb: only http:// and https:// can be opened$"),
     ],
@@ -123,6 +124,7 @@ def test_temporary_folder_of_a_file_is_removed_with_the_warehouse(paths, tmp_pat
 def test_place_without_a_warehouse_is_named_in_one_line(tmp_path, place, error):
     (tmp_path / "empty").mkdir()
     (tmp_path / "text.duckdb").write_text("text" * 10_000)
+    duckdb.connect(str(tmp_path / "other.duckdb")).close()
     with pytest.raises(dw.InputError, match=error) as raised:
         dw.open(place if "://" in place else tmp_path / place)
     assert "\n" not in str(raised.value)
