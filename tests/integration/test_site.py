@@ -17,6 +17,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from dialogue_warehouse.common.text import address
@@ -460,6 +463,19 @@ def test_warehouse_that_is_lost_while_it_is_served_is_an_answer(tmp_path: Path) 
     with TestClient(application(WarehousePaths(tmp_path), Settings()), HOME) as client:
         for path in ("/", "/dialogues", "/sql", "/sql?query=select+1", "/answer.csv?query=select+1"):
             assert "no warehouse at" in opened(client, path, 404)
+
+
+def test_unexpected_error_is_a_page_and_one_line(sample_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def broken(_: Request) -> Response:
+        return Response(str(1 // 0))
+
+    app = application(WarehousePaths(sample_folder), Settings())
+    app.router.routes.append(Route("/broken", broken))
+    with TestClient(app, HOME) as client:
+        text = opened(client, "/broken", 500)
+        assert "This page failed" in text and "ZeroDivisionError" in text and "Overview" in text
+        opened(client, "/")
+    assert capfd.readouterr().err == "error: '/broken' failed: ZeroDivisionError: integer division or modulo by zero\n"
 
 
 # Starting
