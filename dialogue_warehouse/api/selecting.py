@@ -26,8 +26,7 @@ def selection_of(
     seed: int,
 ) -> Selection:
     """Return the selection of these words. Raises InputError for a wrong one that a command would refuse, too."""
-    if without_defects is not None and without_defects not in DEFECTS:
-        raise InputError(f"without_defects: {without_defects!r} is not one of {', '.join(map(repr, DEFECTS))}")
+    refuse_unknown_defects(without_defects)
     if sample is not None and sample < 1:
         raise InputError(f"sample: {sample} is not a number of dialogues")
     return Selection(
@@ -40,6 +39,12 @@ def selection_of(
         sample=sample,
         seed=seed,
     )
+
+
+def refuse_unknown_defects(without_defects: str | None) -> None:
+    """Raise InputError for another word than those of `Defects`."""
+    if without_defects is not None and without_defects not in DEFECTS:
+        raise InputError(f"without_defects: {without_defects!r} is not one of {', '.join(map(repr, DEFECTS))}")
 
 
 @contextlib.contextmanager
