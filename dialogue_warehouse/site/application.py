@@ -266,8 +266,9 @@ class Site:
         return self.message(request, "This page cannot be shown", str(error), 404)
 
     def failed(self, request: Request, told: str) -> Response:
-        """Answer an error that nobody expected."""
-        return self.message(request, "This page failed", f"{told}. That is a fault of the program: please report it.", 500)
+        """Answer an unexpected error."""
+        text = f"{told}. That is a fault of the program: please report it."
+        return self.message(request, "This page failed", text, 500)
 
     def missing(self, request: Request, error: Exception) -> Response:
         """Answer an address that has no page."""

@@ -90,7 +90,7 @@ class Guard:
 
 
 class LastResort:
-    """Answers a request whose page failed with an error that nobody expected: a page, and one line for the operator."""
+    """Answers a request whose page failed with an unexpected error: a page, and one line for the operator."""
 
     def __init__(self, app: ASGIApp, answer: Callable[[Request, str], Response]) -> None:
         self._app, self._answer = app, answer
