@@ -161,6 +161,35 @@ def test_next_and_previous_dialogue_go_through_the_list(client: TestClient) -> N
     assert f"<title>{listed[2]} " in opened(client, f"/{before}")
 
 
+def test_two_dialogues_are_compared_side_by_side(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    first, second = (
+        key
+        for (key,) in rows(
+            con, "select min(dialogue_key) from core.dim_dialogues group by corpus_id order by 1 limit 2"
+        )
+    )
+    text = opened(client, f"/dialogues?key={first}&against={second}")
+    assert re.findall(r'<article class="dialogue">\s*<header>\s*<h1>(?:<[^>]*>)*([^<]*)', text) == [first, second]
+    ids = [found["id"] for _, found in Page(text).tags if "id" in found]
+    assert len(ids) == len(set(ids))
+    swapped = next(
+        link for link in Page(text).links if link.startswith(f"dialogues?key={urllib.parse.quote(second)}&against=")
+    )
+    assert opened(client, f"/{swapped}").index(f"{second}</bdi></h1>") < opened(client, f"/{swapped}").index(
+        f"{first}</bdi></h1>"
+    )
+    assert "no row has the key" in opened(client, f"/dialogues?key={first}&against=nowhere/at/all", 404)
+
+
+def test_defect_in_a_dialogue_leads_to_its_rule(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    key, rule = rows(
+        con, "select dialogue_key, rule_id from quality.violations where dialogue_key is not null limit 1"
+    )[0]
+    link = f"violations.html?rule={rule}"
+    assert link in Page(opened(client, f"/dialogues?key={key}")).links
+    assert rule in opened(client, f"/{link}")
+
+
 def test_unknown_key_is_refused_and_escaped(client: TestClient) -> None:
     text = opened(client, "/dialogues?key=sgd/dev/<script>alert(1)</script>", 404)
     assert "&lt;script&gt;alert" in text
