@@ -187,7 +187,9 @@ def test_defect_in_a_dialogue_leads_to_its_rule(client: TestClient, con: duckdb.
     )[0]
     link = f"violations.html?rule={rule}"
     assert link in Page(opened(client, f"/dialogues?key={key}")).links
-    assert rule in opened(client, f"/{link}")
+    text = opened(client, f"/{link}")
+    assert re.search(rf'aria-expanded="true" aria-controls="{rule}-[^"]*"', text)
+    assert re.search(rf'<tr class="more" id="{rule}-[^"]*">', text)
 
 
 def test_unknown_key_is_refused_and_escaped(client: TestClient) -> None:
