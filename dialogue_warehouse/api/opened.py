@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.reading import connection, findings
+from dialogue_warehouse.reading import connection
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.places import Place
 from dialogue_warehouse.settings import Settings
@@ -89,36 +89,3 @@ class Opened:
         """Return another connection, for one call."""
         with self._lock:
             return connection.another(self._opened())
-
-    def summary(self) -> tuple[list[findings.Row], dict[str, int]]:
-        """Return the corpora with their numbers, and the number of claims by verdict."""
-        with self.another() as con:
-            return findings.read_rows(con, _CORPORA), dict(con.execute(_VERDICTS).fetchall())
-
-
-_CORPORA = """
-    select
-        corpora.corpus_id,
-        corpora.title,
-        corpora.is_generated,
-        count(dialogues.dialogue_key) as dialogues,
-        coalesce(cast(sum(dialogues.turn_count) as bigint), 0) as turns,
-        (
-            select count(*)
-            from quality.violations as violations
-            where violations.corpus_id = corpora.corpus_id and violations.kind = 'defect'
-        ) as defects
-    from core.dim_corpora as corpora
-    left join core.dim_dialogues as dialogues
-        on corpora.corpus_id = dialogues.corpus_id
-    group by all
-    order by corpora.corpus_id
-"""
-_VERDICTS = """
-    select
-        verdict,
-        count(*) as number
-    from quality.claim_checks
-    group by verdict
-    order by number desc, verdict
-"""

@@ -28,7 +28,7 @@ class Score(Struct, frozen=True, kw_only=True):
     high: float | None
     """The upper end of the same interval."""
     strict_value: float | None
-    """The number in which whatever is not predicted counts as wrong."""
+    """The number if everything that is not predicted counts as wrong."""
     gold_value: float | None
     """The official number of gold itself."""
     coverage: float | None
@@ -42,7 +42,7 @@ class Score(Struct, frozen=True, kw_only=True):
     against_value: float | None = None
     """The number of the other predictions, over the units that both predict."""
     difference: float | None = None
-    """This number less the other one, over the same units."""
+    """This number minus the other one, over the same units."""
     p_value: float | None = None
     """The chance of such a difference if both were equally good: a paired sign-flip test over dialogues."""
 
@@ -89,7 +89,7 @@ class Scores(Struct, frozen=True):
     slots: tuple[SlotScore, ...]
     """The slots with errors, the most first; empty for a corpus whose metrics are not about slots."""
     notices: tuple[Notice, ...]
-    """A part that does not count, or that the official script ignores."""
+    """Parts that do not count, or that the official script ignores."""
     is_complete: bool
     """Everything is predicted, and everything that is predicted counts."""
 

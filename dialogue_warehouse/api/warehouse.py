@@ -432,9 +432,10 @@ class Warehouse:
 
     def _repr_html_(self) -> str:
         """Return a short summary for a notebook: the corpora with their numbers, and the claims by verdict."""
-        from dialogue_warehouse.site import rendering  # Jinja is needed only here
+        from dialogue_warehouse.api import notebook  # Jinja is needed only here
 
-        return rendering.render_summary(self.place, self.build_id, *self._opened.summary())
+        with self._opened.another() as con:
+            return notebook.summary_of(con, self.place, self.build_id)
 
     def _examples(self, selected: Sequence[selection.Dialogue], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the examples of dialogues in the form `chat`; options are checked at once."""
