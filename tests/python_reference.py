@@ -81,7 +81,7 @@ def signature(name: str, function: Any) -> str:
 def plain(text: str) -> str:
     """Return a signature without quotes around types, and with the types that an alias stands for."""
     text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
-    return re.sub(r"\bNames\b", "str | Iterable[str]", text)
+    return re.sub(r"\bNames\b", "str | Iterable[str] | None", text)
 
 
 def described(public: Any) -> str:

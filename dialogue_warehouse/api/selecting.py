@@ -9,8 +9,8 @@ from typing import Literal
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading.selection import DEFECTS, Selection
 
-Names = str | Iterable[str]
-"""One name, or several."""
+Names = str | Iterable[str] | None
+"""One name, or several; None and none at all do not limit the selection."""
 Defects = Literal["here", "from-then-on"]
 """Leaves out dialogues with a turn that has a defect, or also those with one that carries a defect on."""
 
@@ -26,9 +26,9 @@ def selection_of(
     seed: int,
 ) -> Selection:
     """Return the selection of these words. Raises InputError for a wrong one that a command would refuse, too."""
-    refuse_unknown_defects(without_defects)
-    if sample is not None and sample < 1:
-        raise InputError(f"sample: {sample} is not a number of dialogues")
+    refuse_other("without_defects", without_defects, DEFECTS)
+    if sample is not None and (not isinstance(sample, int) or sample < 1):
+        raise InputError(f"sample: {sample!r} is not a number of dialogues")
     return Selection(
         corpora=words(corpus, "corpus"),
         splits=words(split, "split"),
@@ -39,12 +39,6 @@ def selection_of(
         sample=sample,
         seed=seed,
     )
-
-
-def refuse_unknown_defects(without_defects: str | None) -> None:
-    """Raise InputError for another word than those of `Defects`."""
-    if without_defects is not None and without_defects not in DEFECTS:
-        raise InputError(f"without_defects: {without_defects!r} is not one of {', '.join(map(repr, DEFECTS))}")
 
 
 @contextlib.contextmanager
@@ -61,7 +55,13 @@ def in_words_of_python() -> Generator[None]:
 
 def words(given: Names, what: str) -> tuple[str, ...]:
     """Return names as a tuple. Raises InputError for one that is not a text."""
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (given,) if isinstance(given, str) else tuple(given or ())
     if wrong := [name for name in names if not isinstance(name, str)]:
         raise InputError(f"{what}: {wrong[0]!r} is not a text")
     return names
+
+
+def refuse_other(argument: str, value: str | None, known: Iterable[str]) -> None:
+    """Raise InputError for a value that is not one of these; None is none."""
+    if value is not None and value not in known:
+        raise InputError(f"{argument}: {value!r} is not one of {', '.join(map(repr, known))}")

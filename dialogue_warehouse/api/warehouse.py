@@ -10,22 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, form_options, read_examples, with_methods
 from dialogue_warehouse.api.opened import Opened
 from dialogue_warehouse.api.scores import Scores, collected
-from dialogue_warehouse.api.selecting import (
-    Defects,
-    Names,
-    in_words_of_python,
-    refuse_unknown_defects,
-    selection_of,
-    words,
-)
+from dialogue_warehouse.api.selecting import Defects, Names, in_words_of_python, refuse_other, selection_of, words
 from dialogue_warehouse.common.progress import Reporter
-from dialogue_warehouse.common.text import Verdict
+from dialogue_warehouse.common.text import VERDICTS, Verdict
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.exporting.writing import OPTIONS, Exported, export_published
 from dialogue_warehouse.paths import absolute
 from dialogue_warehouse.reading import catalogue, findings, query, search, selection
 from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
 from dialogue_warehouse.reading.dialogues import read_dialogue
+from dialogue_warehouse.reading.selection import DEFECTS
 from dialogue_warehouse.scoring import running
 from dialogue_warehouse.settings import Settings
 
@@ -150,10 +144,11 @@ class Warehouse:
         corpus
             Only the claims about this corpus, or about these.
         verdict
-            Only claims with this verdict.
+            Only claims with this verdict: `reproduced`, `refuted`, `vacuous`, `source_absent` or `not_checkable`.
         unexpected
             Only claims whose verdict or number is not the recorded one.
         """
+        refuse_other("verdict", verdict, VERDICTS)
         text = findings.claims_query(words(corpus, "corpus"), verdict, unexpected, is_short=False)
         return self.sql(text)
 
@@ -382,7 +377,7 @@ class Warehouse:
         InputError
             If a word is unknown, or the predictions cannot be scored. The message names file, dialogue and turn.
         """
-        refuse_unknown_defects(without_defects)
+        refuse_other("without_defects", without_defects, DEFECTS)
         paths, settings = self._opened.current()
         request = running.Request(
             corpus,
