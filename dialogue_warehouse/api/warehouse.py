@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, form_options, read_examples, with_methods
+from dialogue_warehouse.api.opened import Opened
 from dialogue_warehouse.api.scores import Scores, collected
 from dialogue_warehouse.api.selecting import Defects, Names, in_words_of_python, refuse_other, selection_of, words
 from dialogue_warehouse.common.progress import Reporter
@@ -17,15 +16,12 @@ from dialogue_warehouse.common.text import VERDICTS, Verdict
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.exporting.writing import OPTIONS, Exported, export_published
 from dialogue_warehouse.paths import absolute
-from dialogue_warehouse.reading import catalogue, connection, findings, query, selection
+from dialogue_warehouse.reading import catalogue, findings, query, search, selection
 from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
-from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.dialogues import read_dialogue
-from dialogue_warehouse.reading.places import Place
 from dialogue_warehouse.reading.selection import DEFECTS
 from dialogue_warehouse.scoring import running
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds
 
 if TYPE_CHECKING:
     import duckdb
@@ -75,25 +71,18 @@ class Warehouse:
         self, place: str | Path, *, raw: bool = False, memory_limit: str | None = None, threads: int | None = None
     ) -> None:
         """Open it, as `dialogue_warehouse.open` does."""
-        self._settings = Settings.from_environment(query_memory_limit=memory_limit, threads=threads).for_queries()
-        self._raw = raw
-        self._lock = threading.Lock()
-        self._notices: list[str] = []
-        self._place = Place(place, self._settings, self._notices.append)
-        self._warn(stacklevel=4)
-        self._con: Connection | None = None
-        self._build_id = ""
-        self._open()
+        settings = Settings.from_environment(query_memory_limit=memory_limit, threads=threads).for_queries()
+        self._opened = Opened(place, raw, settings)
 
     @property
     def build_id(self) -> str:
         """The id of the open build: the time of its start, in UTC."""
-        return self._build_id
+        return self._opened.build_id
 
     @property
     def place(self) -> str:
         """The place that was opened; of a URL, without its query."""
-        return self._place.named
+        return self._opened.place.named
 
     def sql(self, text: str, /, **parameters: Any) -> duckdb.DuckDBPyRelation:
         """Run one SELECT or EXPLAIN, in the sandbox of the command `sql`.
@@ -116,11 +105,11 @@ class Warehouse:
         QueryError
             If the text is not one SELECT or EXPLAIN, or names something that is not there.
         """
-        return query.run_query(self._another(), text, parameters).relation()
+        return query.run_query(self._opened.another(), text, parameters).relation()
 
     def tables(self) -> list[TableSummary]:
         """List every table with its schema, its number of rows and the first sentence of its description."""
-        with self._another() as con:
+        with self._opened.another() as con:
             return catalogue.list_tables(con)
 
     def table(self, name: str) -> duckdb.DuckDBPyRelation:
@@ -131,7 +120,7 @@ class Warehouse:
         QueryError
             If there is no such table; it names similar ones.
         """
-        con = self._another()
+        con = self._opened.another()
         return con.sql(f"from {catalogue.address_of(con, name)}")
 
     def describe(self, name: str) -> TableDescription:
@@ -142,7 +131,7 @@ class Warehouse:
         QueryError
             If there is no such table; it names similar ones.
         """
-        with self._another() as con:
+        with self._opened.another() as con:
             return catalogue.describe_table(con, name)
 
     def claims(
@@ -182,8 +171,8 @@ class Warehouse:
         InputError
             If there is no such corpus or rule.
         """
-        with self._another() as con:
-            findings.refuse_unknown_rule(con, rule, self._place.paths.root)
+        with self._opened.another() as con:
+            findings.refuse_unknown_rule(con, rule, self._opened.place.paths.root)
         return self.sql(findings.violations_query(words(corpus, "corpus"), rule, summary, is_short=False))
 
     def dialogue(self, key: str) -> Dialogue:
@@ -201,7 +190,7 @@ class Warehouse:
         InputError
             If the row belongs to no dialogue.
         """
-        with self._another() as con:
+        with self._opened.another() as con:
             return with_methods(read_dialogue(con, key), self._examples)
 
     def dialogues(
@@ -250,9 +239,50 @@ class Warehouse:
             If `where` is not one expression that can be run.
         """
         wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
-        con = self._another()
+        con = self._opened.another()
         with in_words_of_python():
-            return Dialogues(con, selection.select(con, wanted, self._settings.query_timeout), self._examples)
+            return Dialogues(con, selection.select(con, wanted, self._opened.settings.query_timeout), self._examples)
+
+    def search(
+        self,
+        said: str,
+        *,
+        most: int = 50,
+        corpus: Names = (),
+        split: Names = (),
+        where: str | None = None,
+        without_defects: Defects | None = None,
+        without_leaks: bool = False,
+        license: Names = (),  # noqa: A002 the word of a selection
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> duckdb.DuckDBPyRelation:
+        """Find the utterances that have all these words, the best first; hits are in square brackets.
+
+        Parameters
+        ----------
+        said
+            The words. `'"two words"'` is a phrase, and `wor*` any word that begins so.
+        most
+            At most so many utterances.
+        corpus, split, where, without_defects, without_leaks, license, sample, seed
+            The selection, as in `dialogues`.
+
+        Returns
+        -------
+        duckdb.DuckDBPyRelation
+            The columns `turn_key`, `role` and `utterance`.
+
+        Raises
+        ------
+        InputError
+            If there is no word to find, a word of the selection is unknown, or no dialogue matches it.
+        """
+        wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
+        with self._opened.another() as con, in_words_of_python():
+            timeout = self._opened.settings.query_timeout
+            found = search.search(con, self._opened.place.paths, said, wanted, most, timeout)
+        return self.sql(search.FOUND, **search.parameters(found))
 
     def export(
         self,
@@ -300,11 +330,9 @@ class Warehouse:
             raise InputError(f"there is no form {form!r}; there are {', '.join(OPTIONS)}")
         wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
         chosen = form_options(form, OPTIONS[form], options)
-        self._database()
+        paths, settings = self._opened.current()
         with in_words_of_python():
-            return export_published(
-                self._place.paths, self._settings, wanted, chosen, absolute(Path(to)), Reporter(quiet=True), force
-            )
+            return export_published(paths, settings, wanted, chosen, absolute(Path(to)), Reporter(quiet=True), force)
 
     def score(
         self,
@@ -350,7 +378,7 @@ class Warehouse:
             If a word is unknown, or the predictions cannot be scored. The message names file, dialogue and turn.
         """
         refuse_other("without_defects", without_defects, DEFECTS)
-        self._database()
+        paths, settings = self._opened.current()
         request = running.Request(
             corpus,
             Path(predictions),
@@ -361,7 +389,10 @@ class Warehouse:
             against=None if against is None else Path(against),
         )
         kept = None if to is None else absolute(Path(to))
-        with in_words_of_python(), running.score_published(self._place.paths, self._settings, request, kept) as found:
+        with (
+            in_words_of_python(),
+            running.score_published(paths, settings, request, kept) as found,
+        ):
             return collected(found)
 
     def refresh(self) -> bool:
@@ -374,21 +405,11 @@ class Warehouse:
         InputError, DownloadError
             As `dialogue_warehouse.open` does. Then the old build stays open.
         """
-        with self._lock:
-            self._opened()
-            is_replaced = self._place.look_again()
-            self._warn(stacklevel=3)
-            if not is_replaced and builds.pointed_build(self._place.paths) == self._build_id:
-                return False
-            self._open()  # earlier results keep the old connection open
-            return True
+        return self._opened.refresh()
 
     def close(self) -> None:
         """Close it. Results that have not been read are lost. It may be closed twice."""
-        with self._lock:
-            if self._con is not None:
-                self._con.close()
-                self._con = None
+        self._opened.close()
 
     def __enter__(self) -> Warehouse:
         """Return itself; the end of the `with` statement closes it."""
@@ -402,49 +423,16 @@ class Warehouse:
         return False
 
     def __repr__(self) -> str:
-        return f"<Warehouse {self.place!r}, {f'build {self._build_id}' if self._con else 'closed'}>"
+        return f"<Warehouse {self.place!r}, {f'build {self.build_id}' if self._opened.is_open else 'closed'}>"
 
     def _repr_html_(self) -> str:
         """Return a short summary for a notebook: the corpora with their numbers, and the claims by verdict."""
         from dialogue_warehouse.api import notebook  # Jinja is needed only here
 
-        with self._another() as con:
-            return notebook.summary_of(con, self.place, self._build_id)
-
-    def _open(self) -> None:
-        """Open the published build; the id is read before and after, because another may be published meanwhile."""
-        while True:
-            build_id, _ = builds.published_build(self._place.paths)
-            con = connection.open_published(self._place.paths, raw=self._raw, settings=self._settings)
-            if builds.pointed_build(self._place.paths) == build_id:
-                break
-            con.close()
-        self._con, self._build_id = con, build_id
+        with self._opened.another() as con:
+            return notebook.summary_of(con, self.place, self.build_id)
 
     def _examples(self, selected: Sequence[selection.Dialogue], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the examples of dialogues in the form `chat`; options are checked at once."""
         chosen = form_options("chat", OPTIONS["chat"], options)
-        return read_examples(self._database(), self._settings, selected, chosen)
-
-    def _database(self) -> Path:
-        """Return the file of the open build. Raises InputError if another build has been published since."""
-        self._opened()
-        build_id, database = builds.published_build(self._place.paths)
-        if build_id != self._build_id:
-            raise InputError(f"{self.place}: build {build_id} has been published since; refresh() opens it")
-        return database
-
-    def _warn(self, stacklevel: int) -> None:
-        """Pass the notices of a download on, as warnings about the line of the user."""
-        while self._notices:
-            warnings.warn(self._notices.pop(0), UserWarning, stacklevel=stacklevel)
-
-    def _opened(self) -> Connection:
-        if self._con is None:
-            raise InputError(f"{self.place}: the warehouse is closed; open it again")
-        return self._con
-
-    def _another(self) -> Connection:
-        """Return another connection, for one call."""
-        with self._lock:
-            return connection.another(self._opened())
+        return read_examples(self._opened.database(), self._opened.settings, selected, chosen)

@@ -169,20 +169,22 @@ def search(words: tuple[str, ...], limit: int, selection: Selection, form: str |
 @click.argument("key")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--html", "as_html", is_flag=True, help="Print a complete HTML page that loads nothing.")
+@click.option("--url", "as_url", is_flag=True, help="Print the address of the row in the dashboard on this machine.")
 @place_option
-def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
+def show(key: str, as_json: bool, as_html: bool, as_url: bool, **options: Any) -> None:
     """Show the dialogue that a KEY belongs to, with all annotations of each turn.
 
     KEY is the key of a dialogue, or of any row that belongs to one; that row is marked. In SQL: from
     core.transcript(KEY).
     """
+    from dialogue_warehouse.common import text
     from dialogue_warehouse.reading import connection, dialogue_parts, dialogues
     from dialogue_warehouse.site import rendering
     from dialogue_warehouse.terminal import printing
     from dialogue_warehouse.terminal.dialogue_text import print_dialogue
 
-    if as_json and as_html:
-        raise click.UsageError("--json and --html cannot be given together")
+    if as_json + as_html + as_url > 1:
+        raise click.UsageError("only one of --json, --html and --url can be given")
     settings = Settings.from_environment(**options)
     with connection.open_published(warehouse_paths(settings), settings=settings) as con:
         dialogue = dialogues.read_dialogue(con, key)
@@ -190,6 +192,8 @@ def show(key: str, as_json: bool, as_html: bool, **options: Any) -> None:
         click.echo(dialogue_parts.as_json(dialogue))
     elif as_html:
         click.echo(rendering.render_page(dialogue), nl=False)
+    elif as_url:
+        click.echo(text.url(dialogue.mark.key if dialogue.mark else dialogue.key))
     else:
         console = printing.make_console()
         printing.print_paged(lambda: print_dialogue(dialogue, console), console, _page)

@@ -29,7 +29,7 @@ from dialogue_warehouse.reading import dialogue_parts, dialogues
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import asking, browsing, finding, quality, report
-from dialogue_warehouse.site.guarding import ALONE, LOOPBACK, Guard, is_from_elsewhere
+from dialogue_warehouse.site.guarding import ALONE, LOOPBACK, Guard, LastResort, is_from_elsewhere
 from dialogue_warehouse.site.published import Build, BusyError, Published, bound, file_name
 from dialogue_warehouse.site.query_process import FORMS, Answer, Question
 from dialogue_warehouse.site.running import RUNNING, Workers
@@ -265,6 +265,11 @@ class Site:
             return answer
         return self.message(request, "This page cannot be shown", str(error), 404)
 
+    def failed(self, request: Request, told: str) -> Response:
+        """Answer an unexpected error."""
+        text = f"{told}. That is a fault of the program: please report it."
+        return self.message(request, "This page failed", text, 500)
+
     def missing(self, request: Request, error: Exception) -> Response:
         """Answer an address that has no page."""
         status = error.status_code if isinstance(error, HTTPException) else 404
@@ -300,7 +305,10 @@ def application(paths: WarehousePaths, settings: Settings, host: str = LOOPBACK[
     }
     return Starlette(
         routes=site.routes(),
-        middleware=[Middleware(Guard, names=(*LOOPBACK, host, *settings.web_hosts))],
+        middleware=[
+            Middleware(Guard, names=(*LOOPBACK, host, *settings.web_hosts)),
+            Middleware(LastResort, answer=site.failed),
+        ],
         exception_handlers=handlers,
         lifespan=site.running,
     )

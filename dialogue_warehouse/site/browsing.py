@@ -18,6 +18,7 @@ from dialogue_warehouse.reading.catalogue import TableDescription
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.findings import KEYED_TABLES
 from dialogue_warehouse.reading.query import run_query
+from dialogue_warehouse.site.columns import draw, filling
 from dialogue_warehouse.site.paging import ROWS, address, number, paged, without
 from dialogue_warehouse.site.published import Build
 from dialogue_warehouse.site.query_process import answer
@@ -59,12 +60,28 @@ def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[s
     where = f"\nwhere {' and '.join(conditions)}" if conditions else ""
     ordered = f"\norder by {identifier(by)}{' desc' if is_falling else ''}" if by else ""
     query = f"select *\nfrom {name}{where}{ordered}"
-    state: Parameters = [("_table", name), *kept, *([("_order", order)] if by else [])]
+    drawn = asked.get("_draw", "") if asked.get("_draw") in columns else ""
+    state: Parameters = [
+        *[("_table", name), *kept],
+        *([("_order", order)] if by else []),
+        *([("_draw", drawn)] if drawn else []),
+    ]
     ((total,),) = con.execute(f"select count(*) from {name}{where}").fetchall()
     paging = paged(total, number(asked.get("_page")), lambda other: address("tables", [*state, ("_page", str(other))]))
     shown = answer(run_query(con, f"{query}\nlimit {ROWS} offset {paging.start}"))
+    chart = filled = None
+    if drawn:
+        chart = draw(con, f"from {name}{where}", drawn, columns[drawn], "corpus_id" in columns)
+        described = next(column for column in table.columns if column.column == drawn)
+        filled = filling(described.filling)
     return {
         "name": name,
+        "drawn": chart,
+        "filling": filled,
+        "charts": {
+            column: address("tables", [*without(state, "_draw"), ("_draw", column)], "drawn") for column in columns
+        },
+        "undrawn": address("tables", without(state, "_draw")),
         "table": table,
         "kept": state,
         "chips": [

@@ -20,7 +20,7 @@ from dialogue_warehouse.reading.findings import Row, read_rows
 from dialogue_warehouse.site.dictionary import draw_relations, read_lineage, read_tables
 from dialogue_warehouse.site.histories import join_suites
 from dialogue_warehouse.site.pictures import Picture, Relations, read_pictures
-from dialogue_warehouse.site.results import PROFILES, VOICES, read_corpora, read_rules
+from dialogue_warehouse.site.results import DEFECTS, PROFILES, VOICES, read_corpora, read_rules
 
 
 def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -> list[str]:
@@ -204,6 +204,8 @@ class Contents:
     """The profile of each corpus, and of its splits."""
     pictures: list[Picture] = field(default_factory=list)
     conversations: Conversations = field(default_factory=Conversations)
+    defects: list[Row] = field(default_factory=list)
+    """The kinds of defects of each corpus, the most frequent first."""
     lineage: dict[str, Row] = field(default_factory=dict)
     """Inputs and dependents of each model, by model; empty without dbt's manifest."""
 
@@ -295,6 +297,11 @@ class Reading:
     def profiles(self) -> list[Row]:
         """The profile of each corpus, and of its splits."""
         return read_rows(self._con, PROFILES)
+
+    @functools.cached_property
+    def defects(self) -> list[Row]:
+        """The kinds of defects."""
+        return read_rows(self._con, DEFECTS)
 
     @functools.cached_property
     def pictures(self) -> list[Picture]:

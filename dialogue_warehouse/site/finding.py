@@ -29,6 +29,9 @@ ORDERS = {
 }
 """The orders of the list, and their names on the page."""
 
+RULES = "violations.html?rule="
+"""The beginning of the address of a rule with its cases."""
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -40,13 +43,22 @@ class Wanted:
     page: int = 0
     """The part of the list; 0 is the one with the open dialogue, else the first one."""
     key: str = ""
+    against: str = ""
+    """The key of the dialogue with which the open one is compared."""
 
     def parameters(self) -> list[tuple[str, object]]:
         """Return the parameters of the address."""
         labels = [(kind, label) for kind in KINDS for label in self.labels.get(kind, ())]
         default = "best" if self.said else "published"
         order = "" if self.order == default else self.order
-        return [*labels, ("said", self.said), ("order", order), ("page", self.page or ""), ("key", self.key)]
+        return [
+            *labels,
+            ("said", self.said),
+            ("order", order),
+            ("page", self.page or ""),
+            ("key", self.key),
+            ("against", self.against),
+        ]
 
     def address(self, at: str = "", **changes: Any) -> str:
         """Return the address of the page with these changes."""
@@ -56,7 +68,7 @@ class Wanted:
         """Return the address with this label added, or without it if it is chosen."""
         chosen = self.labels.get(kind, ())
         now = tuple(one for one in chosen if one != label) if label in chosen else (*chosen, label)
-        return self.address(labels=self.labels | {kind: now}, page=0, key="")
+        return self.address(labels=self.labels | {kind: now}, page=0, key="", against="")
 
 
 def wanted_by(parameters: QueryParams) -> Wanted:
@@ -70,6 +82,7 @@ def wanted_by(parameters: QueryParams) -> Wanted:
         order=order if order in ORDERS and (said or order != "best") else default,
         page=number(parameters["page"]) if "page" in parameters else 0,
         key=parameters.get("key", "").strip(),
+        against=parameters.get("against", "").strip(),
     )
 
 
@@ -212,25 +225,29 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
     except InputError as refused:
         error, matches = str(refused), match(index, replace(wanted, said="", order="published"))
     dialogue = dialogues.read_dialogue(con, wanted.key) if wanted.key else None
+    other = dialogues.read_dialogue(con, wanted.against) if wanted.key and wanted.against else None
     place = None
     if dialogue is not None:
         opened = index.numbers[dialogue.key]
         place = matches.numbers.index(opened) if opened in matches.numbers else None
     shown = wanted.page or (place // 50 + 1 if place is not None else 1)
-    paging: Paging = paged(len(matches.numbers), shown, lambda other: wanted.address(page=other, key=""))
+    paging: Paging = paged(len(matches.numbers), shown, lambda page: wanted.address(page=page, key="", against=""))
     part = matches.numbers[paging.start : paging.last]
     labels = [(kind, label) for kind in KINDS for label in wanted.labels.get(kind, ())]
 
     def neighbour(step: int) -> str | None:
         if place is None or not 0 <= place + step < len(matches.numbers):
             return None
-        other = matches.numbers[place + step]
-        hit = matches.places.get(other)
-        return wanted.address("" if hit is None else f"turn-{place_of(hit)[1]}", key=index.dialogues[other].key, page=0)
+        beside = matches.numbers[place + step]
+        hit = matches.places.get(beside)
+        return wanted.address(
+            "" if hit is None else f"turn-{place_of(hit)[1]}", key=index.dialogues[beside].key, page=0
+        )
 
     return {
         "wanted": wanted,
         "orders": {name: title for name, title in ORDERS.items() if wanted.said or name != "best"},
+        "default_order": "best" if wanted.said else "published",
         "kept": labels,
         "chips": [{"kind": kind, "label": label, "address": wanted.toggled(kind, label)} for kind, label in labels],
         "error": error,
@@ -241,9 +258,14 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
         "paging": paging,
         "rows": lines(con, index, wanted, matches, part),
         "dialogue": dialogue,
-        "fragment": rendering.render_fragment(dialogue) if dialogue else "",
+        "other": other,
+        "other_fragment": rendering.render_fragment(other, "other", RULES) if other else "",
+        "state": [(name, value) for name, value in replace(wanted, against="").parameters() if value],
+        "alone": wanted.address(against=""),
+        "swapped": wanted.address(key=wanted.against, against=wanted.key, page=0),
+        "fragment": rendering.render_fragment(dialogue, rules=RULES) if dialogue else "",
         "position": None if place is None else place + 1,
         "previous": neighbour(-1),
         "next": neighbour(1),
-        "back": wanted.address(key="", page=0 if shown == 1 else shown),
+        "back": wanted.address(key="", against="", page=0 if shown == 1 else shown),
     }

@@ -7,13 +7,17 @@ in a frame. The content security policy allows scripts and styles of this server
 
 from __future__ import annotations
 
+import sys
 import urllib.parse
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dialogue_warehouse.errors import first_line
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """The names of this machine for itself."""
@@ -83,3 +87,30 @@ class Guard:
         if origin is not None and name_of(origin.partition("//")[2]) not in self._names:
             return "a page of another site cannot read this one"
         return None
+
+
+class LastResort:
+    """Answers a request whose page failed with an unexpected error: a page, and one line for the operator."""
+
+    def __init__(self, app: ASGIApp, answer: Callable[[Request, str], Response]) -> None:
+        self._app, self._answer = app, answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        has_begun = False
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_and_note)
+        except Exception as error:
+            if scope["type"] != "http":
+                raise
+            told = f"{type(error).__name__}: {first_line(error)}"
+            print(f"error: {scope['path']!r} failed: {told}", file=sys.stderr, flush=True)
+            if not has_begun:
+                page = await run_in_threadpool(self._answer, Request(scope), told)
+                await page(scope, receive, send)

@@ -72,9 +72,12 @@ def render_page(dialogue: dialogue_parts.Dialogue) -> str:
     return _environment().get_template("page.html").render(**_values(dialogue), css=css, digest=digest)
 
 
-def render_fragment(dialogue: dialogue_parts.Dialogue) -> str:
-    """Return the dialogue alone as an `article`; it needs the style sheet of `style`."""
-    return _environment().get_template("dialogue.html").render(**_values(dialogue))
+def render_fragment(dialogue: dialogue_parts.Dialogue, at: str = "turn", rules: str = "") -> str:
+    """Return the dialogue alone as an `article`; it needs the style sheet of `style`.
+
+    `at` is the beginning of the anchors of its turns, and `rules` that of the address of a rule, if rules have one.
+    """
+    return _environment().get_template("dialogue.html").render(_values(dialogue) | {"at": at, "rules": rules})
 
 
 def style() -> str:
@@ -96,6 +99,8 @@ def _environment() -> jinja2.Environment:
 def _values(dialogue: dialogue_parts.Dialogue) -> dict[str, Any]:
     return {
         "dialogue": dialogue,
+        "at": "turn",
+        "rules": "",
         "shown": dialogue.mark.shown_key if dialogue.mark else None,
         "sides": sides(dialogue.turns),
         "changes": CHANGES,

@@ -235,7 +235,7 @@ def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, st
     }
     conversation = templates().get_template("conversation.html")
     for dialogue in found.conversations.values():
-        fragment = rendering.render_fragment(dialogue)
+        fragment = rendering.render_fragment(dialogue, rules="violations.html?search=")
         pages[page_name(dialogue.key)] = conversation.render(values, page="", dialogue=dialogue, fragment=fragment)
     return pages
 

@@ -95,6 +95,33 @@ VOICES = f"""
 """
 """One row per quoted party and origin of the files: the outcomes of the claims."""
 
+DEFECTS = """
+    with
+
+    cases as (
+        select
+            rule_id,
+            corpus_id,
+            count(*) as case_count
+        from quality.violations
+        where kind = 'defect'
+        group by rule_id, corpus_id
+    )
+
+    select
+        cases.rule_id,
+        cases.corpus_id,
+        cases.case_count,
+        own.corpus_id as listed_for,
+        coalesce(own.title, shared.title, cases.rule_id) as title
+    from cases
+    left join quality.violation_rules as own
+        on cases.rule_id = own.rule_id and cases.corpus_id = own.corpus_id
+    left join quality.violation_rules as shared
+        on cases.rule_id = shared.rule_id and shared.corpus_id is null
+    order by cases.case_count desc, cases.corpus_id, cases.rule_id
+"""
+"""One row per corpus and kind of defect, the most frequent first; `listed_for` is null for a rule of all corpora."""
 
 PROFILES = """
     select *

@@ -234,6 +234,19 @@ def test_claims_and_violations_are_those_of_the_commands(warehouse: dw.Warehouse
         warehouse.violations(rule="none")
 
 
+def test_search_finds_what_the_command_finds(warehouse: dw.Warehouse, sample_folder: Path) -> None:
+    for said in ("restaurant", '"looking for"', "restau*"):
+        options = ("--limit", "20", "--split", "train")
+        printed = run_command("search", said, *options, "--json", "--warehouse", sample_folder)
+        found = rows(warehouse.search(said, most=20, split="train"))
+        assert found == json.loads(printed.stdout)
+        assert found and all("[" in row["utterance"] for row in found)
+    with pytest.raises(dw.InputError, match="the search has no word"):
+        warehouse.search("?")
+    with pytest.raises(dw.InputError, match=r"^corpus"):
+        warehouse.search("restaurant", corpus="nowhere")
+
+
 def test_notebook_shows_a_warehouse_and_a_dialogue(warehouse: dw.Warehouse, sample_folder: Path) -> None:
     summary = warehouse._repr_html_()
     assert all(f">{name}</td>" in summary for name in corpora(warehouse))

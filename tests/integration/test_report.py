@@ -19,7 +19,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.site import results
 from dialogue_warehouse.site.contents import page_name
 from dialogue_warehouse.site.rendering import harmless
-from dialogue_warehouse.site.report import DBT_DOCS, PAGES, RULE_KINDS, outcome
+from dialogue_warehouse.site.report import CLAIM_OUTCOMES, DBT_DOCS, PAGES, RULE_KINDS, outcome
 from dialogue_warehouse.storage import builds
 from tests.conftest import run_command
 from tests.integration.browser import Browser, find_chromium
@@ -145,18 +145,29 @@ def test_numbers_of_the_overview_agree_with_the_tables(site: Path, con) -> None:
     lines = {
         row[0].split()[-1]: [cell.split() for cell in row]
         for row in Page(site / "index.html").table_rows
-        if len(row) == 14
+        if len(row) == 8 and row[1].startswith(("generated", "as published"))
     }
     overview = con.sql("select * from analytics.corpus_overview").to_arrow_table().to_pylist()
     assert set(lines) == {corpus["corpus_id"] for corpus in overview}
     checks = con.sql("select * from quality.claim_checks").to_arrow_table().to_pylist()
+    is_generated = dict(con.sql("select corpus_id, is_generated from core.dim_corpora").fetchall())
     for corpus in overview:
-        line = lines[corpus["corpus_id"]]
+        _, data, *counts, claims, _ = lines[corpus["corpus_id"]]
+        assert (data[0] == "generated") == is_generated[corpus["corpus_id"]]
+        assert counts == [
+            [f"{corpus[name]:,}"] for name in ("dialogue_count", "turn_count", "violation_count", "property_count")
+        ]
         own = [outcome(check) for check in checks if check["corpus_id"] == corpus["corpus_id"]]
-        assert line[3:5] == [[f"{corpus['dialogue_count']:,}"], [f"{corpus['turn_count']:,}"]]
-        expected = ("reproduced", "as_recorded", "unexpected", "vacuous", "source_absent", "not_checkable")
-        assert line[5:11] == [[f"{own.count(name):,}"] for name in expected]
-        assert line[11:13] == [[f"{corpus['violation_count']:,}"], [f"{corpus['property_count']:,}"]]
+        told = [f"{own.count(name):,} {title}" for name, title in CLAIM_OUTCOMES.items() if name in own]
+        assert " ".join(claims) == " ".join(told)
+
+
+def test_overview_tells_the_most_frequent_defects(site: Path, con) -> None:
+    counts = con.sql("select count(*) from quality.violations where kind = 'defect' group by rule_id, corpus_id")
+    most = sorted((count for (count,) in counts.fetchall()), reverse=True)[:8]
+    text = (site / "index.html").read_text(encoding="utf-8")
+    told = re.findall(r"<li><b>([\d,]+)</b> ", text[text.index('id="wrong"') :])
+    assert [int(number.replace(",", "")) for number in told] == most
 
 
 def test_ledger_has_every_claim_and_every_expectation_of_the_build(site: Path, con) -> None:

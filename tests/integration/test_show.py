@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from dialogue_warehouse.common.text import address
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.reading import connection, dialogue_parts, dialogues
 from dialogue_warehouse.reading.dialogue_parts import marked
@@ -231,6 +232,12 @@ def test_command_writes_json_and_a_page(sample: Built) -> None:
     assert whole["turns"][0]["json_pointer"] == sample.column("select core.json_pointer(?)", f"{key}/0")[0]
     written = run_command("show", key, "--html", "--warehouse", sample.folder)
     assert written.stdout == rendering.render_page(sample.read(key))
+
+
+def test_command_prints_the_address_of_a_row_in_the_dashboard(sample: Built) -> None:
+    for key in (*sample.column("select min(action_key) from core.fct_actions"), "sgd/dev/1_00000"):
+        printed = run_command("show", key, "--url", "--warehouse", sample.folder)
+        assert printed.stdout == f"http://127.0.0.1:8501{address(key)}\n"
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import urllib.parse
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import duckdb
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from dialogue_warehouse.common.text import address
@@ -29,8 +31,7 @@ from dialogue_warehouse.site.guarding import HEADERS
 from dialogue_warehouse.site.query_process import SHOWN
 from dialogue_warehouse.storage import publication
 from tests.conftest import rows, run_command
-
-HOME = "http://127.0.0.1:8501"
+from tests.integration.site_pages import HOME, Page, keys_on, main_of, opened, total_on
 
 
 @pytest.fixture(scope="module")
@@ -43,52 +44,6 @@ def con(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def client(sample_folder: Path) -> Iterator[TestClient]:
     with TestClient(application(WarehousePaths(sample_folder), Settings()), HOME) as client:
         yield client
-
-
-class Page(HTMLParser):
-    """The parts of a page that tests look at."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.marked: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self._is_marked = False
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags.append((tag, found))
-        self._is_marked = tag == "mark"
-        if tag == "a" and found.get("href"):
-            self.links.append(str(found["href"]))
-
-    def handle_data(self, data: str) -> None:
-        if self._is_marked:
-            self.marked.append(data)
-            self._is_marked = False
-
-
-def opened(client: TestClient, path: str, status: int = 200, **headers: str) -> str:
-    answer = client.get(path, headers=headers)
-    assert answer.status_code == status, answer.text
-    return answer.text
-
-
-def keys_on(text: str) -> list[str]:
-    """Return the keys of the list of dialogues."""
-    return re.findall(r'<li[^>]*><a href="[^"]*"[^>]*><code>([^<]*)</code></a>', text)
-
-
-def total_on(text: str) -> int:
-    return int(re.search(r'class="shown"[^>]*>([\d,]+)', text)[1].replace(",", ""))
-
-
-def main_of(text: str) -> str:
-    """Return the content of a page, with the addresses of links left out."""
-    main = re.search(r"<main.*</main>", text, re.DOTALL)[0]
-    main = re.sub(r'<a class="out" href="http://127.0.0.1[^>]*>open</a>', "", main)
-    return re.sub(r"\s+", " ", re.sub(r"</?a\b[^>]*>", "", main))
 
 
 @pytest.mark.parametrize("name", [name for name, _ in MENU])
@@ -206,45 +161,41 @@ def test_next_and_previous_dialogue_go_through_the_list(client: TestClient) -> N
     assert f"<title>{listed[2]} " in opened(client, f"/{before}")
 
 
+def test_two_dialogues_are_compared_side_by_side(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    first, second = (
+        key
+        for (key,) in rows(
+            con, "select min(dialogue_key) from core.dim_dialogues group by corpus_id order by 1 limit 2"
+        )
+    )
+    text = opened(client, f"/dialogues?key={first}&against={second}")
+    assert re.findall(r'<article class="dialogue">\s*<header>\s*<h1>(?:<[^>]*>)*([^<]*)', text) == [first, second]
+    ids = [found["id"] for _, found in Page(text).tags if "id" in found]
+    assert len(ids) == len(set(ids))
+    swapped = next(
+        link for link in Page(text).links if link.startswith(f"dialogues?key={urllib.parse.quote(second)}&against=")
+    )
+    assert opened(client, f"/{swapped}").index(f"{second}</bdi></h1>") < opened(client, f"/{swapped}").index(
+        f"{first}</bdi></h1>"
+    )
+    assert "no row has the key" in opened(client, f"/dialogues?key={first}&against=nowhere/at/all", 404)
+
+
+def test_defect_in_a_dialogue_leads_to_its_rule(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    key, rule = rows(
+        con, "select dialogue_key, rule_id from quality.violations where dialogue_key is not null limit 1"
+    )[0]
+    link = f"violations.html?rule={rule}"
+    assert link in Page(opened(client, f"/dialogues?key={key}")).links
+    text = opened(client, f"/{link}")
+    assert re.search(rf'aria-expanded="true" aria-controls="{rule}-[^"]*"', text)
+    assert re.search(rf'<tr class="more" id="{rule}-[^"]*">', text)
+
+
 def test_unknown_key_is_refused_and_escaped(client: TestClient) -> None:
     text = opened(client, "/dialogues?key=sgd/dev/<script>alert(1)</script>", 404)
     assert "&lt;script&gt;alert" in text
     assert "<script>alert" not in text
-
-
-# Tables
-
-
-def test_each_table_is_shown(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
-    listed = set(re.findall(r"tables\?_table=([\w.]+)", opened(client, "/tables")))
-    expected = rows(
-        con, "select schema_name || '.' || table_name from duckdb_tables() where schema_name <> 'contracts'"
-    )
-    assert listed == {name for (name,) in expected}
-    for name in sorted(listed):
-        ((count,),) = rows(con, f"select count(*) from {name}")
-        assert total_on(opened(client, f"/tables?_table={name}")) == count, name
-
-
-def test_rows_of_a_table_are_filtered_and_ordered(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
-    text = opened(client, "/tables?_table=core.fct_turns&corpus_id=sgd&role=user&_order=-turn_index")
-    ((count,),) = rows(con, "select count(*) from core.fct_turns where corpus_id = 'sgd' and role = 'user'")
-    assert total_on(text) == count
-    query = urllib.parse.parse_qs(
-        next(link for link in Page(text).links if link.startswith("answer.csv")).partition("?")[2]
-    )["query"][0]
-    assert rows(con, f"select count(*), max(turn_index) from ({query})")[0][0] == count
-    first = rows(con, query)[0]
-    assert f"<code>{first[0]}</code>" in text
-    contains = opened(client, "/tables?_table=core.fct_turns&_column=utterance&_contains=PLEASE")
-    ((count,),) = rows(con, "select count(*) from core.fct_turns where utterance ilike '%please%'")
-    assert total_on(contains) == count
-    empty = opened(client, "/tables?_table=core.fct_turns&_null=utterance")
-    ((count,),) = rows(con, "select count(*) from core.fct_turns where utterance is null")
-    assert total_on(empty) == count
-    assert "there is no table" in opened(client, "/tables?_table=core.nothing", 404)
-    hostile = urllib.parse.urlencode({"_table": "core.fct_turns", "role": "x' or true --", 'x" or 1=1': "1"})
-    assert "No row matches" in opened(client, f"/tables?{hostile}")
 
 
 # SQL
@@ -460,6 +411,19 @@ def test_warehouse_that_is_lost_while_it_is_served_is_an_answer(tmp_path: Path) 
     with TestClient(application(WarehousePaths(tmp_path), Settings()), HOME) as client:
         for path in ("/", "/dialogues", "/sql", "/sql?query=select+1", "/answer.csv?query=select+1"):
             assert "no warehouse at" in opened(client, path, 404)
+
+
+def test_unexpected_error_is_a_page_and_one_line(sample_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def broken(_: Request) -> Response:
+        return Response(str(1 // 0))
+
+    app = application(WarehousePaths(sample_folder), Settings())
+    app.router.routes.append(Route("/broken", broken))
+    with TestClient(app, HOME) as client:
+        text = opened(client, "/broken", 500)
+        assert "This page failed" in text and "ZeroDivisionError" in text and "Overview" in text
+        opened(client, "/")
+    assert capfd.readouterr().err == "error: '/broken' failed: ZeroDivisionError: integer division or modulo by zero\n"
 
 
 # Starting

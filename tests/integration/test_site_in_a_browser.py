@@ -112,7 +112,9 @@ PAGES = [
     *(f"/{name}" for name, _ in MENU),
     "/dialogues?said=please&corpus=sgd",
     "/dialogues?said=please&key=sgd/dev/1_00000/2",
+    "/dialogues?key=sgd/dev/1_00000&against=sgd/dev/1_00001",
     "/tables?_table=core.fct_turns&corpus_id=sgd",
+    "/tables?_table=core.fct_turns&_draw=turn_index",
     "/sql?query=select+corpus_id,+count(*)+as+n+from+fct_turns+group+by+all&chart=lines",
     "/sql?query=select+*+from+nowhere",
     "/violations.html?rule=reused_dialogue_id",
@@ -146,12 +148,16 @@ def test_keys_search_and_go_from_dialogue_to_dialogue(sample: Site) -> None:
     sample.once("document.activeElement.name === 'said'")
     sample.browser.send("Input.insertText", text="please")
     sample.key("Enter")
-    sample.once("location.search.includes('said=please') && document.querySelectorAll('.found mark').length > 0")
+    sample.once("location.search.includes('said=please') && document.readyState === 'complete'")
+    assert sample.browser.evaluate("document.querySelectorAll('.found mark').length") > 0
+    assert sample.browser.evaluate("document.querySelector('[name=order]').selectedOptions[0].text") == "best hit first"
     sample.key("j")
-    sample.once("Boolean(document.querySelector('.dialogue'))")
+    sample.once("Boolean(document.querySelector('.dialogue')) && document.readyState === 'complete'")
     first = sample.browser.evaluate("document.title")
     sample.key("j")
-    sample.once(f"document.title !== {json.dumps(first)} && Boolean(document.querySelector('[data-key=k]'))")
+    sample.once(
+        f"document.title !== {json.dumps(first)} && Boolean(document.querySelector('[data-key=k]')) && document.readyState === 'complete'"
+    )
     sample.key("k")
     sample.once(f"document.title === {json.dumps(first)}")
     sample.browser.evaluate("history.back()")

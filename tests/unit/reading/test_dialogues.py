@@ -178,7 +178,7 @@ def test_hostile_text_is_only_text_on_a_page() -> None:
 @pytest.mark.parametrize(
     ("values", "canonical", "shown"),
     [
-        (["noon", "tea time"], ["12:00"], "noon (12:00) tea time"),
+        (["noon", "tea time"], ["12:00"], "noon (12:00), tea time"),
         (["noon"], ["12:00", "16:00"], "noon (12:00) (16:00)"),
         (["noon"], ["noon", "16:00"], "noon (16:00)"),
         ([], ["12:00"], "(12:00)"),

@@ -180,6 +180,7 @@ def hostile() -> contents.Contents:
         tables=[table],
         relations=draw_relations([table | {"schema": "core"}]),
         conversations=Conversations({"a/b/c": replace(dialogue, key="a/b/c"), HOSTILE: dialogue}),
+        defects=[dict.fromkeys(("rule_id", "corpus_id", "listed_for", "title"), HOSTILE) | {"case_count": 4}],
         lineage=lineage,
     )
 
@@ -193,6 +194,14 @@ def test_no_value_becomes_markup(hostile) -> None:
         assert "img" not in {tag for tag, _ in tags}, name
         assert [key for _, attributes in tags for key in attributes if key.startswith("on")] == [], name
         assert "&lt;script&gt;" in page, name
+
+
+def test_absent_corpus_takes_one_line(hostile) -> None:
+    absent = CORPUS | {"corpus_id": "absent", "title": "Absent One", "files_present": 0}
+    pages = report.render(replace(hostile, corpora=[CORPUS, absent]))
+    assert "none of their files is there: Absent One.</p>" in pages["index.html"]
+    assert pages["index.html"].count("Absent One") == 1
+    assert "Absent One" not in pages["corpora.html"]
 
 
 def test_only_web_addresses_become_links(hostile) -> None:
@@ -397,7 +406,7 @@ def test_page_names_its_build_and_lists_others(tmp_path: Path, hostile, build_id
     found = replace(hostile, build={**BUILD, "build_id": build_id}, builds=others)
     page = report.render(found)["index.html"]
     assert all(other["build_id"] in page for other in others)
-    for text in (page, page.replace(report.BUILD_META, "another"), page.replace("<p>Build ", "<p>Made by ")):
+    for text in (page, page.replace("<p>Build ", "<p>Made by ")):
         (tmp_path / "index.html").write_text(text)
         assert [one["build_id"] for one in others if report.is_about(one["build_id"], tmp_path)] == [build_id]
 

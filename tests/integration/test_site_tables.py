@@ -1,0 +1,98 @@
+"""The served pages of tables: rows with filters and an order, and the chart of a column."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from starlette.testclient import TestClient
+
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site.application import application
+from tests.conftest import rows
+from tests.integration.site_pages import HOME, Page, opened, total_on
+
+
+@pytest.fixture(scope="module")
+def con(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        yield con
+
+
+@pytest.fixture(scope="module")
+def client(sample_folder: Path) -> Iterator[TestClient]:
+    with TestClient(application(WarehousePaths(sample_folder), Settings()), HOME) as client:
+        yield client
+
+
+def test_each_table_is_shown(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    listed = set(re.findall(r"tables\?_table=([\w.]+)", opened(client, "/tables")))
+    expected = rows(
+        con, "select schema_name || '.' || table_name from duckdb_tables() where schema_name <> 'contracts'"
+    )
+    assert listed == {name for (name,) in expected}
+    for name in sorted(listed):
+        ((count,),) = rows(con, f"select count(*) from {name}")
+        assert total_on(opened(client, f"/tables?_table={name}")) == count, name
+
+
+def test_rows_of_a_table_are_filtered_and_ordered(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    text = opened(client, "/tables?_table=core.fct_turns&corpus_id=sgd&role=user&_order=-turn_index")
+    ((count,),) = rows(con, "select count(*) from core.fct_turns where corpus_id = 'sgd' and role = 'user'")
+    assert total_on(text) == count
+    query = urllib.parse.parse_qs(
+        next(link for link in Page(text).links if link.startswith("answer.csv")).partition("?")[2]
+    )["query"][0]
+    assert rows(con, f"select count(*), max(turn_index) from ({query})")[0][0] == count
+    first = rows(con, query)[0]
+    assert f"<code>{first[0]}</code>" in text
+    contains = opened(client, "/tables?_table=core.fct_turns&_column=utterance&_contains=PLEASE")
+    ((count,),) = rows(con, "select count(*) from core.fct_turns where utterance ilike '%please%'")
+    assert total_on(contains) == count
+    empty = opened(client, "/tables?_table=core.fct_turns&_null=utterance")
+    ((count,),) = rows(con, "select count(*) from core.fct_turns where utterance is null")
+    assert total_on(empty) == count
+    assert "there is no table" in opened(client, "/tables?_table=core.nothing", 404)
+    hostile = urllib.parse.urlencode({"_table": "core.fct_turns", "role": "x' or true --", 'x" or 1=1': "1"})
+    assert "No row matches" in opened(client, f"/tables?{hostile}")
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("core.dim_dialogues", "turn_count"),
+        ("core.fct_actions", "act"),
+        ("core.fct_actions", "action_values"),
+        ("core.dim_corpora", "is_generated"),
+        ("core.fct_turns", "occurred_at"),
+        ("analytics.corpus_profile", "type_token_ratio"),
+        ("core.fct_service_results", "entity"),
+    ],
+)
+def test_values_of_a_column_are_drawn(
+    client: TestClient, con: duckdb.DuckDBPyConnection, table: str, column: str
+) -> None:
+    text = opened(client, f"/tables?_table={table}&_draw={column}&_order={column}")
+    ((distinct, empty),) = rows(con, f"select count(distinct {column}), count(*) - count({column}) from {table}")
+    told = re.search(
+        r'id="drawn".*?class="shown">([\d,]+) different values?(?:, ([\d,]+) rows? without one)?', text, re.S
+    )
+    assert [int((number or "0").replace(",", "")) for number in told.groups()] == [distinct, empty]
+    assert 'aria-label="Values"' in text
+    query = next(link for link in Page(text).links if link.startswith("sql?") and "row_count" in link)
+    (drawn,) = urllib.parse.parse_qs(query.partition("?")[2])["query"]
+    assert rows(con, f"select sum(row_count) from ({drawn})") == rows(con, f"select count(*) from {table}")
+    assert "Filled by corpus" in text
+
+
+def test_chart_of_a_column_is_about_the_filtered_rows(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    text = opened(client, "/tables?_table=core.fct_actions&_draw=act&corpus_id=sgd")
+    most = rows(con, "select act, count(*) as n from core.fct_actions where corpus_id = 'sgd' group by act order by n")
+    act, count = most[-1]
+    assert f"{act}, rows: {count:,}" in text
+    assert "different" not in opened(client, "/tables?_table=core.fct_actions&_draw=nowhere")
