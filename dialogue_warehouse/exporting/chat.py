@@ -81,7 +81,11 @@ def write(
                 [[dialogue.key for dialogue in batch]],
             )
             try:
-                con.execute(f"create or replace temp table said as {_said(queries['messages'], options)}")
+                said = _said(queries["messages"], options)
+                con.execute(
+                    "create or replace temp table placed as"
+                    f" with said as ({said}) select * from ({_PLACED[options.profile]})"
+                )
                 if "tools" in queries:
                     con.execute(f"create or replace temp table tools as {_tools(queries['tools'])}")
             except (duckdb.ProgrammingError, duckdb.DataError) as error:
@@ -109,14 +113,16 @@ def _batches(dialogues: Sequence[Dialogue]) -> Iterator[Sequence[Dialogue]]:
 
 
 def _write_batch(con: duckdb.DuckDBPyConnection, has_tools: bool, part: Path, options: ChatOptions) -> dict[str, int]:
-    """Write the examples of what is said in the batch, and return counts."""
-    con.execute(f"create or replace temp table placed as {_PLACED[options.profile]}")
+    """Write the examples of what is `placed` in messages, and return counts."""
     con.execute(f"create or replace temp table examples as {_examples(has_tools, options)}")
     fits = "true" if options.max_characters is None else f"characters <= {options.max_characters}"
-    columns = ["id", "messages", *(["tools"] if has_tools else []), "source"]
+    values = ["'{\"id\":', to_json(id), ',\"messages\":', messages", "',\"source\":', source, '}'"]
+    if has_tools:
+        values.insert(1, "',\"tools\":', tools")
+    # The values are JSON already. DuckDB's format for JSON would read and write them once more.
     con.execute(
-        f"copy (select {', '.join(columns)} from examples where has_answer and {fits}"
-        f" order by dialogue_key, variant) to {literal(part)} (format json)"
+        f"copy (select concat({', '.join(values)}) from examples where has_answer and {fits}"
+        f" order by dialogue_key, variant) to {literal(part)} (format csv, header false, quote '', delimiter e'\\n')"
     )
     con.execute(_PARTS.format(fits=fits, is_cut=options.profile == "alternating"))
     row = con.execute(_COUNTS.format(fits=fits)).fetchone()
@@ -135,34 +141,31 @@ def _said(query: str, options: ChatOptions) -> str:
     """Return the query of what is said and called, numbered in each example. A call has an id that is unique there."""
     roles = "'system', 'user', 'assistant', 'call'" + (", 'instructions'" if options.instructions else "")
     return f"""
-    with
-    numbered as (
-        select
-            dialogue_key, variant, turn_key, content,
-            if(role = 'call', coalesce(arguments, '{{}}'), null) as arguments,
-            if(role = 'instructions', 'system', role) as role,
-            if(role = 'call', {_name_of_tool("call_name")}, null) as call_name,
-            row_number() over (
-                partition by dialogue_key, variant
-                order by
-                    role not in ('system', 'instructions'), turn_index nulls first, role = 'instructions',
-                    place nulls last, role, content, call_name, cast(arguments as varchar), turn_key
-            ) as position
-        from ({query})
-        where role in ({roles}) and content is not null
-    )
-
     select
-        *,
+        dialogue_key, variant, turn_key, content,
+        if(role = 'call', coalesce(arguments, '{{}}'), null) as arguments,
+        if(role = 'instructions', 'system', role) as role,
+        if(role = 'call', {_name_of_tool("call_name")}, null) as call_name,
+        row_number() over so_far as position,
         printf('call%05d', count(*) filter (where role = 'call') over so_far) as call_id
-    from numbered
-    window so_far as (partition by dialogue_key, variant order by position)
+    from ({query})
+    where role in ({roles}) and content is not null
+    window so_far as (
+        partition by dialogue_key, variant
+        order by
+            role not in ('system', 'instructions'), turn_index nulls first, role = 'instructions',
+            place nulls last, role, content, call_name, cast(arguments as varchar), turn_key
+        rows between unbounded preceding and current row
+    )
     """
 
 
 _PLACED = {
     "faithful": """
-    select *, if(role = 'system', 0, position) as message, 'kept' as what_happens from said
+    select
+        *, if(role = 'system', 0, position) as message, 'kept' as what_happens,
+        role <> 'system' as is_alone, false as is_merged
+    from said
     """,
     "alternating": """
     with
@@ -213,23 +216,30 @@ _PLACED = {
     ended as (
         select
             *,
-            max(message) filter (where side = 'assistant') over (partition by dialogue_key, variant) as last_message
+            max(message) filter (where side = 'assistant') over (partition by dialogue_key, variant) as last_message,
+            count(*) over of_message = 1 as is_alone,
+            role in ('user', 'assistant') and count(*) filter (where role <> 'call') over of_message > 1 as is_merged
         from grouped
+        window of_message as (partition by dialogue_key, variant, message)
     )
 
     select
         dialogue_key, variant, turn_key, content, arguments, role, call_name, position, call_id, message,
-        if(role = 'system' or message <= last_message, 'kept', 'after_answer') as what_happens
+        if(role = 'system' or message <= last_message, 'kept', 'after_answer') as what_happens,
+        is_alone, is_merged
     from ended
     union all
     select
         dialogue_key, variant, turn_key, content, arguments, role, call_name, position, call_id,
-        null as message, what_happens
+        null as message, what_happens, true as is_alone, false as is_merged
     from judged
     where what_happens <> 'kept'
     """,
 }
-"""The queries that give each row of `said` its message; rows of the same message are joined."""
+"""The queries that give each row of `said` its message; rows of the same message are joined.
+
+A row `is_alone` if its message has no other row, and `is_merged` if its message has other texts.
+"""
 
 
 def _tools(query: str) -> str:
@@ -246,42 +256,62 @@ def _examples(has_tools: bool, options: ChatOptions) -> str:
         arguments="arguments" if options.arguments == "object" else "cast(arguments as varchar)",
         mark=marks[options.targets] if options.targets else "",
         no_mark=", 'train', false" if options.targets == "train" else "",
+        has_defect=f"coalesce(turn_key in ({_DEFECTS}), false)" if options.targets else "false",
         has_result="call_name is not null" + (" and message < last_message" if is_cut else ""),
         tools="coalesce(tools.tools, '[]') as tools," if has_tools else "",
-        tools_length="coalesce(length(cast(tools.tools as varchar)), 0)" if has_tools else "0",
+        tools_length="coalesce(length(tools.tools), 0)" if has_tools else "0",
         join_tools="left join tools on examples.dialogue_key = tools.dialogue_key" if has_tools else "",
     )
 
 
+_DEFECTS = """
+    select risks.turn_key
+    from quality.annotation_risk as risks
+    semi join batch on risks.dialogue_key = batch.dialogue_key
+    where risks.defects_here > 0
+"""
+"""The turns of the batch that have a defect."""
+
 _EXAMPLES = """
     with
+    alone as (
+        select
+            dialogue_key, variant, message,
+            if(role = 'call', 'assistant', role) as role,
+            if(role = 'call', '', content) as content,
+            call_id, call_name, arguments,
+            content as result,
+            if(turn_key is null, '[]', to_json([turn_key])) as turn_keys,
+            {has_defect} as has_defect
+        from placed
+        where what_happens = 'kept' and is_alone
+    ),
+
     joined as (
         select
-            placed.dialogue_key, placed.variant, placed.message,
-            if(bool_or(placed.role = 'call'), 'assistant', any_value(placed.role)) as role,
-            list(placed.content order by placed.position)
-                filter (where placed.role <> 'call' and placed.content <> '') as contents,
-            any_value(placed.call_id) filter (where placed.role = 'call') as call_id,
-            any_value(placed.call_name) as call_name,
-            any_value(placed.arguments) as arguments,
-            any_value(placed.content) filter (where placed.role = 'call') as result,
-            list_filter(list(placed.turn_key order by placed.position), lambda key : key is not null) as turn_keys,
-            bool_or(defects.turn_key is not null) as has_defect
+            dialogue_key, variant, message,
+            if(bool_or(role = 'call'), 'assistant', any_value(role)) as role,
+            coalesce(
+                string_agg(content, e'\\n\\n' order by position) filter (where role = 'system' and content <> ''),
+                string_agg(content, e'\\n' order by position)
+                    filter (where role in ('user', 'assistant') and content <> ''),
+                ''
+            ) as content,
+            any_value(call_id) filter (where role = 'call') as call_id,
+            any_value(call_name) as call_name,
+            any_value(arguments) as arguments,
+            any_value(content) filter (where role = 'call') as result,
+            coalesce(to_json(list(turn_key order by position) filter (where turn_key is not null)), '[]') as turn_keys,
+            bool_or({has_defect}) as has_defect
         from placed
-        left join (
-            select distinct turn_key from quality.annotation_risk where defects_here > 0
-        ) as defects on placed.turn_key = defects.turn_key
-        where placed.what_happens = 'kept'
-        group by placed.dialogue_key, placed.variant, placed.message
+        where what_happens = 'kept' and not is_alone
+        group by dialogue_key, variant, message
     ),
 
     texts as (
-        select
-            *,
-            coalesce(
-                if(role = 'system', array_to_string(contents, e'\\n\\n'), array_to_string(contents, e'\\n')), ''
-            ) as content
-        from joined
+        select * from alone
+        union all by name
+        select * from joined
     ),
 
     written as (
@@ -297,9 +327,9 @@ _EXAMPLES = """
                 when role = 'assistant' then json_object('role', role, 'content', content{mark})
                 else json_object('role', role, 'content', content{no_mark})
             end as said_json,
-            json_object(
+            case when call_name is not null then json_object(
                 'role', 'tool', 'tool_call_id', call_id, 'name', call_name, 'content', result{no_mark}
-            ) as result_json,
+            ) end as result_json,
             max(message) over (partition by dialogue_key, variant) as last_message
         from texts
     ),
@@ -307,8 +337,11 @@ _EXAMPLES = """
     examples as (
         select
             dialogue_key, variant,
-            flatten(list(if({has_result}, [said_json, result_json], [said_json]) order by message)) as messages,
-            flatten(list(if({has_result}, [turn_keys, turn_keys], [turn_keys]) order by message)) as turn_keys,
+            string_agg(concat(said_json, if({has_result}, concat(',', result_json), '')), ',' order by message)
+                as messages,
+            string_agg(concat(turn_keys, if({has_result}, concat(',', turn_keys), '')), ',' order by message)
+                as turn_keys,
+            count(*) + count(*) filter (where {has_result}) as message_count,
             bool_or(role = 'assistant') as has_answer
         from written
         group by dialogue_key, variant
@@ -317,15 +350,14 @@ _EXAMPLES = """
     select
         examples.dialogue_key, examples.variant, examples.has_answer,
         concat(examples.dialogue_key, '/variant/' || examples.variant) as id,
-        to_json(examples.messages) as messages,
+        concat('[', examples.messages, ']') as messages,
         {tools}
         json_object(
             'corpus_id', dialogues.corpus_id, 'split', dialogues.split, 'dialogue_key', examples.dialogue_key,
-            'turn_keys', examples.turn_keys
+            'turn_keys', cast(concat('[', examples.turn_keys, ']') as json)
         ) as source,
-        len(examples.messages) as message_count,
-        length(cast(to_json(examples.messages) as varchar))
-        + {tools_length} as characters
+        examples.message_count,
+        length(concat('[', examples.messages, ']')) + {tools_length} as characters
     from examples
     inner join dim_dialogues as dialogues on examples.dialogue_key = dialogues.dialogue_key
     {join_tools}
@@ -351,10 +383,10 @@ _TOOLS = """
 
     select
         dialogue_key,
-        to_json(list(json_object(
+        concat('[', string_agg(json_object(
             'type', 'function',
             'function', json_object('name', name, 'description', description, 'parameters', parameters)
-        ) order by position, name)) as tools
+        ), ',' order by position, name), ']') as tools
     from different
     group by dialogue_key
 """
@@ -366,12 +398,9 @@ _PARTS = """
 
     kept as (
         select
-            *,
-            role in ('user', 'assistant') and count(*) filter (where role <> 'call') over of_message > 1 as is_merged,
-            max(message) over (partition by dialogue_key, variant) as last_message
+            *, max(message) over (partition by dialogue_key, variant) as last_message
         from placed
         where what_happens = 'kept'
-        window of_message as (partition by dialogue_key, variant, message)
     ),
 
     parts as (

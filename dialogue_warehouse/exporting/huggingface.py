@@ -66,16 +66,23 @@ def write_as_text(
 ) -> dict[str, int]:
     """Write a file that `write` has written again, with messages and tools as text."""
     written = path.parent.with_name(corpus.corpus_id) / path.name
-    texts = ", ".join(f"cast(to_json({name}) as varchar) as {name}" for name in ("messages", "tools"))
+    texts = ", ".join(f"'[' || array_to_string({name}, ',') || ']' as {name}" for name in ("messages", "tools"))
     _copy(con, f"select * replace ({texts}) from read_parquet({literal(written)})", path)
     found = con.execute(f"select count(*) from read_parquet({literal(path)})").fetchall()
     return {"examples": found[0][0]}
 
 
 def _copy(con: duckdb.DuckDBPyConnection, rows: str, path: Path, more: str = "") -> None:
+    """Write rows as Parquet, with one thread.
+
+    Several threads keep many rows in memory, and where a group of rows ends depends on which of them is faster.
+    """
+    [(threads,)] = con.execute("select current_setting('threads')").fetchall()
+    con.execute("set threads = 1")
     con.execute(
         f"copy ({rows}) to {literal(path)} (format parquet, compression zstd, row_group_size {ROWS_OF_A_GROUP}{more})"
     )
+    con.execute(f"set threads = {threads}")
 
 
 def _description() -> str:

@@ -52,8 +52,19 @@ class Kept(Struct, forbid_unknown_fields=True, rename={"relation": "from"}):
     columns: list[str]
     part: Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(PARTS)})$")]
     place: str
+    where: str = "true"
+    """The rows of the table that can be in the part."""
     relation: str = "exported"
-    match: str = "exported.turn_key = rows.turn_key"
+    match: str | None = None
+    """The rows that a part belongs to; usually those with the key of its turn."""
+
+    def condition(self, more: str = "true") -> str:
+        """Return the condition under which a row is in the part, and `more` is true for the part."""
+        parts = f"from {self.relation} where exported.part = '{self.part}' and {more}"
+        found = f"exists (select 1 {parts} and ({self.match}))"
+        if self.match is None:  # much faster than `exists`
+            found = f"rows.turn_key in (select exported.turn_key {parts})"
+        return f"coalesce(({self.where}) and {found}, false)"
 
 
 class Table(Struct, forbid_unknown_fields=True):
@@ -105,30 +116,24 @@ def count(con: duckdb.DuckDBPyConnection, corpus: Corpus, name: str = MESSAGES_T
             counted = _count_table(con, corpus, table, names, entry, merged)
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise CorpusError(f"{corpus.corpus_id}/{name}: {table}: {one_line(error)}") from error
-        if counted["rows"]:
+        if counted and counted["rows"]:
             found.append(counted)
     return found
 
 
 def _count_table(
     con: duckdb.DuckDBPyConnection, corpus: Corpus, table: str, names: list[str], entry: Table, merged: set[str]
-) -> dict[str, Any]:
-    """Count the values of a table with one query. `merged` are the parts that can be merged, which are asked twice."""
-    exists = "exists (select 1 from {0.relation} where exported.part = '{0.part}' and ({0.match}){1})"
-    states = {f"kept_{number}": exists.format(kept, "") for number, kept in enumerate(entry.kept)}
-    states |= {
-        f"whole_{number}": exists.format(kept, " and not exported.is_merged")
-        for number, kept in enumerate(entry.kept)
-        if kept.part in merged
-    }
-    key = next((name for name in DIALOGUE_KEYS if name in names), None)
-    reached = f"coalesce(rows.{key} in (select dialogue_key from exported_dialogues), false)" if key else HAS_EXAMPLES
-    states |= {"is_reached": reached} | _in_source(names)
-    of_corpus = "rows.corpus_id = $corpus"
-    if "corpus_id" not in names:
-        files = "select source_file_id from dim_source_files where corpus_id = $corpus"
-        of_corpus = f"rows.source_file_id in ({files})"
-    measures = ["count(*)", "count(*) filter (is_reached)"]
+) -> dict[str, Any] | None:
+    """Count the values of a table with one query; return None if no row is of the corpus.
+
+    `merged` are the parts that can be merged, which are asked twice.
+    """
+    parameters = {"corpus": corpus.corpus_id}
+    own_rows = _own_rows(table, names)
+    if not entry.kept and not con.execute(f"select 1 {own_rows} limit 1", parameters).fetchone():
+        return None
+    states = _states(names, entry, merged)
+    measures = ["sum(row_count)", "sum(row_count) filter (is_reached)"]
     places: dict[str, str] = {}
     for name in names:
         kept = [f"kept_{number}" for number, each in enumerate(entry.kept) if name in each.columns]
@@ -140,18 +145,26 @@ def _count_table(
         if kept or source:
             places[name] = next((each.place for each in entry.kept if name in each.columns), SOURCE)
         conditions = [alone, f"({in_example}) and not ({alone})", f"not ({in_example}) and is_reached"]
-        measures += [f"count({identifier(name)})"]
-        measures += [f"count({identifier(name)}) filter ({condition})" for condition in conditions]
+        measures += [f"sum({identifier(name)})"]
+        measures += [f"sum({identifier(name)}) filter ({condition})" for condition in conditions]
     query = f"""
         with judged as (
             select rows.*, {", ".join(f"{condition} as {state}" for state, condition in states.items())}
-            from {identifier(table)} as rows
-            where {of_corpus}
+            {own_rows}
+        ),
+
+        -- Few groups of rows with the same states, so that a condition is tested once for many rows.
+        counted as (
+            select
+                {", ".join(states)}, count(*) as row_count,
+                {", ".join(f"count({identifier(name)}) as {identifier(name)}" for name in names)}
+            from judged
+            group by {", ".join(states)}
         )
 
-        select {", ".join(measures)} from judged
+        select {", ".join(measures)} from counted
     """
-    rows, reached_rows, *numbers = con.execute(query, {"corpus": corpus.corpus_id}).fetchall()[0]
+    rows, reached_rows, *numbers = (number or 0 for number in con.execute(query, parameters).fetchall()[0])
     return {
         "table": f"core.{table}",
         "rows": rows,
@@ -162,6 +175,28 @@ def _count_table(
             for place, name in enumerate(names)
         ],
     }
+
+
+def _states(names: list[str], entry: Table, merged: set[str]) -> dict[str, str]:
+    """Return the conditions that decide what happens to the values of a row, each with its name."""
+    states = {f"kept_{number}": kept.condition() for number, kept in enumerate(entry.kept)}
+    states |= {
+        f"whole_{number}": kept.condition("not exported.is_merged")
+        for number, kept in enumerate(entry.kept)
+        if kept.part in merged
+    }
+    key = next((name for name in DIALOGUE_KEYS if name in names), None)
+    reached = f"coalesce(rows.{key} in (select dialogue_key from exported_dialogues), false)" if key else HAS_EXAMPLES
+    return states | {"is_reached": reached} | _in_source(names)
+
+
+def _own_rows(table: str, names: list[str]) -> str:
+    """Return the part of a query that reads the rows of the corpus."""
+    of_corpus = "rows.corpus_id = $corpus"
+    if "corpus_id" not in names:
+        files = "select source_file_id from dim_source_files where corpus_id = $corpus"
+        of_corpus = f"rows.source_file_id in ({files})"
+    return f"from {identifier(table)} as rows where {of_corpus}"
 
 
 def _in_source(names: list[str]) -> dict[str, str]:

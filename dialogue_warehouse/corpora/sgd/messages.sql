@@ -31,7 +31,7 @@ parameters as (
 results as (
     select
         results.call_key,
-        to_json(list(results.entity order by results.result_index)) as entities
+        concat('[', string_agg(to_json(results.entity), ',' order by results.result_index), ']') as entities
     from fct_service_results as results
     semi join batch on results.dialogue_key = batch.dialogue_key
     group by results.call_key
@@ -44,7 +44,7 @@ select
     calls.frame_index as place,
     calls.turn_key,
     'call' as role,
-    coalesce(cast(results.entities as varchar), '[]') as content,
+    coalesce(results.entities, '[]') as content,
     calls.service || '_' || calls.method as call_name,
     coalesce(parameters.arguments, '{}') as arguments
 from fct_service_calls as calls
