@@ -38,8 +38,11 @@ FATES = losses.FATES
 
 
 @pytest.fixture(scope="module", params=EXPORTS)
-def folder(request: pytest.FixtureRequest, once: Once, sample_folder: Path) -> Path:
+def folder(request: pytest.FixtureRequest, once: Once, sample_folder: Path, only: tuple[str, ...]) -> Path:
     """Return the folder of an export."""
+    needed = writing.FORMS[type(EXPORTS[request.param][1])].needs
+    if needed and only and not (registry.corpus_folder(only[-1]) / needed).is_file():
+        pytest.skip(f"{only[-1]} has no {needed}")
     return once(f"ledger_{request.param}", lambda to: export(sample_folder, to, request.param))
 
 
