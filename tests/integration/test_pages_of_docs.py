@@ -79,6 +79,8 @@ def test_python_of_the_page_works(folder: Path, number: int) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+FIRST_QUESTION = 6
+"""Number of the blocks of the page about Python before its five questions."""
 QUESTIONS = """
 select corpus_id, split, turns from (query) as found;
 select agent_id, cast(sum(right_questions) as integer) from (query) as found group by agent_id having sum(right_questions) > 0;
@@ -94,7 +96,7 @@ print(json.dumps([[*(key if isinstance(key, tuple) else [key]), times] for key, 
 """
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(FIRST_QUESTION))
 def test_python_of_the_python_page_works(folder: Path, number: int) -> None:
     for command in blocks("python", ""):
         assert run(folder, "bash", "-c", command).returncode == 0
@@ -107,7 +109,7 @@ def test_python_of_the_python_page_works(folder: Path, number: int) -> None:
 def test_five_questions_have_the_answers_of_the_example_queries(
     folder: Path, sample_warehouse: Path, number: int, name: str
 ) -> None:
-    found = blocks("python", "python")[5:]
+    found = blocks("python", "python")[FIRST_QUESTION:]
     assert len(found) == 5
     ran = run(folder, sys.executable, "-c", found[number] + ANSWERS.format(name))
     assert ran.returncode == 0, ran.stderr

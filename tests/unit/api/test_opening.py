@@ -113,9 +113,9 @@ def test_temporary_folder_of_a_file_is_removed_with_the_warehouse(paths, tmp_pat
 @pytest.mark.parametrize(
     ("place", "error"),
     [
-        ("none", r"none: there is no warehouse; `dialogue-warehouse build --warehouse \S+/none` makes one$"),
+        ("none", r"none: there is no warehouse; `\S*dialogue-warehouse build --warehouse \S+/none` makes one$"),
         ("none.duckdb", r"none\.duckdb: there is no warehouse$"),
-        ("empty", r"no warehouse at \S+/empty: run `dialogue-warehouse build"),
+        ("empty", r"no warehouse at \S+/empty: run `\S*dialogue-warehouse build"),
         ("other.duckdb", r"/other\.duckdb: is not the file of a warehouse: it has none of its tables$"),
         ("text.duckdb", r"text\.duckdb cannot be opened: .* not a valid DuckDB database"),
         ("ftp://user:secret@host/a.duckdb", r"^ftp://host/a\.duckdb: only http:// and https:// can be opened$"),
