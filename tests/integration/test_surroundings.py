@@ -169,7 +169,7 @@ def test_dashboard_ignores_files_of_the_working_folder(folder: Path, sample_fold
         command, cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as serving:
         try:
-            assert "Data quality" in answer(serving, f"http://127.0.0.1:{port}/")
+            assert "What this warehouse holds" in answer(serving, f"http://127.0.0.1:{port}/")
             assert "Download all rows" in answer(serving, f"http://127.0.0.1:{port}/sql?query=select+1")
             serving.stdout.close()
             serving.terminate()
