@@ -24,7 +24,7 @@ from tests.conftest import run_command
 
 OLD, NEW = "20260101T000000000000Z", "20260102T000000000000Z"
 GONE = "20250101T000000000000Z"
-LAST = 22
+LAST = 25
 """The first step that only clears the scratch folder."""
 PUBLISH = """
 import os, shutil, signal, sys
