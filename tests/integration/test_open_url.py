@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import os
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,12 +27,21 @@ NO_CHECKSUM = (
 )
 
 
+QUICK = {"DIALOGUE_BACKOFF": "0.01", "DIALOGUE_TIMEOUT": "2", "DIALOGUE_ATTEMPTS": "3"}
+"""Settings with which attempts follow each other at once."""
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a new cache; attempts follow each other at once."""
-    for name, value in {"CACHE": tmp_path / "cache", "BACKOFF": 0.01, "TIMEOUT": 2, "ATTEMPTS": 3}.items():
-        monkeypatch.setenv(f"DIALOGUE_{name}", str(value))
+    """Return a new cache, and use it in this process."""
+    for name, value in (QUICK | {"DIALOGUE_CACHE": str(tmp_path / "cache")}).items():
+        monkeypatch.setenv(name, value)
     return tmp_path / "cache"
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run `dialogue-warehouse` with the settings of this process: it has no others than those that it gets."""
+    return run_command(*arguments, **QUICK, DIALOGUE_CACHE=os.environ["DIALOGUE_CACHE"])
 
 
 @pytest.fixture
@@ -181,7 +192,7 @@ def test_checksum_is_found_among_those_of_other_files(web: Web, cache: Path) -> 
 
 def test_page_in_place_of_a_file_is_refused(web: Web, cache: Path) -> None:
     put(web, b"<html>Sign in</html>" * 1000)
-    with pytest.raises(dw.InputError, match=r"cannot be opened: .*not a valid DuckDB database"):
+    with pytest.raises(dw.DownloadError, match=r"the file there is not the file of a warehouse$"):
         dw.open(web.url + FILE)
     assert ".duckdb" not in left(cache)
 
@@ -261,26 +272,26 @@ def test_commands_that_read_take_a_url_or_a_file(web: Web, cache: Path, sample_w
         (key,) = warehouse.sql("select min(turn_key) from fct_turns").fetchall()[0]
     del web.files[CHECKSUM]
     for command in (("show", key), ("sql", "select count(*) from fct_turns"), ("tables",), ("describe", "fct_turns")):
-        by_url, by_file = (run_command(*command, "--warehouse", place) for place in (web.url + FILE, copied))
+        by_url, by_file = (run(*command, "--warehouse", place) for place in (web.url + FILE, copied))
         assert (by_url.returncode, by_url.stdout) == (by_file.returncode, by_file.stdout) == (0, by_url.stdout)
         assert by_url.stdout
     assert [path for path, *_ in web.asked] == [CHECKSUM, FILE]
     for command in ("claims", "violations"):
-        assert run_command(command, "--json", "--warehouse", copied).stdout.startswith("[")
+        assert run(command, "--json", "--warehouse", copied).stdout.startswith("[")
 
 
 def test_command_says_in_one_line_why_a_url_cannot_be_opened(web: Web, cache: Path) -> None:
-    ended = run_command("tables", "--warehouse", f"{web.url}/none.duckdb")
+    ended = run("tables", "--warehouse", f"{web.url}/none.duckdb")
     assert (ended.returncode, ended.stderr) == (1, f"error: {web.url}/none.duckdb: the server answers 404\n")
-    ended = run_command("tables", "--warehouse", "ftp://host/a.duckdb")
+    ended = run("tables", "--warehouse", "ftp://host/a.duckdb")
     assert (ended.returncode, ended.stderr) == (
         2,
         "error: ftp://host/a.duckdb: only http:// and https:// can be opened\n",
     )
-    ended = run_command("status", "--warehouse", web.url + FILE)
+    ended = run("status", "--warehouse", web.url + FILE)
     assert ended.returncode == 2
     assert "is a URL; only local folders can be used" in ended.stderr
     del web.files[CHECKSUM]
-    ended = run_command("sql", "select 1 as one", "--csv", "--warehouse", web.url + FILE)
+    ended = run("sql", "select 1 as one", "--csv", "--warehouse", web.url + FILE)
     assert (ended.returncode, ended.stdout) == (0, "one\n1\n")
     assert ended.stderr.startswith("note: http://") and ended.stderr.count("\n") == 1

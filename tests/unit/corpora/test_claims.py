@@ -156,6 +156,16 @@ def test_invalid_precision_is_rejected(tmp_path: Path, entry: str, message: str)
             "toy/claims.toml X01: 'unexpected_rows' does not read core.fct_turns",
         ),
         (
+            {
+                "type": None,
+                "kwargs": None,
+                "rows": None,
+                "severity": '"critical"',
+                "unexpected_rows": '"select 1 from core.fct_turns, core.source_extras"',
+            },
+            "toy/claims.toml X01: reads unknown keys or refused records, which only the publisher can add: ",
+        ),
+        (
             {"kwargs": '{ column = "x", row_condition = "y = 1" }'},
             "toy/claims.toml X01: write 'rows' instead of a row_condition in 'kwargs'",
         ),
